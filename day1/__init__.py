@@ -1,0 +1,3 @@
+"""day1: git for agent memory."""
+
+__version__ = "0.1.0"

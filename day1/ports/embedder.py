@@ -1,0 +1,37 @@
+"""The role that turns texts into vectors."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Embedder(Protocol):
+    """Text to unit vectors of one space, named so that spaces never mix."""
+
+    @property
+    def name(self) -> str:
+        """Stable name of model and dimension, part of file and collection names.
+
+        Example: `minilm-l6-v2-384`.
+        """
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+
+    def embed(self, texts: Sequence[str]) -> bytes:
+        """Turn texts into vectors.
+
+        Shape: `len(texts) * dimension` little-endian float32, row i belongs to `texts[i]`;
+            empty for no texts.
+        Units: each row has length 1 (within 1e-5), so that a dot product is a cosine.
+
+        Raises:
+            EmbedderUnavailable: the model cannot be loaded or reached.
+        """
+
+    def passages(self, text: str) -> list[str]:
+        """Cut a text into what the model can read, in order; a short text is its own only passage.
+
+        At most 64 passages of 200 tokens with 40 overlap (design section 6); what lies beyond is
+        not embedded.
+        """
