@@ -1,0 +1,223 @@
+"""The embedded store: one DoltLite file, units of work under one lock."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, insert
+
+from day1.adapters.doltlite import driver
+from day1.adapters.doltlite.connections import Connections
+from day1.adapters.doltlite.history import DoltLiteHistory
+from day1.adapters.doltlite.lock import WriteLock
+from day1.adapters.doltlite.work import DoltLiteWork, cut_waiting
+from day1.adapters.sql.empty import EmptyReading
+from day1.adapters.sql.failures import translated
+from day1.adapters.sql.messages import author_of, encode
+from day1.adapters.sql.rows import SqlReading, waiting
+from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, versioned
+from day1.errors import Json, NotAStore, StoreVersionUnknown
+from day1.model.change import CommitId, Message, Pending, Ref
+from day1.model.instant import SECOND
+from day1.ports.store import Capabilities, Reading, Work
+
+CUT_AT_ROWS = 256
+CUT_AT_AGE = 600 * SECOND
+FILE = "memory.db"
+LOCK_FILE = "lock"
+
+Clock = Callable[[], int]
+Point = Callable[[str], None]
+"""Called at named points of a unit, where a test may kill the process."""
+
+
+class DoltLiteStore:
+    """`ports.store.Store` on a folder that holds `memory.db`."""
+
+    def __init__(
+        self, folder: Path, clock: Clock, *, read_only: bool = False, wait_s: float = 10.0
+    ) -> None:
+        """Open a store that exists.
+
+        Raises:
+            NotAStore: the folder holds no memory.db.
+            StoreVersionUnknown: its schema or file format is another version's.
+        """
+        path = folder / FILE
+        if not path.is_file():
+            raise NotAStore(
+                f"{folder} holds no day1 store; `day1 init` makes one.", folder=str(folder)
+            )
+        self._clock = clock
+        self._lock = WriteLock(folder / LOCK_FILE, wait_s)
+        self._connections = Connections(path, read_only=read_only, busy_timeout_s=wait_s)
+        self.history = DoltLiteHistory(self._connections, self._lock)
+        self.point: Point = _pass
+        self._check_version()
+
+    @staticmethod
+    def create(folder: Path, clock: Clock) -> None:
+        """Make a new store's file with its tables and first commit; a store that is there stays.
+
+        The file is written under another name first: a crash leaves no half store. The
+        connection that created a file is never used again (design note on disk-full errors).
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        with WriteLock(folder / LOCK_FILE, 60.0).held(), translated(FILE):
+            path = folder / FILE
+            if path.exists():
+                return
+            fresh = folder / f"{FILE}.new"
+            fresh.unlink(missing_ok=True)
+            _write_tables(fresh, clock())
+            fresh.rename(path)
+            (folder / f".{fresh.name}-lock").unlink(missing_ok=True)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What DoltLite can do."""
+        return Capabilities(
+            engine="doltlite",
+            version=driver.engine_version(),
+            merge_base_moves=True,
+            row_history=True,
+            compaction=True,
+        )
+
+    @contextmanager
+    def reading(self, ref: Ref) -> Iterator[Reading]:
+        """Open a state for reading, as one snapshot."""
+        if ref.empty:
+            yield EmptyReading(ref.branch)
+            return
+        if ref.branch is None:
+            with self._at_commit(str(ref.commit), ref.until, None) as reading:
+                yield reading
+            return
+        with self._connections.on(ref.branch) as connection:
+            tip, pending = self._snapshot(connection)
+            if ref.until is None or ref.until >= tip.ts:
+                yield SqlReading(connection, tip.id, pending, branch=ref.branch, until=ref.until)
+                return
+        past = self.history.before(tip, ref.until)
+        if past.empty:
+            yield EmptyReading(ref.branch)
+            return
+        with self._at_commit(str(past.commit), past.until, ref.branch) as reading:
+            yield reading
+
+    @contextmanager
+    def _at_commit(
+        self, commit: CommitId, until: int | None, branch: str | None
+    ) -> Iterator[Reading]:
+        with self._connections.at(commit) as connection:
+            yield SqlReading(connection, commit, Pending(), branch=branch, until=until)
+
+    def _snapshot(self, connection: Connection):  # type: ignore[no-untyped-def]
+        connection.exec_driver_sql("BEGIN")
+        # A connection that slept learns of a peer's commits from its first table read.
+        connection.exec_driver_sql("SELECT version FROM schema LIMIT 1")
+        tip = self.history.tip(connection)
+        return tip, waiting(connection, tip.ts)
+
+    @contextmanager
+    def adding(self, branch: str) -> Iterator[Work]:
+        """Open work that only adds rows; leaving it makes them durable, without a commit."""
+        with self._lock.held(), self._connections.on(branch) as connection:
+            work = self._begin(connection, branch)
+            if self._is_due(work.pending):
+                cut_waiting(connection, work.pending)
+                work = self._begin(connection, branch)
+            yield work
+            self.point("add.before_commit")
+            connection.exec_driver_sql("COMMIT")
+            self.point("add.after_commit")
+
+    @contextmanager
+    def changing(self, branch: str) -> Iterator[Work]:
+        """Open work that ends in its own commit; waiting rows are cut before it."""
+        with self._lock.held(), self._connections.on(branch) as connection:
+            work = self._begin(connection, branch)
+            if work.pending.count:
+                cut_waiting(connection, work.pending)
+                self.point("change.after_cut")
+                work = self._begin(connection, branch)
+            yield work
+
+    def _begin(self, connection: Connection, branch: str) -> DoltLiteWork:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        tip = self.history.tip(connection)
+        pending = waiting(connection, tip.ts)
+        newest = max(tip.ts, pending.newest or 0)
+        return DoltLiteWork(connection, branch, tip.id, pending, max(self._clock(), newest + 1))
+
+    def cut(self, branch: str) -> CommitId:
+        """Commit the waiting rows of a branch as one `add`; returns the tip."""
+        with self._lock.held(), self._connections.on(branch) as connection:
+            work = self._begin(connection, branch)
+            if not work.pending.count:
+                connection.exec_driver_sql("ROLLBACK")
+                return work.tip
+            self.point("cut.before_commit")
+            commit = cut_waiting(connection, work.pending)
+            self.point("cut.after_commit")
+            return commit
+
+    def cut_if_due(self, branch: str) -> None:
+        """Cut when 256 rows wait or the oldest has waited ten minutes."""
+        with self._connections.on(branch) as connection:
+            _, pending = self._snapshot(connection)
+        if self._is_due(pending):
+            self.cut(branch)
+
+    def _is_due(self, pending: Pending) -> bool:
+        old = pending.oldest is not None and self._clock() - pending.oldest >= CUT_AT_AGE
+        return pending.count >= CUT_AT_ROWS or old
+
+    def compact(self) -> dict[str, Json]:
+        """Give unused space back (`dolt_gc`); everybody else waits meanwhile."""
+        before = self._connections.path.stat().st_size
+        with self._lock.held():
+            self._connections.forget_commits()
+            with self._connections.on("main") as connection:
+                connection.exec_driver_sql("SELECT dolt_gc()")
+        self.point("compact.done")
+        return {"bytes_before": before, "bytes_after": self._connections.path.stat().st_size}
+
+    def _check_version(self) -> None:
+        with self._connections.on("main") as connection:
+            statement = "SELECT max(version) FROM schema"
+            version = connection.exec_driver_sql(statement).scalar_one()
+        if version is None or version > SCHEMA_VERSION:
+            raise StoreVersionUnknown(
+                f"The store has schema version {version}, this day1 reads up to "
+                f"{SCHEMA_VERSION}: install a newer day1.",
+                version=version,
+            )
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._connections.close()
+
+
+def _write_tables(path: Path, now: int) -> None:
+    from sqlalchemy import create_engine
+
+    connection = driver.connect(str(path), create=True)
+    engine = create_engine(
+        "sqlite://", module=driver, creator=lambda: connection, isolation_level="AUTOCOMMIT"
+    )
+    with engine.connect() as opened:
+        opened.exec_driver_sql("BEGIN IMMEDIATE")
+        versioned.create_all(opened)
+        opened.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+        text = encode(Message("init", "init"), now, (), {})
+        opened.exec_driver_sql(
+            "SELECT dolt_commit('-A', '-m', ?, '--author', ?)", (text, author_of(()))
+        )
+        opened.exec_driver_sql("COMMIT")
+    engine.dispose()
+
+
+def _pass(_: str) -> None:
+    """No point is armed outside tests."""

@@ -1,0 +1,165 @@
+"""A unit of work on a DoltLite branch: an open transaction under day1's lock."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.doltlite.history import changes_between
+from day1.adapters.sql.messages import author_of, encode
+from day1.adapters.sql.rows import SqlReading, chunks
+from day1.adapters.sql.tables import TABLES
+from day1.errors import IntegrityBroken
+from day1.model.change import Changes, CommitId, Message, Pending, Writes
+from day1.model.kind import KINDS, MEMORIES, Kind, Row
+
+_COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
+
+
+class DoltLiteWork(SqlReading):
+    """`ports.store.Work`; the store begins and ends its transaction."""
+
+    def __init__(
+        self, connection: Connection, branch: str, tip: CommitId, pending: Pending, now: int
+    ) -> None:
+        """Wrap a connection on which BEGIN IMMEDIATE was said; `now` is the unit's time."""
+        super().__init__(connection, tip, pending, branch=branch)
+        self.now = now
+        self.committed = False
+        self._touched: dict[str, set[str]] = {}
+        self._planned: Writes | None = None
+
+    def not_before(self, instant: int) -> None:
+        """Move `now` past an instant that enters the branch with this unit."""
+        self.now = max(self.now, instant + 1)
+
+    def add(self, kind: Kind, rows: Sequence[Row]) -> None:
+        """Insert rows."""
+        if rows:
+            self._touch(kind.table, [str(row["id"]) for row in rows])
+            self.connection.execute(insert(TABLES[kind.table]), list(rows))
+
+    def change(self, kind: Kind, row_id: str, values: Row) -> None:
+        """Set columns of a row that exists."""
+        self._touch(kind.table, [row_id])
+        table = TABLES[kind.table]
+        self.connection.execute(update(table).where(table.c.id == row_id).values(values))
+
+    def apply(self, writes: Writes) -> None:
+        """Bring rows to the given values: insert, replace or remove."""
+        for table_name, rows in writes.items():
+            self._touch(table_name, list(rows))
+            table = TABLES[table_name]
+            for some in chunks(list(rows)):
+                self.connection.execute(delete(table).where(table.c.id.in_(some)))
+            present = [row for row in rows.values() if row is not None]
+            if present:
+                self.connection.execute(insert(table), present)
+
+    def _touch(self, table: str, ids: Sequence[str]) -> None:
+        self._touched.setdefault(table, set()).update(ids)
+
+    def merge(self, source: CommitId, writes: Writes) -> None:
+        """Join `source`, then bring every row where engine and plan differ to the plan's value.
+
+        A clashing row stays as it is on the target until then, so the conflicts that are left
+        are decided ones: they are deleted by key (their ids renumber).
+        """
+        try:
+            self.connection.exec_driver_sql(
+                "SELECT dolt_merge('--no-ff', '--no-commit', '-m', 'merge', ?)", (source,)
+            )
+        except DBAPIError as exc:
+            if "conflict" not in str(exc.orig):
+                raise
+        self.apply(_to_mend(changes_between(self.connection, "HEAD", "WORKING"), writes))
+        tables = self.connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
+        for table in tables.all():
+            if table in TABLES:
+                self.connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
+        for table, rows in writes.items():
+            self._touch(table, list(rows))
+        self._planned = writes
+
+    def commit(self, message: Message) -> CommitId:
+        """Make the unit durable as one commit of its own."""
+        found = changes_between(self.connection, "HEAD", "WORKING")
+        self._check(found)
+        agents = _agents(found)
+        text = encode(message, self.now, agents, _counts(found))
+        empty = "--allow-empty" if self._planned is not None else "--skip-empty"
+        commit = self.connection.exec_driver_sql(_COMMIT, (text, author_of(agents), empty))
+        made = str(commit.scalar_one())
+        # dolt_commit opened a transaction of its own; nothing may be read in it.
+        self.connection.exec_driver_sql("COMMIT")
+        self.committed = True
+        return made if made != "0" else self.tip
+
+    def _check(self, found: Changes) -> None:
+        """Refuse to commit rows that are not of this unit, or not as the plan has them."""
+        for table, changes in found.items():
+            foreign = {c.id for c in changes} - self._touched.get(table, set())
+            if foreign:
+                raise IntegrityBroken(
+                    "Rows of another unit would slip into this commit; nothing was committed. "
+                    "Try again, and run `day1 doctor` if it stays.",
+                    table=table,
+                    ids=sorted(foreign)[:10],
+                )
+        if self._planned is None:
+            return
+        wrong = [row_id for rows in _to_mend(found, self._planned).values() for row_id in rows]
+        if wrong:
+            raise IntegrityBroken(
+                "The engine's merge is not the planned one; nothing was committed.",
+                ids=sorted(wrong)[:10],
+            )
+
+
+def cut_waiting(connection: Connection, pending: Pending) -> CommitId:
+    """Commit a branch's waiting rows as one `add`, having checked that they only add.
+
+    The transaction is begun by the caller under day1's lock, and ended here.
+    """
+    found = changes_between(connection, "HEAD", "WORKING")
+    added = {c.id for changes in found.values() for c in changes if c.how == "added"}
+    others = {c.id for changes in found.values() for c in changes} - added
+    memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)
+    if others or memories != pending.count or pending.newest is None:
+        raise IntegrityBroken(
+            "The branch has uncommitted rows that are not additions; nothing was committed. "
+            "Run `day1 doctor`.",
+            ids=sorted(others)[:10],
+        )
+    agents = _agents(found)
+    line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
+    text = encode(Message("add", line), pending.newest, agents, _counts(found))
+    made = connection.exec_driver_sql(_COMMIT, (text, author_of(agents), "--skip-empty"))
+    commit = str(made.scalar_one())
+    connection.exec_driver_sql("COMMIT")
+    return commit
+
+
+def _to_mend(found: Changes, wanted: Writes) -> Writes:
+    """Where what the engine did is not what is wanted: the rows to set."""
+    mend: Writes = {}
+    for kind in KINDS:
+        wants = wanted.get(kind.table, {})
+        done = {c.id: c for c in found.get(kind.table, ())}
+        for row_id in done.keys() | wants.keys():
+            change = done.get(row_id)
+            if row_id not in wants:
+                mend.setdefault(kind.table, {})[row_id] = change.before if change else None
+            elif change is None or change.after != wants[row_id]:
+                mend.setdefault(kind.table, {})[row_id] = wants[row_id]
+    return mend
+
+
+def _agents(found: Changes) -> set[str]:
+    rows: list[Any] = [c.after or c.before for changes in found.values() for c in changes]
+    return {str(row["agent_id"]) for row in rows if row["agent_id"] is not None}
+
+
+def _counts(found: Changes) -> dict[str, int]:
+    return {table: len(changes) for table, changes in sorted(found.items())}

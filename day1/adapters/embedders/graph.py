@@ -1,0 +1,224 @@
+"""The ONNX graph of all-MiniLM-L6-v2, written over a safetensors file.
+
+onnxruntime reads graphs and the packaged weights are no graph. So the graph is written here, in
+the standard operators of opset 20, and each of its weights is a reference (offset and length) into
+`model.safetensors`: 31 kB in memory instead of a second file of 90 MB, and no `onnx` package.
+Only the few protobuf fields in use are written; equal weights give equal bytes.
+
+Fields: onnx.proto3 of the ONNX project. Layers: "BERT", Devlin et al. 2018, with exact GELU.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+WEIGHTS = "model.safetensors"
+
+_LAYERS, _HEADS, _WIDTH = 6, 12, 384
+_HEAD_WIDTH = _WIDTH // _HEADS
+_EPSILON = 1e-12
+_IR_VERSION, _OPSET = 9, 20
+_PREFIX = 8  # bytes before the header, holding its length
+_FLOAT, _INT64 = 1, 7  # TensorProto.DataType
+_SHAPE = (("batch", "sequence"), ("batch", "sequence", _WIDTH))
+_MASKED = -1e9  # so far below any score that softmax makes it exactly 0
+
+Attribute = int | float | list[int]
+
+
+def graph_over(weights: Path) -> bytes:
+    """Write the graph whose weights lie in the safetensors file `weights`.
+
+    Inputs `input_ids` and `attention_mask`, int64 of shape (batch, sequence); output
+    `last_hidden_state`, float32 of shape (batch, sequence, 384). onnxruntime must be told the
+    folder of the file: session option `session.model_external_initializers_file_folder_path`.
+
+    Raises:
+        ValueError: the file is not safetensors, or lacks a tensor of the model.
+        OSError: the file cannot be read.
+    """
+    graph = _Graph(_tensors(weights))
+    hidden = graph.embeddings()
+    hidden_mask = graph.mask()
+    for layer in range(_LAYERS):
+        hidden = graph.layer(f"encoder.layer.{layer}", hidden, hidden_mask)
+    graph.node("Identity", [hidden], "last_hidden_state")
+    return graph.encoded()
+
+
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    shape: list[int]
+    offset: int  # bytes from the start of the file
+    length: int  # bytes
+
+
+def _tensors(weights: Path) -> dict[str, _Tensor]:
+    """Where each float32 tensor lies: an 8-byte length, a JSON header, then the raw numbers."""
+    with weights.open("rb") as file:
+        length = int.from_bytes(file.read(_PREFIX), "little")
+        start = _PREFIX + length
+        if start > weights.stat().st_size:
+            raise ValueError(f"{weights.name} is not a safetensors file")
+        header = json.loads(file.read(length))
+    return {
+        name: _Tensor(entry["shape"], start + entry["data_offsets"][0], _length(entry))
+        for name, entry in header.items()
+        if name != "__metadata__" and entry["dtype"] == "F32"
+    }
+
+
+def _length(entry: dict[str, list[int]]) -> int:
+    first, last = entry["data_offsets"]
+    return last - first
+
+
+@dataclass(slots=True)
+class _Graph:
+    """Nodes and weights in the order of their making, each already encoded."""
+
+    tensors: dict[str, _Tensor]
+    nodes: list[bytes] = field(default_factory=list)
+    initializers: dict[str, bytes] = field(default_factory=dict)
+
+    def node(self, kind: str, inputs: list[str], output: str = "", **attributes: Attribute) -> str:
+        """Add one operator and return the name of its output."""
+        output = output or f"{kind}_{len(self.nodes)}"
+        names = b"".join(_text(1, name) for name in inputs) + _text(2, output)
+        marks = b"".join(_attribute(name, value) for name, value in attributes.items())
+        self.nodes.append(names + _text(4, kind) + marks)
+        return output
+
+    def weight(self, name: str) -> str:
+        """Refer to a tensor of the safetensors file."""
+        tensor = self.tensors.get(name)
+        if tensor is None:
+            raise ValueError(f"{WEIGHTS} has no float32 tensor {name}")
+        place = (("location", WEIGHTS), ("offset", tensor.offset), ("length", tensor.length))
+        entries = b"".join(_bytes(13, _text(1, key) + _text(2, str(at))) for key, at in place)
+        head = b"".join(_int(1, size) for size in tensor.shape) + _int(2, _FLOAT) + _text(8, name)
+        self.initializers[name] = head + entries + _int(14, 1)  # 1: the numbers are elsewhere
+        return name
+
+    def integers(self, name: str, values: list[int]) -> str:
+        """Add a small list of integers that lies in the graph itself."""
+        raw = struct.pack(f"<{len(values)}q", *values)
+        head = _int(1, len(values)) + _int(2, _INT64)
+        self.initializers[name] = head + _text(8, name) + _bytes(9, raw)
+        return name
+
+    def number(self, name: str, value: float) -> str:
+        """Add one float32 that lies in the graph itself."""
+        raw = struct.pack("<f", value)
+        self.initializers[name] = _int(2, _FLOAT) + _text(8, name) + _bytes(9, raw)
+        return name
+
+    def dense(self, name: str, hidden: str) -> str:
+        """A linear layer; its weight is stored as (out, in)."""
+        turned = self.node("Transpose", [self.weight(f"{name}.weight")], perm=[1, 0])
+        product = self.node("MatMul", [hidden, turned])
+        return self.node("Add", [product, self.weight(f"{name}.bias")])
+
+    def norm(self, name: str, hidden: str) -> str:
+        """Layer normalisation over the last axis."""
+        weights = [self.weight(f"{name}.weight"), self.weight(f"{name}.bias")]
+        return self.node("LayerNormalization", [hidden, *weights], axis=-1, epsilon=_EPSILON)
+
+    def embeddings(self) -> str:
+        """Word, position and type vectors added; the type is always 0, so it is no input."""
+        words = self.node("Gather", [self.weight("embeddings.word_embeddings.weight"), "input_ids"])
+        zero, length = self.integers("zero", [0]), self.node("Shape", ["input_ids"], start=1, end=2)
+        places = self.weight("embeddings.position_embeddings.weight")
+        places = self.node("Slice", [places, zero, length])
+        kinds = self.weight("embeddings.token_type_embeddings.weight")
+        kind = self.node("Gather", [kinds, zero])
+        rest = self.node("Add", [places, kind])
+        return self.norm("embeddings.LayerNorm", self.node("Add", [words, rest]))
+
+    def mask(self) -> str:
+        """Shape (batch, 1, 1, sequence): 0 where a token is, far below 0 where padding is."""
+        mask = self.node("Cast", ["attention_mask"], to=_FLOAT)
+        mask = self.node("Unsqueeze", [mask, self.integers("axes", [1, 2])])
+        absent = self.node("Sub", [self.number("one", 1.0), mask])
+        return self.node("Mul", [absent, self.number("masked", _MASKED)])
+
+    def layer(self, name: str, hidden: str, mask: str) -> str:
+        """One encoder layer: attention, then two dense layers, each added to what came in."""
+        split = self.integers("split", [0, 0, _HEADS, _HEAD_WIDTH])
+        heads = [
+            self.node("Reshape", [self.dense(f"{name}.attention.self.{part}", hidden), split])
+            for part in ("query", "key", "value")
+        ]
+        perms = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+        query, key, value = (
+            self.node("Transpose", [head], perm=perm)
+            for head, perm in zip(heads, perms, strict=True)
+        )
+        scores = self.node("MatMul", [query, key])
+        scores = self.node("Mul", [scores, self.number("scale", _HEAD_WIDTH**-0.5)])
+        shares = self.node("Softmax", [self.node("Add", [scores, mask])], axis=-1)
+        mixed = self.node("Transpose", [self.node("MatMul", [shares, value])], perm=[0, 2, 1, 3])
+        mixed = self.node("Reshape", [mixed, self.integers("join", [0, 0, _WIDTH])])
+        mixed = self.dense(f"{name}.attention.output.dense", mixed)
+        hidden = self.norm(f"{name}.attention.output.LayerNorm", self.node("Add", [mixed, hidden]))
+        wide = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", hidden)])
+        narrow = self.dense(f"{name}.output.dense", wide)
+        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrow, hidden]))
+
+    def encoded(self) -> bytes:
+        """The whole model as an ONNX ModelProto."""
+        (ids, hidden) = _SHAPE
+        graph = b"".join(_bytes(1, node) for node in self.nodes)
+        graph += _text(2, "all-MiniLM-L6-v2")
+        graph += b"".join(_bytes(5, weight) for weight in self.initializers.values())
+        graph += _bytes(11, _port("input_ids", _INT64, ids))
+        graph += _bytes(11, _port("attention_mask", _INT64, ids))
+        graph += _bytes(12, _port("last_hidden_state", _FLOAT, hidden))
+        opset = _text(1, "") + _int(2, _OPSET)
+        return _int(1, _IR_VERSION) + _text(2, "day1") + _bytes(7, graph) + _bytes(8, opset)
+
+
+def _port(name: str, kind: int, shape: tuple[str | int, ...]) -> bytes:
+    """A ValueInfoProto: an input or output with the names or sizes of its axes."""
+    axes = [_int(1, axis) if isinstance(axis, int) else _text(2, axis) for axis in shape]
+    dims = b"".join(_bytes(1, axis) for axis in axes)
+    return _text(1, name) + _bytes(2, _bytes(1, _int(1, kind) + _bytes(2, dims)))
+
+
+def _attribute(name: str, value: Attribute) -> bytes:
+    """An AttributeProto; field 20 tells which of the value fields counts."""
+    match value:
+        case float():
+            return _bytes(5, _text(1, name) + b"\x15" + struct.pack("<f", value) + _int(20, 1))
+        case int():
+            return _bytes(5, _text(1, name) + _int(3, value) + _int(20, 2))
+        case _:
+            values = b"".join(_int(8, item) for item in value)
+            return _bytes(5, _text(1, name) + values + _int(20, 7))
+
+
+def _varint(value: int) -> bytes:
+    value &= (1 << 64) - 1  # negative numbers take their two's complement
+    out = bytearray()
+    while value > 0x7F:  # noqa: PLR2004 - seven bits to a byte
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _int(number: int, value: int) -> bytes:
+    """Field `number` holding an integer."""
+    return _varint(number << 3) + _varint(value)
+
+
+def _bytes(number: int, value: bytes) -> bytes:
+    """Field `number` holding bytes or a message."""
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _text(number: int, value: str) -> bytes:
+    return _bytes(number, value.encode())

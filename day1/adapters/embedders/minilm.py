@@ -1,0 +1,93 @@
+"""all-MiniLM-L6-v2 on this machine's processor: the embedder day1 uses unless told otherwise."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from day1.adapters.embedders.model_folder import NEXT_STEP
+from day1.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:  # both cost time to import and are not needed to name a type
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from day1.adapters.embedders.onnx_model import OnnxModel
+
+PASSAGE_TOKENS, OVERLAP_TOKENS, MOST_PASSAGES = 200, 40, 64
+
+
+class MiniLm:
+    """An `Embedder` that loads its model on first use; safe to share between threads.
+
+    The folder is looked for anew until a load succeeds, so that a model installed while a server
+    runs is found without a restart.
+    """
+
+    name = "minilm-l6-v2-384"
+    dimension = 384
+
+    def __init__(self, locate: Callable[[], Path | None], *, threads: int | None = None) -> None:
+        """Take where to look and how many threads a run may use; None is one for each core."""
+        self._locate = locate
+        self._threads = threads or _cores()
+        self._lock = threading.Lock()
+        self._loaded: OnnxModel | None = None
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Turn texts into vectors; of a text only the first 256 tokens are read.
+
+        Shape: `(len(texts), 384)`, row i belongs to `texts[i]`; `(0, 384)` for none.
+        Units: each row has length 1 (within 1e-5).
+
+        Raises:
+            EmbedderUnavailable: there is no sound model.
+        """
+        return self._model().vectors(texts)
+
+    def passages(self, text: str) -> list[str]:
+        """Cut a text above 200 tokens into passages of 200 with 40 overlap, at most 64.
+
+        Raises:
+            EmbedderUnavailable: there is no sound model, and the text is not surely short.
+        """
+        if len(text) <= PASSAGE_TOKENS and text.isascii():
+            return [text]  # an ASCII character is never more than one token: no need to count
+        spans = self._model().spans(text)
+        if len(spans) <= PASSAGE_TOKENS:
+            return [text]
+        step = PASSAGE_TOKENS - OVERLAP_TOKENS
+        starts = range(0, len(spans) - OVERLAP_TOKENS, step)[:MOST_PASSAGES]
+        cuts = (spans[start : start + PASSAGE_TOKENS] for start in starts)
+        return [text[cut[0][0] : cut[-1][1]] for cut in cuts]
+
+    def _model(self) -> OnnxModel:
+        with self._lock:
+            if self._loaded is None:
+                folder = self._locate()
+                if folder is None:
+                    raise EmbedderUnavailable(f"There is no embedding model yet: {NEXT_STEP}.")
+                self._loaded = _load(folder, self._threads)
+            return self._loaded
+
+
+def _load(folder: Path, threads: int) -> OnnxModel:
+    try:
+        # Half a second and 100 MB that a call without vectors need not pay.
+        from day1.adapters.embedders.onnx_model import OnnxModel  # noqa: PLC0415
+    except ImportError as error:
+        raise EmbedderUnavailable(
+            f"The embedding model needs {error.name}, which cannot be imported: install day1 "
+            "again with its dependencies; until then search is by keywords."
+        ) from error
+    return OnnxModel(folder, threads=threads)
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

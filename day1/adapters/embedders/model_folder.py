@@ -1,0 +1,91 @@
+"""What a folder must hold to be all-MiniLM-L6-v2, and the check that it really is.
+
+Two forms: the packaged weights (`model.safetensors`) or the published export (`model.onnx`), each
+with `tokenizer.json`. Hashes are not a formality: onnxruntime loads weights with a damaged stretch
+in the middle without any error, and then answers with wrong vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+from day1.errors import EmbedderUnavailable
+
+SAFETENSORS, EXPORT, TOKENIZER = "model.safetensors", "model.onnx", "tokenizer.json"
+SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+SAFETENSORS_BYTES = 90_868_376
+EXPORT_BYTES_AT_LEAST = 90_000_000  # float32; less is cut short or quantised, so another space
+
+NEXT_STEP = (
+    "run `day1 model install`, or let DAY1_EMBEDDER__MODEL_DIR name a folder that holds "
+    f"{TOKENIZER} and {SAFETENSORS} or {EXPORT}; until then search is by keywords"
+)
+_CHECKED = ".day1-checked"  # what the last good hash was taken of: hash, size, time of change
+
+
+def lacking(folder: Path) -> str | None:
+    """Say what keeps a folder from being a model at a glance; None if nothing does.
+
+    Looks at names and sizes only: fit for choosing among folders, not for trusting one.
+    """
+    if not (folder / TOKENIZER).is_file():
+        return f"there is no {TOKENIZER}"
+    if (folder / SAFETENSORS).is_file():
+        size = (folder / SAFETENSORS).stat().st_size
+        return None if size == SAFETENSORS_BYTES else f"{SAFETENSORS} has {size} bytes"
+    if (folder / EXPORT).is_file():
+        size = (folder / EXPORT).stat().st_size
+        return None if size >= EXPORT_BYTES_AT_LEAST else f"{EXPORT} has only {size} bytes"
+    return f"there is neither {SAFETENSORS} nor {EXPORT}"
+
+
+def checked_weights(folder: Path) -> str:
+    """Check the folder's files and return the name of its weights file.
+
+    A good hash of the weights is remembered beside them where the folder may be written.
+
+    Raises:
+        EmbedderUnavailable: a file is missing, cannot be read, or is not the published one.
+    """
+    reason = lacking(folder)
+    try:
+        if reason is None and _sha256(folder / TOKENIZER) != TOKENIZER_SHA256:
+            reason = f"{TOKENIZER} is not the published file"
+        weights = SAFETENSORS if (folder / SAFETENSORS).is_file() else EXPORT
+        if reason is None and weights == SAFETENSORS and not _is_published(folder):
+            reason = f"{SAFETENSORS} is not the published file"
+    except OSError as error:
+        raise unusable(folder, error.strerror or "it cannot be read") from error
+    if reason is not None:
+        raise unusable(folder, reason)
+    return weights
+
+
+def unusable(folder: Path, reason: str) -> EmbedderUnavailable:
+    """The error that says why a folder cannot be used, and what to do."""
+    return EmbedderUnavailable(
+        f"The model folder cannot be used: {reason}. To go on: {NEXT_STEP}.", folder=str(folder)
+    )
+
+
+def _is_published(folder: Path) -> bool:
+    """Whether the safetensors file has the pinned hash (0.3 s, or nothing if remembered)."""
+    stat = (folder / SAFETENSORS).stat()
+    seen = f"{SAFETENSORS_SHA256} {stat.st_size} {stat.st_mtime_ns}".encode()
+    note = folder / _CHECKED
+    with suppress(OSError):
+        if note.read_bytes() == seen:
+            return True
+    if _sha256(folder / SAFETENSORS) != SAFETENSORS_SHA256:
+        return False
+    with suppress(OSError):
+        note.write_bytes(seen)
+    return True
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,0 +1,114 @@
+"""A loaded all-MiniLM-L6-v2: texts to tokens to vectors.
+
+Imports numpy, onnxruntime and tokenizers, which take half a second together: only `minilm.py`
+imports this module, on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from day1.adapters.embedders.graph import graph_over
+from day1.adapters.embedders.model_folder import SAFETENSORS, checked_weights, unusable
+
+DIMENSION = 384
+MOST_TOKENS = 256  # what the model was trained to read, its two special tokens among them
+
+# Padded tokens of one run. Measured on two cores: for texts of 6, 21, 62 and 222 tokens the best
+# counts were 32 and more, 8 to 64, 16 and 4; beyond, the activations fall out of the cache.
+_RUN_TOKENS = 1024
+_TOKENIZED_AT_ONCE = 256
+
+# The start of one known vector. A model that misses it is damaged, quantised or another one.
+_PROBE = "Memories are kept on branches."
+_PROBE_VECTOR = ()
+_PROBE_TOLERANCE = 1e-3
+
+
+class OnnxModel:
+    """One onnxruntime session and its tokenizer; safe to share between threads."""
+
+    def __init__(self, folder: Path, *, threads: int) -> None:
+        """Load the model that lies in `folder`, on `threads` threads.
+
+        Raises:
+            EmbedderUnavailable: the folder does not hold a sound model.
+        """
+        weights = checked_weights(folder)
+        try:
+            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._session = _session(folder, weights, threads)
+            self._inputs = {wanted.name for wanted in self._session.get_inputs()}
+        except Exception as error:  # both libraries raise bare and private types
+            raise unusable(folder, f"{weights} does not load") from error
+        # As shipped it cuts at 128 tokens and pads to 128.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        found = self.vectors([_PROBE])[0, : len(_PROBE_VECTOR)]
+        if not np.allclose(found, _PROBE_VECTOR, atol=_PROBE_TOLERANCE):
+            raise unusable(folder, f"{weights} gives other vectors than all-MiniLM-L6-v2")
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), 384), in the order of the texts."""
+        tokens = list(self._tokens(texts))
+        vectors = np.empty((len(texts), DIMENSION), np.float32)
+        for rows in _runs([len(ids) for ids in tokens]):
+            vectors[rows] = self._run([tokens[row] for row in rows])
+        return vectors
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where each token of the text begins and ends, in characters; no special tokens."""
+        return self._tokenizer.encode(text, add_special_tokens=False).offsets
+
+    def _tokens(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        for start in range(0, len(texts), _TOKENIZED_AT_ONCE):
+            part = list(texts[start : start + _TOKENIZED_AT_ONCE])
+            for encoding in self._tokenizer.encode_batch_fast(part):
+                ids = encoding.ids
+                yield ids if len(ids) <= MOST_TOKENS else [*ids[: MOST_TOKENS - 1], ids[-1]]
+
+    def _run(self, tokens: list[list[int]]) -> NDArray[np.float32]:
+        """One run of the graph, padded to its longest text; the mean over each text's tokens."""
+        shape = (len(tokens), max(map(len, tokens)))
+        ids, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for row, text in enumerate(tokens):
+            ids[row, : len(text)] = text
+            mask[row, : len(text)] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = {name: feed for name, feed in feeds.items() if name in self._inputs}
+        hidden = self._session.run(["last_hidden_state"], wanted)[0]
+        # The mean's divisor is left out: scaling to length 1 takes it away again.
+        pooled = np.einsum("bs,bsd->bd", mask.astype(np.float32), hidden)
+        unit: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit
+
+
+def _session(folder: Path, weights: str, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3  # errors only
+    source: str | bytes = str(folder / weights)
+    if weights == SAFETENSORS:
+        source = graph_over(folder / weights)
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", str(folder)
+        )
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def _runs(lengths: list[int]) -> Iterator[list[int]]:
+    """Rows in runs of near-equal length, so that little is padding."""
+    rows: list[int] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if rows and (len(rows) + 1) * lengths[row] > _RUN_TOKENS:
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows

@@ -1,0 +1,32 @@
+"""The state before a store's first commit."""
+
+from collections.abc import Sequence
+
+from day1.model.change import Pending, Query
+from day1.model.kind import Cell, Kind, Row
+
+
+class EmptyReading:
+    """A `ports.store.Reading` without rows."""
+
+    def __init__(self, branch: str | None) -> None:
+        """Name the branch that was asked for."""
+        self.branch = branch
+        self.tip = ""
+        self.pending = Pending()
+
+    def get(self, _kind: Kind, _ids: Sequence[str]) -> dict[str, Row]:
+        """No row has any id."""
+        return {}
+
+    def find(self, _kind: Kind, _query: Query) -> list[Row]:
+        """No row fits."""
+        return []
+
+    def count(self, _kind: Kind) -> int:
+        """There are none."""
+        return 0
+
+    def tally(self, _kind: Kind, _column: str) -> dict[Cell, int]:
+        """There are none."""
+        return {}

@@ -1,0 +1,56 @@
+"""The versioned tables, once for all engines.
+
+A primary key and nothing else unique, no foreign keys (a merge would leave violations),
+secondary indexes where a query needs them. Design section 4.
+"""
+
+from sqlalchemy import BigInteger, Column, Float, Index, MetaData, String, Table, Text
+
+from day1.model.kind import KINDS
+
+SCHEMA_VERSION = 1
+
+versioned = MetaData()
+
+_ID = String(64)
+_TYPES = {
+    "confidence": Float(),
+    "created_at": BigInteger(),
+    "happened_at": BigInteger(),
+}
+_IDS = {"agent_id", "session_id", "task_id", "origin_id", "row_id", "closes", "superseded_by"}
+_IDS |= {"conversation_id", "previous_id", "content_hash", "merge_id", "source_commit"}
+_LONG = {"fact_text", "summary", "raw_input", "raw_output", "properties", "scores", "content"}
+_LONG |= {"thinking", "tool_calls", "ours", "theirs", "reason", "title"}
+_NEEDED = {"fact_text", "summary", "content", "content_hash", "created_at", "confidence", "status"}
+_NEEDED |= {"verification", "source_entity", "target_entity", "relation_type", "row_id", "source"}
+_INDEXED = {
+    "facts": ("content_hash", "session_id", "created_at"),
+    "observations": ("content_hash", "session_id", "created_at"),
+    "relations": ("source_entity", "target_entity", "session_id", "created_at"),
+    "conversations": ("session_id", "created_at"),
+    "messages": ("content_hash", "conversation_id", "created_at"),
+    "edits": ("row_id",),
+    "held": ("row_id",),
+}
+
+
+def _column(name: str) -> Column[object]:
+    if name == "id":
+        return Column(name, _ID, primary_key=True)
+    kind = _TYPES.get(name) or (_ID if name in _IDS else Text() if name in _LONG else String(255))
+    return Column(name, kind, nullable=name not in _NEEDED)
+
+
+TABLES = {kind.table: Table(kind.table, versioned, *map(_column, kind.columns)) for kind in KINDS}
+for _table, _columns in _INDEXED.items():
+    for _name in _columns:
+        Index(f"{_table}_{_name}", TABLES[_table].c[_name])
+
+SCHEMA = Table(
+    "schema",
+    versioned,
+    Column("version", BigInteger(), primary_key=True, autoincrement=False),
+    Column("created_at", BigInteger(), nullable=False),
+)
+"""One row per version of the schema that the state has been stepped to."""

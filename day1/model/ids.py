@@ -1,0 +1,47 @@
+"""Ids: text, time-ordered, with their kind in front.
+
+Time-ordered keys keep the engine's tree compact (about ten times less growth per commit than
+random ones); day1 makes every id itself, since auto-increment numbers of two clones collide.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_RANDOM_BITS = 80
+
+NewId = Callable[[str, int], str]
+"""Make an id: (prefix, microseconds UTC) -> `prefix_01JD…`."""
+
+
+def ulid(millisecond: int, randomness: int) -> str:
+    """Write a ULID: 48 bits of time, 80 bits of randomness, 26 Crockford letters."""
+    number = (millisecond << _RANDOM_BITS) | randomness
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def new_id(prefix: str, now: int) -> str:
+    """Make a fresh id of kind `prefix` for the instant `now` (microseconds UTC)."""
+    return f"{prefix}_{ulid(now // 1000, secrets.randbits(_RANDOM_BITS))}"
+
+
+def derived_id(prefix: str, happened_at: int | None, *keys: str) -> str:
+    """Make the id that the same foreign item gets in every run.
+
+    The time part is a `happened_at` that never changes (a git author date), else 0; the random
+    part is the first 80 bits of SHA-256 over the source's name and the item's stable keys.
+    """
+    digest = hashlib.sha256("\x1f".join(keys).encode()).digest()
+    millisecond = max(0, (happened_at or 0) // 1000)
+    return f"{prefix}_{ulid(millisecond, int.from_bytes(digest[:10], 'big'))}"
+
+
+def content_hash(text: str) -> str:
+    """SHA-256 of the exact UTF-8 text, in hex: the key of the text in the index."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def short_hash(*parts: str) -> str:
+    """Hash parts that must not run into one another: 32 hex digits."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,42 @@
+"""Instants: whole microseconds since 1970 UTC inside, ISO 8601 with offset outside."""
+
+from datetime import UTC, datetime, timedelta
+
+from day1.errors import InvalidRequest
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+
+
+def parse(text: str, *, end: bool = False) -> int:
+    """Read an ISO 8601 date or time as microseconds UTC; without an offset it is UTC.
+
+    A bare date means its first instant, or with `end` its last.
+
+    Raises:
+        InvalidRequest: the text is not an ISO 8601 date or time.
+    """
+    stripped = text.strip()
+    try:
+        moment = datetime.fromisoformat(stripped)
+    except ValueError as exc:
+        raise InvalidRequest(
+            "A time is ISO 8601, such as 2026-03-01 or 2026-03-01T10:00:00Z.", given=stripped[:40]
+        ) from exc
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    instant = (moment - _EPOCH) // _MICROSECOND
+    is_date = len(stripped) <= len("2026-03-01") and "T" not in stripped
+    return instant + DAY - 1 if end and is_date else instant
+
+
+def show(instant: int) -> str:
+    """Write an instant as ISO 8601 UTC with offset and microseconds."""
+    return (_EPOCH + timedelta(microseconds=instant)).isoformat(timespec="microseconds")
+
+
+def show_optional(instant: int | None) -> str | None:
+    """Write an instant that may be absent."""
+    return None if instant is None else show(instant)

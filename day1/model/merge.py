@@ -1,0 +1,484 @@
+"""What a merge would do: a pure rule over base, source and target, the same for every engine.
+
+The grain is the cell (a column group). A cell that only one side changed is taken from that
+side; a cell that both changed differently keeps the target's value and is *held*. A cell with
+an open held item is never written unless a choice decides it. Design section 8.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from day1.model.change import Changes, Writes
+from day1.model.held import Decision, HeldItem, Reason, same_value
+from day1.model.ids import short_hash
+from day1.model.kind import (
+    BY_TABLE,
+    CONVERSATION,
+    FACT,
+    MEMORIES,
+    MESSAGE,
+    RECORDS,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    canonical,
+    cells,
+    kind_of,
+    revision,
+)
+
+Take = Literal["ours", "theirs", "value", "delete", "skip"]
+Strategy = Literal["auto", "cherry_pick", "squash"]
+_TEXT, _STATUS, _VERDICT = "fact_text", "status", "verification"
+_DECISIONS: Mapping[Take, Decision] = {
+    "ours": "dismissed",
+    "theirs": "taken",
+    "value": "edited",
+    "delete": "edited",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A decision for one cell of a row, or with cell `*` for all of it.
+
+    ours keeps the target's side, theirs takes the source's, value sets the given columns,
+    delete removes the row, skip holds what would otherwise merge.
+    """
+
+    row_id: str
+    take: Take
+    cell: str = WHOLE
+    value: Mapping[str, Cell] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What a plan is made from."""
+
+    changes: Changes
+    """Base to source."""
+    source: Mapping[str, Row]
+    """Rows of the source that carry held items, by id; changed rows need not be here."""
+    target: Mapping[str, Row]
+    """Rows of the target, by id, for every id in `changes` and in held items."""
+    source_held: Sequence[HeldItem]
+    target_held: Sequence[HeldItem]
+    source_branch: str
+    """Id of the source branch."""
+
+
+@dataclass(slots=True)
+class PlanRow:
+    """One row of the plan: three sides, the outcome, and what of it is held."""
+
+    kind: Kind
+    id: str
+    base: Row | None
+    source: Row | None
+    target: Row | None
+    result: Row | None
+    held: dict[str, Reason] = field(default_factory=dict)
+    """Cell -> why it is held."""
+    belongs_to: str | None = None
+    decided: dict[str, Take] = field(default_factory=dict)
+    """Cell -> the choice that decided it."""
+
+    @property
+    def effect(self) -> str:
+        """`new`, `changed`, `removed` or `kept` on the target."""
+        if self.result is None:
+            return "kept" if self.target is None else "removed"
+        if self.target is None:
+            return "new"
+        return "changed" if _differs(self.kind, self.result, self.target) else "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """Everything that a merge would do."""
+
+    strategy: Strategy
+    rows: tuple[PlanRow, ...]
+    records: Writes
+    """Edits and held rows that come along whole."""
+    holds: tuple[tuple[PlanRow, str], ...]
+    """Cells to be held anew, as (row, cell)."""
+    closes: tuple[tuple[HeldItem, Decision], ...]
+    digest: str
+    moves_base: bool
+    """The source has changes since the merge base, even if the target has them all."""
+
+    @property
+    def rejected_count(self) -> int:
+        """Rows of which a cell or the whole is held afterwards."""
+        return sum(1 for row in self.rows if row.held)
+
+    @property
+    def merged_count(self) -> int:
+        """The other rows of the plan."""
+        return len(self.rows) - self.rejected_count
+
+    @property
+    def writes(self) -> Writes:
+        """Rows to bring about on the target."""
+        writes: Writes = {table: dict(rows) for table, rows in self.records.items() if rows}
+        for row in self.rows:
+            if row.effect != "kept":
+                writes.setdefault(row.kind.table, {})[row.id] = row.result
+        return writes
+
+
+def plan_merge(
+    sides: Sides, strategy: Strategy, choices: Sequence[Choice], items: Sequence[str] | None = None
+) -> MergePlan:
+    """Plan a merge; `items` restricts it to those rows and what supersedes them (a pick)."""
+    open_cells = _open_cells((*sides.source_held, *sides.target_held))
+    chosen = _with_followers(choices, sides)
+    picked = None if items is None else set(items)
+    rows = {row.id: row for row in _three_ways(sides, picked)}
+    for row in rows.values():
+        _merge_row(row, open_cells.get(row.id, frozenset()), chosen.get(row.id, {}))
+    _hold_together(rows, sides.target)
+    planned = sorted(
+        (r for r in rows.values() if r.effect != "kept" or r.held or r.decided),
+        key=lambda r: (r.kind.table, r.id),
+    )
+    records = _records(sides, picked)
+    return MergePlan(
+        strategy=strategy,
+        rows=tuple(planned),
+        records=records,
+        holds=tuple(_new_holds(planned, sides)),
+        closes=tuple(_closings(planned, sides)),
+        digest=_digest(strategy, choices, planned, sides),
+        moves_base=any(sides.changes.values()),
+    )
+
+
+def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list[str]:
+    """The picked ids and, for superseded facts, what supersedes them, in that order."""
+    found: dict[str, None] = {}
+    queue = list(items)
+    while queue:
+        row_id = queue.pop(0)
+        if row_id in found:
+            continue
+        found[row_id] = None
+        successor = source.get(row_id, {}).get("superseded_by")
+        if successor is not None:
+            queue.append(str(successor))
+    return list(found)
+
+
+def _differs(kind: Kind, one: Row, other: Row) -> bool:
+    columns = kind.group(WHOLE)
+    return cells(one, columns) != cells(other, columns)
+
+
+def _open_cells(items: Iterable[HeldItem]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for item in items:
+        found[item.row_id] = found.get(item.row_id, frozenset()) | {item.cell}
+    return found
+
+
+def _with_followers(choices: Sequence[Choice], sides: Sides) -> dict[str, dict[str, Choice]]:
+    """Choices by row and cell; taking a supersession also takes the fact held because of it."""
+    chosen: dict[str, dict[str, Choice]] = {}
+    for choice in choices:
+        chosen.setdefault(choice.row_id, {})[choice.cell] = choice
+    waiting = {
+        i.row_id
+        for i in (*sides.source_held, *sides.target_held)
+        if i.reason == "belongs_to" and i.cell == WHOLE
+    }
+    after = {c.id: c.after for table in sides.changes.values() for c in table}
+    for row_id, by_cell in list(chosen.items()):
+        taken = by_cell.get(_STATUS) or by_cell.get(WHOLE)
+        source = after.get(row_id) or sides.source.get(row_id)
+        successor = source and source.get("superseded_by")
+        if taken and taken.take == "theirs" and successor in waiting and successor not in chosen:
+            chosen[str(successor)] = {WHOLE: Choice(str(successor), "theirs")}
+    return chosen
+
+
+def _three_ways(sides: Sides, picked: set[str] | None) -> Iterable[PlanRow]:
+    """Every row the plan has to look at, with its three sides."""
+    seen: set[str] = set()
+    for kind in MEMORIES:
+        for change in sides.changes.get(kind.table, ()):
+            if picked is None or change.id in picked:
+                seen.add(change.id)
+                target = sides.target.get(change.id)
+                yield PlanRow(kind, change.id, change.before, change.after, target, target)
+    held = {i.row_id: i.kind for i in sides.target_held if i.source_branch == sides.source_branch}
+    if picked is not None:
+        held = {i: found for i in sorted(picked) if (found := kind_of(i)) is not None}
+    for row_id, kind in held.items():
+        if row_id not in seen:
+            source, target = sides.source.get(row_id), sides.target.get(row_id)
+            # A pick asks for the row itself: one that the target removed comes back.
+            base = None if picked is not None and target is None else source
+            yield PlanRow(kind, row_id, base, source, target, target)
+
+
+def _merge_row(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
+    """Set the row's result, its held cells and what was decided."""
+    whole = chosen.get(WHOLE)
+    if whole is not None and whole.take != "skip":
+        _decide_whole(row, whole)
+    elif row.source is None or row.target is None:
+        _merge_presence(row, open_cells, skip=whole is not None)
+    else:
+        _merge_cells(row, open_cells, chosen)
+
+
+def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
+    """Merge a row that both sides have, cell by cell."""
+    whole, result = chosen.get(WHOLE), dict(row.target or {})
+    for group in row.kind.groups:
+        name = group[0]
+        choice = chosen.get(name) or whole
+        if choice is not None and choice.take != "skip":
+            row.decided[name] = choice.take
+            result.update(_decided_cell(row, group, choice))
+            continue
+        if cells(row.source, group) == cells(row.target, group):
+            continue
+        is_open = name in open_cells or WHOLE in open_cells
+        reason = _cell_clash(row, group)
+        if is_open:
+            row.held[name] = reason or "both_changed"
+        elif choice is not None:
+            row.held[name] = "skipped"
+        elif reason is not None:
+            row.held[name] = reason
+        elif cells(row.source, group) != cells(row.base, group):
+            result.update({c: row.source[c] for c in group})
+    row.result = result
+    if row.kind is FACT:
+        _settle_verdict(row, result, decided=_VERDICT in row.decided)
+
+
+def _cell_clash(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
+    """Why a cell that differs between the sides cannot merge by itself, if it cannot."""
+    base = cells(row.base, group)
+    if cells(row.source, group) == base or cells(row.target, group) == base:
+        return None
+    return "both_changed"
+
+
+def _merge_presence(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> None:
+    """Merge a row that at least one side lacks."""
+    if row.source is None and row.target is None:
+        return
+    unchanged = (
+        row.base is not None
+        and row.source is not None
+        and not _differs(row.kind, row.source, row.base)
+    )
+    if (row.source is None and row.base is None) or (unchanged and not open_cells):
+        return
+    if open_cells:
+        row.held[WHOLE] = "delete_modify"
+    elif skip:
+        row.held[WHOLE] = "skipped"
+    elif row.source is None and row.target is not None and row.base is not None:
+        if _differs(row.kind, row.target, row.base):
+            row.held[WHOLE] = "delete_modify"
+        else:
+            row.result = None
+    elif row.base is None:
+        row.result = row.source
+    else:
+        row.held[WHOLE] = "delete_modify"
+
+
+def _decide_whole(row: PlanRow, choice: Choice) -> None:
+    row.decided[WHOLE] = choice.take
+    if choice.take == "theirs":
+        row.result = _with_origin(row.source, row.target)
+    elif choice.take == "delete":
+        row.result = None
+    elif choice.take == "value":
+        start = row.target or row.source
+        row.result = None if start is None else _edited(row, {**start, **(choice.value or {})})
+
+
+def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
+    side = {"theirs": row.source, "ours": row.target}.get(choice.take)
+    if side is not None:
+        return {c: side[c] for c in group}
+    given = choice.value or {}
+    return {c: given[c] for c in group if c in given}
+
+
+def _edited(row: PlanRow, result: Row) -> Row:
+    """A fact whose text the chooser wrote is unverified."""
+    sides = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
+    if sides and result[_TEXT] not in sides:
+        result |= {_VERDICT: "unverified", "scores": None}
+    return result
+
+
+def _with_origin(source: Row | None, target: Row | None) -> Row | None:
+    """The source's content; the origin stays the target's where it has the row."""
+    if source is None or target is None:
+        return source
+    from_target = {c: target[c] for c in target if c not in source or c in _ORIGIN}
+    return {**source, **from_target}
+
+
+_ORIGIN = frozenset(FACT.columns) - frozenset(FACT.group(WHOLE)) - {"id"}
+
+
+def _settle_verdict(row: PlanRow, result: Row, *, decided: bool) -> None:
+    """A verdict belongs to the text it was given for (design section 8)."""
+    base, source, target = row.base or {}, row.source or {}, row.target or {}
+    if decided or source[_TEXT] == target[_TEXT]:
+        return
+    row.held.pop(_VERDICT, None)
+    source_wrote = source[_TEXT] != base.get(_TEXT)
+    target_wrote = target[_TEXT] != base.get(_TEXT)
+    verdict = (_VERDICT, "scores")
+    source_judged = cells(source, verdict) != tuple(base.get(c) for c in verdict)
+    target_judged = cells(target, verdict) != tuple(base.get(c) for c in verdict)
+    unverified: Row = {_VERDICT: "unverified", "scores": None}
+    if result[_TEXT] == target[_TEXT]:
+        lapsed = source_judged and target_wrote and not source_wrote
+        result |= unverified if lapsed else {c: target[c] for c in verdict}
+    elif result[_TEXT] == source[_TEXT]:
+        lapsed = target_judged and not target_wrote
+        result |= unverified if lapsed else {c: source[c] for c in verdict}
+    else:
+        result |= unverified
+
+
+def _hold_together(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> None:
+    """Hold rows that would be torn apart, until nothing more is.
+
+    A held supersession holds the new fact, and a held new fact its supersession; a held new
+    conversation holds its messages.
+    """
+    moved = True
+    while moved:
+        moved = False
+        for row in rows.values():
+            if row.kind is FACT:
+                moved |= _hold_supersession(row, rows, target)
+            elif row.kind is MESSAGE and row.source is not None and row.target is None:
+                owner = rows.get(str(row.source["conversation_id"]))
+                if owner and owner.kind is CONVERSATION and WHOLE in owner.held:
+                    moved |= _withhold(row, owner.id)
+
+
+def _hold_supersession(
+    row: PlanRow, rows: Mapping[str, PlanRow], target: Mapping[str, Row]
+) -> bool:
+    successor_id = row.source and row.source["superseded_by"]
+    if successor_id is None or (row.target and row.target["superseded_by"] == successor_id):
+        return False
+    successor = rows.get(str(successor_id))
+    if successor is None or successor.target is not None:
+        return False
+    if (_STATUS in row.held or WHOLE in row.held) and successor.result is not None:
+        return _withhold(successor, row.id)
+    points_there = row.result is not None and row.result["superseded_by"] == successor_id
+    if points_there and successor.result is None and str(successor_id) not in target:
+        if row.target is None:
+            return _withhold(row, successor.id)
+        row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
+        row.held[_STATUS] = "belongs_to"
+        row.decided.pop(_STATUS, None)
+        return True
+    return False
+
+
+def _withhold(row: PlanRow, owner: str) -> bool:
+    """Keep a new row out because of another; a row that was decided is not touched."""
+    if row.decided or WHOLE in row.held:
+        return False
+    row.result, row.belongs_to = row.target, owner
+    row.held[WHOLE] = "belongs_to"
+    return True
+
+
+def _records(sides: Sides, picked: set[str] | None) -> Writes:
+    """Edits and held rows of the source that the target lacks; a pick takes its rows' edits."""
+    writes: Writes = {}
+    for kind in RECORDS:
+        if picked is not None and kind is not BY_TABLE["edits"]:
+            continue
+        for change in sides.changes.get(kind.table, ()):
+            row = change.after
+            if row is None or change.id in sides.target:
+                continue
+            if picked is None or row["row_id"] in picked:
+                writes.setdefault(kind.table, {})[change.id] = row
+    return writes
+
+
+def _new_holds(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[PlanRow, str]]:
+    """Held cells whose source value no open item knows yet."""
+    known: dict[tuple[str, str], list[HeldItem]] = {}
+    for item in (*sides.source_held, *sides.target_held):
+        known.setdefault((item.row_id, item.cell), []).append(item)
+    for row in rows:
+        for cell in row.held:
+            items = (*known.get((row.id, cell), ()), *known.get((row.id, WHOLE), ()))
+            if not any(_knows(item, row.source) for item in items):
+                yield row, cell
+
+
+def _knows(item: HeldItem, source: Row | None) -> bool:
+    return same_value(item.kind, source, item.cell, item.theirs) or same_value(
+        item.kind, source, item.cell, item.ours
+    )
+
+
+def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Decision]]:
+    """Open items whose cell a choice decided."""
+    items = {i.id: i for i in (*sides.target_held, *sides.source_held)}
+    by_row = {row.id: row for row in rows if row.decided}
+    for item in items.values():
+        row = by_row.get(item.row_id)
+        if row is None:
+            continue
+        take = row.decided.get(item.cell) or row.decided.get(WHOLE)
+        if take is None and item.cell == WHOLE:
+            take = next(iter(row.decided.values()))
+        if take is not None and take in _DECISIONS:
+            yield item, _DECISIONS[take]
+
+
+def _digest(
+    strategy: Strategy, choices: Sequence[Choice], rows: Iterable[PlanRow], sides: Sides
+) -> str:
+    """Name the plan by what it does: no commit ids, times or counts go in."""
+
+    def name(kind: Kind, row: Row | None) -> str | None:
+        return None if row is None else revision(kind, row)
+
+    used = {row.id for row in rows}
+    content = {
+        "strategy": strategy,
+        "choices": sorted(
+            canonical([c.row_id, c.cell, c.take, dict(c.value) if c.value else None])
+            for c in choices
+        ),
+        "rows": [
+            [
+                r.id,
+                *(name(r.kind, side) for side in (r.base, r.source, r.target, r.result)),
+                sorted(r.held),
+            ]
+            for r in rows
+        ],
+        "open": sorted(
+            {i.id for i in (*sides.source_held, *sides.target_held) if i.row_id in used}
+        ),
+    }
+    return short_hash(canonical(content))

@@ -1,0 +1,207 @@
+"""What the words of a question or a memory tell search: keywords, subject and dates.
+
+Pure text analysis for English. It knows the syntax of FTS5 queries, but neither index nor store;
+folding of case and accents and Porter stemming are left to FTS5 (`porter unicode61`).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+MAX_KEYWORDS = 64
+"""Terms in one keyword query: a pasted page must not become a query of thousands of words."""
+
+YEARS = range(1970, 2101)
+"""The years that a bare number can name, and that a day or month without a year stands for."""
+
+# A word is what unicode61 makes a token of: letters and digits, no underscore.
+_WORD = re.compile(r"[^\W_]+")
+_TERM = re.compile(r"[^\W_]+(?:[-._/:@+][^\W_]+)*")
+_DROPPABLE = re.compile(r"([^\W_]+)(?:['\u2019]s\b)?")
+
+STOP_WORDS = frozenset(
+    """
+    a about after all also am an and any anyone anything are aren as at be because been before
+    being between both but by can cannot could couldn d did didn do does doesn doing don done
+    down during each else ever every few for from further get gets getting give got had hadn has
+    hasn have haven having he her here hers him his how however i if in into is isn it its itself
+    just know let ll m may me might more most much must my myself no nor not of off on once one
+    only or other our ours out over own please re s same shall she should shouldn so some
+    someone something such t tell than that the their theirs them then there these they thing
+    things this those though through to too under until up us ve very was wasn we were weren what
+    when where whether which while who whom whose why will with without won would wouldn yet you
+    your yours
+    """.split()
+)
+"""Words that say nothing about the subject; the halves of "don't" and "it's" are among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DateSpan:
+    """A day, month or year that a text names, in microseconds of UTC; the end is not part of it."""
+
+    start_us: int
+    end_us: int
+
+
+def content_words(text: str) -> list[str]:
+    """Each word of `text` that is no stop word, once, in lower case, in order of appearance."""
+    words = (word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text)))
+    return [word for word in dict.fromkeys(words) if word not in STOP_WORDS]
+
+
+def keyword_query(question: str, *, all_words: bool = False) -> str:
+    """The FTS5 MATCH expression that finds texts with any word of `question`.
+
+    Every word is quoted, so no input is a syntax error or an operator. Stop words are left out
+    unless `all_words`; requiring all words would find nothing. `v2.3.1` and `write-ahead` are
+    asked for as a phrase and by their parts (not by single characters).
+
+    Returns:
+        At most `MAX_KEYWORDS` quoted terms joined by OR; "" when no word is left: then ask again
+        with `all_words`, and if that is "" too, there is nothing to look up.
+    """
+    terms: dict[str, None] = {}
+    for term in _TERM.findall(unicodedata.normalize("NFC", question.lower())):
+        parts = _WORD.findall(term)
+        kept = [part for part in parts if all_words or part not in STOP_WORDS]
+        if len(parts) > 1 and kept:
+            terms[" ".join(parts)] = None
+            kept = [part for part in kept if len(part) > 1]
+        terms.update(dict.fromkeys(kept))
+    return " OR ".join(f'"{term}"' for term in list(terms)[:MAX_KEYWORDS])
+
+
+def embedding_query(question: str, common: frozenset[str]) -> str:
+    """`question` as it should be embedded: without the words in `common`.
+
+    Args:
+        question: what was asked.
+        common: lower-case words that occur in more than a quarter of the visible memories. A
+            speaker's name in every line pulls the vector to filler (+5 points of recall on raw
+            dialogue without it, harmless on facts).
+
+    Returns:
+        What is left, or `question` itself when no content word would be left.
+    """
+    left = _DROPPABLE.sub(lambda word: "" if word[1].lower() in common else word[0], question)
+    return " ".join(left.split()) if content_words(left) else question
+
+
+def subject(text: str) -> str | None:
+    """The capitalised word that `text` opens with, in lower case; an article before it is skipped.
+
+    None when it opens with an ordinary word. "Kestrel drops…" and "The Kestrel gateway…" are both
+    about kestrel.
+    """
+    for found in islice(_WORD.finditer(text, 0, 100), 2):
+        word = found[0].lower()
+        if word not in STOP_WORDS:
+            return word if word != found[0] else None
+    return None
+
+
+_MONTHS = {
+    name[:letters]: number
+    for number, name in enumerate(
+        """january february march april may june july august september october november
+        december""".split(),
+        start=1,
+    )
+    for letters in (3, len(name))
+} | {"sept": 9}
+_AMBIGUOUS = frozenset(("mar", "march", "may"))
+# What stands before a month or a year that is meant as a time, and after a number that is not.
+_LEADS = frozenset(
+    "in on during since until till by before after from of last this early late mid".split()
+)
+_YEAR_LEADS = _LEADS | frozenset("the our year spring summer autumn fall winter".split())
+_UNITS = frozenset(
+    """ms milliseconds s seconds minutes hours days kb mb gb kib mib gib bytes rows requests times
+    users items lines tokens characters words files commits""".split()
+)
+# Digits keep what is glued to them: 14:00, 3.2024 and 2024-05-06 are one piece each.
+_PIECE = re.compile(r"\d(?:[\w.:/-]*\w)?|[^\W\d_]+")
+_ISO_DATE = re.compile(r"(\d{4})[-/](\d\d)(?:[-/](\d\d))?(?:[Tt.].*)?", re.ASCII)
+_DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?", re.ASCII)
+_YEAR = re.compile(r"(?:19[7-9]|20\d)\d", re.ASCII)
+
+# Year, month, day; None where it is not said.
+_Named = tuple[int | None, int | None, int | None]
+
+
+def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
+    """The days, months and years that `text` names, in UTC, sorted, each once.
+
+    Understood are 2024-05-06, 2024-05, 6 May 2024, May 6th, 2024, "in May 2024", "on 6 May",
+    "in May", "in 2024". A day or month without a year means that of every one of `years`, so
+    with none only dates with a year count. "may" and "march" need a year, a preposition, or a
+    day and a capital letter to be a month.
+    """
+    if not years and not _YEAR.search(text):
+        return []
+    spans = set()
+    for year, month, day in _named(text):
+        for each in years if year is None else (year,):
+            span = _span(each, month, day)
+            if span is not None:
+                spans.add(span)
+    return [DateSpan(start, end) for start, end in sorted(spans)]
+
+
+def _named(text: str) -> Iterator[_Named]:
+    """The dates in `text`, as they are said and in their order."""
+    pieces = ["", "", *_PIECE.findall(text), "", ""]
+    for at, piece in enumerate(pieces):
+        if piece[:1].isdigit():
+            if iso := _ISO_DATE.fullmatch(piece):
+                yield int(iso[1]), int(iso[2]), int(iso[3]) if iso[3] else None
+            elif pieces[at - 1].lower() in _YEAR_LEADS and pieces[at + 1].lower() not in _UNITS:
+                year = _number(_YEAR, piece)
+                if year:
+                    yield year, None, None
+        elif len(piece) > 2 and (month := _MONTHS.get(piece.lower())):  # noqa: PLR2004
+            named = _around_month(pieces, at, month)
+            if named:
+                yield named
+
+
+def _around_month(pieces: list[str], at: int, month: int) -> _Named | None:
+    """The date of which `pieces[at]` is the month, or None if that word is no month here."""
+    of = pieces[at - 1].lower() == "of"
+    day_before = _number(_DAY, pieces[at - 2 if of else at - 1])
+    day_after = None if day_before else _number(_DAY, pieces[at + 1])
+    year = _number(_YEAR, pieces[at + 2 if day_after else at + 1])
+    word, day = pieces[at], day_before or day_after
+    lead = pieces[at - 2 if day_before else at - 1].lower()
+    certain = year or lead in _LEADS or (day and word[0].isupper())
+    if certain or (word.lower() not in _AMBIGUOUS and (day or len(word) > len("jan"))):
+        return year, month, day
+    return None
+
+
+def _number(pattern: re.Pattern[str], piece: str) -> int | None:
+    found = pattern.fullmatch(piece)
+    return int(found[found.lastindex or 0]) if found else None
+
+
+def _span(year: int, month: int | None, day: int | None) -> tuple[int, int] | None:
+    """Start and end of a day, month or year in microseconds; None if the calendar has no such."""
+    try:
+        start = datetime(year, month or 1, day or 1, tzinfo=UTC)
+        if day:
+            end = start + timedelta(days=1)
+        elif month:
+            end = (start + timedelta(days=31)).replace(day=1)
+        else:
+            end = start.replace(year=year + 1)
+    except (ValueError, OverflowError):
+        return None
+    return _microseconds(start), _microseconds(end)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
