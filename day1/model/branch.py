@@ -1,0 +1,83 @@
+"""Branches as people and agents know them: a name, notes, a place in the tree."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from day1.errors import InvalidRequest, Json
+from day1.model.change import CommitId, Pending
+
+MAIN = "main"
+MAX_NAME = 100
+Status = Literal["active", "merged", "archived"]
+
+_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_HASH_LIKE = re.compile(r"[0-9a-f]{40}|[0-9a-v]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch's row in the ledger."""
+
+    id: str
+    name: str
+    parent_id: str | None
+    fork_commit: CommitId | None
+    created_at: int
+    description: str | None = None
+    purpose: str | None = None
+    owner: str | None = None
+    ttl_days: int | None = None
+    tags: tuple[str, ...] = ()
+    archived: bool = False
+    closed: bool = False
+    """Squashed into another branch: it takes no writes and no merges."""
+    merged_tip: CommitId | None = None
+    """The tip at which everything of the branch was merged."""
+    retired_tip: CommitId | None = None
+    """Where the branch stood when its ref was given up; None while it has a ref."""
+
+    def status(self, tip: CommitId, pending: Pending) -> Status:
+        """What the branch is now: a write after its merge makes it active again."""
+        if self.archived:
+            return "archived"
+        if self.closed or (self.merged_tip == tip and not pending.count):
+            return "merged"
+        return "active"
+
+    def noted(self, **notes: object) -> "Branch":
+        """The branch with the given notes set and the others kept."""
+        return replace(self, **{k: v for k, v in notes.items() if v is not None})  # type: ignore[arg-type]  # the caller names fields
+
+    def metadata(self) -> dict[str, Json]:
+        """The notes as the tools show them."""
+        return {
+            "purpose": self.purpose,
+            "owner": self.owner,
+            "ttl_days": self.ttl_days,
+            "tags": list(self.tags),
+        }
+
+
+def check_name(name: str) -> str:
+    """Hold a branch name against the one rule for all engines.
+
+    Raises:
+        InvalidRequest: the name breaks the rule; the message states it.
+    """
+    parts = name.split("/")
+    good = (
+        len(name) <= MAX_NAME
+        and all(_PART.fullmatch(part) for part in parts)
+        and ".." not in name
+        and not any(part.endswith((".lock", ".")) for part in parts)
+        and not _HASH_LIKE.fullmatch(name)
+        and name.upper() not in {"HEAD", "WORKING", "STAGED"}
+    )
+    if not good:
+        raise InvalidRequest(
+            f"A branch name is 1 to {MAX_NAME} ASCII letters, digits and . _ - in parts divided "
+            "by /; a part begins with a letter, digit or _ and does not end in . or .lock.",
+            branch=name[:MAX_NAME],
+        )
+    return name

@@ -1,0 +1,67 @@
+"""What is true across branches: branches and their notes, snapshots, merges, intents, heads.
+
+The ledger is never the truth about rows, and it points only at commits that exist.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from day1.model.branch import Branch
+from day1.model.deed import Intent, MergeRecord, Snapshot
+
+Settle = Callable[[Intent], None]
+"""Finish or withdraw a deed whose process is gone."""
+
+
+class Ledger(Protocol):
+    """Small rows by id; every put is durable when it returns, or with `together` all at once."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make the puts inside one transaction."""
+
+    def branches(self) -> list[Branch]:
+        """Every branch, retired ones too, oldest first."""
+
+    def branch(self, name: str) -> Branch | None:
+        """A branch by name, without regard to case."""
+
+    def put_branch(self, branch: Branch) -> None:
+        """Write a branch by id.
+
+        Raises:
+            BranchExists: another branch has the name.
+        """
+
+    def remove_branch(self, branch_id: str) -> None:
+        """Forget a branch."""
+
+    def snapshots(self) -> list[Snapshot]:
+        """Every snapshot, oldest first."""
+
+    def put_snapshot(self, snapshot: Snapshot) -> None:
+        """Write a snapshot by id."""
+
+    def merges(self) -> list[MergeRecord]:
+        """Every merge, oldest first."""
+
+    def put_merge(self, merge: MergeRecord) -> None:
+        """Write a merge by id."""
+
+    def deed(self, intent: Intent, settle: Settle) -> AbstractContextManager[None]:
+        """Do a deed: write the intent, run the block, and mark the intent done with its puts.
+
+        Deeds exclude one another, also between processes, so an intent that is found open by
+        a deed that begins has lost its process: it is settled first. The puts inside the
+        block and the end of the intent become durable together, after the block; when the
+        block raises, nothing of it is kept and the intent is withdrawn.
+        """
+
+    def settle_orphans(self, settle: Settle) -> int:
+        """Settle intents whose process is gone, if no deed is going on; says how many."""
+
+    def head(self, key: str) -> str | None:
+        """The branch id that a client's HEAD points at."""
+
+    def set_head(self, key: str, branch_id: str) -> None:
+        """Point a client's HEAD at a branch."""

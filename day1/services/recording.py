@@ -1,0 +1,139 @@
+"""New rows: facts, observations, relations, and the edits that say who changed what."""
+
+from collections.abc import Mapping
+
+from day1.model.change import Query
+from day1.model.ids import NewId, content_hash
+from day1.model.kind import (
+    EDIT,
+    FACT,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    canonical,
+    cell_value,
+)
+from day1.model.origin import Origin
+from day1.ports.store import Reading, Work
+
+REMOVED = "removed"
+"""The `value` of an edit that removed its row."""
+
+
+def fact_row(  # noqa: PLR0913 - a fact's own columns
+    fact_id: str,
+    text: str,
+    origin: Origin,
+    now: int,
+    *,
+    category: str | None = None,
+    confidence: float = 1.0,
+    happened_at: int | None = None,
+) -> Row:
+    """Build a new fact: active and unverified."""
+    return {
+        "id": fact_id,
+        "fact_text": text,
+        "content_hash": content_hash(text),
+        "category": category,
+        "confidence": confidence,
+        "status": "active",
+        "superseded_by": None,
+        "verification": "unverified",
+        "scores": None,
+        "happened_at": happened_at,
+        **origin.columns(now),
+    }
+
+
+def observation_row(  # noqa: PLR0913 - an observation's own columns
+    observation_id: str,
+    observation_type: str,
+    summary: str,
+    origin: Origin,
+    now: int,
+    *,
+    tool_name: str | None = None,
+    raw_input: str | None = None,
+    raw_output: str | None = None,
+    happened_at: int | None = None,
+) -> Row:
+    """Build a new observation."""
+    return {
+        "id": observation_id,
+        "summary": summary,
+        "content_hash": content_hash(summary),
+        "observation_type": observation_type,
+        "tool_name": tool_name,
+        "raw_input": raw_input,
+        "raw_output": raw_output,
+        "happened_at": happened_at,
+        **origin.columns(now),
+    }
+
+
+def relation_row(  # noqa: PLR0913 - a relation's own columns
+    relation_id: str,
+    source_entity: str,
+    relation_type: str,
+    target_entity: str,
+    origin: Origin,
+    now: int,
+    *,
+    properties: Mapping[str, object] | None = None,
+    happened_at: int | None = None,
+) -> Row:
+    """Build a new relation; `properties` is kept as canonical JSON."""
+    return {
+        "id": relation_id,
+        "source_entity": source_entity,
+        "target_entity": target_entity,
+        "relation_type": relation_type,
+        "properties": None if properties is None else canonical(dict(properties)),
+        "happened_at": happened_at,
+        **origin.columns(now),
+    }
+
+
+def edit_rows(  # noqa: PLR0913 - what an edit records
+    kind: Kind,
+    row: Row,
+    groups: list[str],
+    origin: Origin,
+    now: int,
+    new_id: NewId,
+    reason: str | None = None,
+) -> list[Row]:
+    """Build one edit per changed cell of `row` (as it is after the change).
+
+    The group `*` records that the row was removed.
+    """
+    return [
+        {
+            "id": new_id(EDIT.prefix, now),
+            "row_id": row["id"],
+            "row_kind": kind.table,
+            "cell": group,
+            "value": REMOVED if group == WHOLE else cell_value(kind, row, group),
+            "reason": reason,
+            **origin.columns(now),
+        }
+        for group in groups
+    ]
+
+
+def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[str]:
+    """The names of the cells in which two versions of a row differ."""
+    return [
+        group[0]
+        for group in kind.groups
+        if any(before[column] != after.get(column, before[column]) for column in group)
+    ]
+
+
+def near_duplicate(reading: Reading, text: str) -> str | None:
+    """The id of a live fact with exactly this text, if there is one (checklist S1-013)."""
+    query = Query(equal={"content_hash": content_hash(text), "status": "active"}, limit=1)
+    found = reading.find(FACT, query)
+    return str(found[0]["id"]) if found else None
