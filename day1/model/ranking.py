@@ -64,7 +64,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A ranked row. `score`, `keyword` and `cosine` are in 0..1; `cosine` is None without a vector."""
+    """A ranked row; all scores are in 0..1, and `cosine` is None while it has no vector."""
 
     row_id: str
     score: float
@@ -72,9 +72,7 @@ class Scored:
     keyword: float
 
 
-def rank(
-    candidates: Sequence[Candidate], query: str, mode: Mode, weights: Weights
-) -> list[Scored]:
+def rank(candidates: Sequence[Candidate], query: str, mode: Mode, weights: Weights) -> list[Scored]:
     """Order `candidates` for `query`: best first, then the newest, then by id.
 
     Units: a score is in 0..1, never NaN, and means the same from query to query; it never falls
@@ -136,8 +134,9 @@ def _evidence(cosine: float | None, keyword: float, mode: Mode, weights: Weights
 def _boosted(score: float, boost: float) -> float:
     """Lift `score` by `boost` of what it lacks to 1: in 0..1, and the order of equals is kept.
 
-    A lift in proportion to the score put only 81 of 100 memories that a date alone describes
-    ("what was decided in May?") among the first ten, this one all: nothing else speaks for them.
+    A lift in proportion to the score left the first ten at 82 % of the memories asked for by date
+    ("what was decided in May?"), this one at all of them: nothing but the date speaks for those.
+    (`tests/relevance`, 21 questions.)
     """
     return 1.0 - (1.0 - score) * (1.0 - boost)
 

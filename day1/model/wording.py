@@ -7,9 +7,9 @@ folding of case and accents and Porter stemming are left to FTS5 (`porter unicod
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
+from typing import NamedTuple
 
 MAX_KEYWORDS = 64
 """Terms in one keyword query: a pasted page must not become a query of thousands of words."""
@@ -22,7 +22,12 @@ _WORD = re.compile(r"[^\W_]+")
 _TERM = re.compile(r"[^\W_]+(?:[-._/:@+][^\W_]+)*")
 _DROPPABLE = re.compile(r"([^\W_]+)(?:['\u2019]s\b)?")
 
-STOP_WORDS = frozenset(
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+STOP_WORDS = _set(
     """
     a about after all also am an and any anyone anything are aren as at be because been before
     being between both but by can cannot could couldn d did didn do does doesn doing don done
@@ -34,13 +39,12 @@ STOP_WORDS = frozenset(
     things this those though through to too under until up us ve very was wasn we were weren what
     when where whether which while who whom whose why will with without won would wouldn yet you
     your yours
-    """.split()
+    """
 )
 """Words that say nothing about the subject; the halves of "don't" and "it's" are among them."""
 
 
-@dataclass(frozen=True, slots=True)
-class DateSpan:
+class DateSpan(NamedTuple):
     """A day, month or year that a text names, in microseconds of UTC; the end is not part of it."""
 
     start_us: int
@@ -65,8 +69,8 @@ def keyword_query(question: str, *, all_words: bool = False) -> str:
         with `all_words`, and if that is "" too, there is nothing to look up.
     """
     terms: dict[str, None] = {}
-    for term in _TERM.findall(unicodedata.normalize("NFC", question.lower())):
-        parts = _WORD.findall(term)
+    for term in _TERM.findall(unicodedata.normalize("NFC", question)):
+        parts = [part.lower() for part in _WORD.findall(term)]
         kept = [part for part in parts if all_words or part not in STOP_WORDS]
         if len(parts) > 1 and kept:
             terms[" ".join(parts)] = None
@@ -92,7 +96,7 @@ def embedding_query(question: str, common: frozenset[str]) -> str:
 
 
 def subject(text: str) -> str | None:
-    """The capitalised word that `text` opens with, in lower case; an article before it is skipped.
+    """The capitalised word that `text` opens with, in lower case; a stop word before it is skipped.
 
     None when it opens with an ordinary word. "Kestrel drops…" and "The Kestrel gateway…" are both
     about kestrel.
@@ -104,29 +108,27 @@ def subject(text: str) -> str | None:
     return None
 
 
+_MONTH_NAMES = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 _MONTHS = {
     name[:letters]: number
-    for number, name in enumerate(
-        """january february march april may june july august september october november
-        december""".split(),
-        start=1,
-    )
+    for number, name in enumerate(_MONTH_NAMES, start=1)
     for letters in (3, len(name))
 } | {"sept": 9}
-_AMBIGUOUS = frozenset(("mar", "march", "may"))
+_AMBIGUOUS = _set("mar march may")
 # What stands before a month or a year that is meant as a time, and after a number that is not.
-_LEADS = frozenset(
-    "in on during since until till by before after from of last this early late mid".split()
-)
-_YEAR_LEADS = _LEADS | frozenset("the our year spring summer autumn fall winter".split())
-_UNITS = frozenset(
+_LEADS = _set("in on during since until till by before after from of last this early late mid")
+_YEAR_LEADS = _LEADS | _set("the our year spring summer autumn fall winter")
+_UNITS = _set(
     """ms milliseconds s seconds minutes hours days kb mb gb kib mib gib bytes rows requests times
-    users items lines tokens characters words files commits""".split()
+    users items lines tokens characters words files commits"""
 )
 # Digits keep what is glued to them: 14:00, 3.2024 and 2024-05-06 are one piece each.
 _PIECE = re.compile(r"\d(?:[\w.:/-]*\w)?|[^\W\d_]+")
 _ISO_DATE = re.compile(r"(\d{4})[-/](\d\d)(?:[-/](\d\d))?(?:[Tt.].*)?", re.ASCII)
-_DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?", re.ASCII)
+_DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?", re.ASCII | re.IGNORECASE)
 _YEAR = re.compile(r"(?:19[7-9]|20\d)\d", re.ASCII)
 
 # Year, month, day; None where it is not said.
@@ -142,7 +144,7 @@ def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
     day and a capital letter to be a month.
     """
     parts = [text]
-    if not years:  # a third of the time: only what stands around a year can be a date
+    if not years:  # only what stands around a year can be a date, and that is soon read
         parts = [text[max(0, at.start() - 25) : at.end() + 15] for at in _YEAR.finditer(text)]
     spans = set()
     for year, month, day in chain.from_iterable(map(_named, parts)):
@@ -150,7 +152,7 @@ def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
             span = _span(each, month, day)
             if span is not None:
                 spans.add(span)
-    return [DateSpan(start, end) for start, end in sorted(spans)]
+    return sorted(spans)
 
 
 def _named(text: str) -> Iterator[_Named]:
@@ -189,8 +191,8 @@ def _number(pattern: re.Pattern[str], piece: str) -> int | None:
     return int(found[found.lastindex or 0]) if found else None
 
 
-def _span(year: int, month: int | None, day: int | None) -> tuple[int, int] | None:
-    """Start and end of a day, month or year in microseconds; None if the calendar has no such."""
+def _span(year: int, month: int | None, day: int | None) -> DateSpan | None:
+    """A day, month or year; None if the calendar has no such."""
     try:
         start = datetime(year, month or 1, day or 1, tzinfo=UTC)
         if day:
@@ -201,4 +203,4 @@ def _span(year: int, month: int | None, day: int | None) -> tuple[int, int] | No
             end = start.replace(year=year + 1)
     except (ValueError, OverflowError):
         return None
-    return int(start.timestamp()) * 1_000_000, int(end.timestamp()) * 1_000_000
+    return DateSpan(int(start.timestamp()) * 1_000_000, int(end.timestamp()) * 1_000_000)

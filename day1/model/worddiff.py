@@ -1,0 +1,63 @@
+"""What changed between two texts, word by word, for a person to read."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from itertools import groupby, takewhile
+from typing import Literal
+
+Change = Literal["same", "removed", "added"]
+
+MAX_PIECES = 10_000
+"""Words, gaps and marks of both texts beyond which lines are compared, and beyond that many lines
+nothing: the time grows with the square (a quarter of a second here, for texts made to be hard)."""
+
+# A word, a gap, or one mark: together they are the text.
+_PIECE = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+def changed_words(before: str, after: str) -> list[tuple[Change, str]]:
+    """How `before` became `after`: parts in order, what was removed ahead of what replaces it.
+
+    Joining what is same and added gives `after` exactly, same and removed gives `before`. No part
+    is empty and no two neighbours are of one kind.
+    """
+    old, new = _PIECE.findall(before), _PIECE.findall(after)
+    start = _equal_ahead(old, new)
+    old, new, ahead = old[start:], new[start:], old[:start]
+    end = _equal_ahead(old[::-1], new[::-1])
+    behind = old[len(old) - end :]
+    old, new = old[: len(old) - end], new[: len(new) - end]
+    if len(old) + len(new) > MAX_PIECES:
+        old, new = "".join(old).splitlines(keepends=True), "".join(new).splitlines(keepends=True)
+    return _joined([("same", ahead), *_compared(old, new), ("same", behind)])
+
+
+def _equal_ahead(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many pieces are equal from the start on."""
+    pairs = zip(old, new, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str]]]:
+    """The kinds of all pieces; equal stretches lie between what was removed and added."""
+    if len(old) + len(new) > MAX_PIECES:
+        yield "removed", old
+        yield "added", new
+        return
+    # Gaps are junk: a space between two changed words is no match to hold on to.
+    for tag, i, j, k, m in SequenceMatcher(str.isspace, old, new).get_opcodes():
+        if tag == "equal":
+            yield "same", old[i:j]
+        else:
+            yield "removed", old[i:j]
+            yield "added", new[k:m]
+
+
+def _joined(parts: list[tuple[Change, list[str]]]) -> list[tuple[Change, str]]:
+    """Parts as text, without empty ones, neighbours of one kind made one."""
+    kept = [part for part in parts if part[1]]
+    return [
+        (kind, "".join(piece for _, pieces in group for piece in pieces))
+        for kind, group in groupby(kept, key=lambda part: part[0])
+    ]

@@ -1,0 +1,223 @@
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from day1.model.ranking import Candidate, Weights, rank
+
+WEIGHTS = Weights()
+MODES = ["hybrid", "vector", "keyword"]
+RELEVANCE = Path(__file__).parents[1] / "relevance"
+
+units = st.floats(0, 1)
+candidates = st.builds(
+    Candidate,
+    row_id=st.text("abc", min_size=1, max_size=3),
+    text=st.sampled_from(
+        ["Kestrel drops", "kestrel drops", "On 5 May 2024 it fell", "", "in 1999"]
+    ),
+    created_at=st.integers(0, 4 * 10**15),
+    happened_at=st.none() | st.integers(-(10**15), 4 * 10**15),
+    cosine=st.none() | st.floats(-1, 1) | st.just(float("nan")),
+    bm25=st.floats(0, 1e9) | st.sampled_from([float("inf"), float("nan"), -1.0]),
+)
+weights = st.builds(Weights, st.floats(0.1, 9), units, st.floats(0.1, 99), units, units)
+queries = st.sampled_from(
+    ["Why does Kestrel drop?", "on 5 May", "in 1999", "may", "", "in May 2024"]
+)
+
+
+def us(text):
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1_000_000
+
+
+def a_candidate(
+    row_id="a", text="it is so", created="2024-01-01", happened=None, cosine=0.5, bm25=0.0
+):
+    happened_at = None if happened is None else us(happened)
+    return Candidate(row_id, text, us(created), happened_at, cosine, bm25)
+
+
+def order(found, query="?", mode="hybrid", weights=WEIGHTS):
+    return [scored.row_id for scored in rank(found, query, mode, weights)]
+
+
+def score(candidate, query="?", mode="hybrid", weights=WEIGHTS):
+    [scored] = rank([candidate], query, mode, weights)
+    return scored.score
+
+
+# --- scores
+
+
+@given(st.lists(candidates), queries, st.sampled_from(MODES), weights)
+def test_scores_are_in_0_to_1_and_best_first(found, query, mode, weights):
+    ranked = rank(found, query, mode, weights)
+    assert sorted(hit.row_id for hit in ranked) == sorted(each.row_id for each in found)
+    scores = [hit.score for hit in ranked]
+    assert scores == sorted(scores, reverse=True)
+    for hit in ranked:
+        assert 0 <= hit.score <= 1
+        assert 0 <= hit.keyword <= 1
+        assert hit.cosine is None or 0 <= hit.cosine <= 1
+
+
+@given(candidates, queries, st.sampled_from(MODES), weights, st.floats(-1, 1), st.floats(-1, 1))
+def test_a_score_never_falls_when_the_cosine_rises(candidate, query, mode, weights, one, other):
+    low, high = (
+        score(_with(candidate, cosine=cosine), query, mode, weights)
+        for cosine in sorted([one, other])
+    )
+    assert low <= high
+
+
+@given(candidates, queries, st.sampled_from(MODES), weights, st.floats(0, 99), st.floats(0, 99))
+def test_a_score_never_falls_when_the_bm25_rises(candidate, query, mode, weights, one, other):
+    low, high = (
+        score(_with(candidate, bm25=bm25), query, mode, weights) for bm25 in sorted([one, other])
+    )
+    assert low <= high
+
+
+@given(st.lists(candidates, unique_by=lambda each: each.row_id), queries, st.randoms())
+def test_the_order_does_not_depend_on_the_order_given(found, query, random):
+    shuffled = random.sample(found, len(found))
+    assert rank(shuffled, query, "hybrid", WEIGHTS) == rank(found, query, "hybrid", WEIGHTS)
+
+
+def _with(candidate, **changes):
+    values = {name: getattr(candidate, name) for name in Candidate.__slots__}
+    return Candidate(**values | changes)
+
+
+def test_hybrid_is_seven_parts_vector_and_three_parts_keyword():
+    candidate = a_candidate(cosine=0.6, bm25=8.0)
+    assert score(candidate) == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
+    assert score(candidate, mode="vector") == 0.6
+    assert score(candidate, mode="keyword") == 0.5
+
+
+def test_weights_count_by_their_ratio():
+    candidate = a_candidate(cosine=0.6, bm25=8.0)
+    assert score(candidate, weights=Weights(7, 3)) == pytest.approx(score(candidate))
+
+
+def test_a_row_without_a_vector_is_judged_by_its_words():
+    pending, unlike = (
+        a_candidate("p", cosine=None, bm25=8.0),
+        a_candidate("u", cosine=0.1, bm25=8.0),
+    )
+    assert score(pending) == 0.5
+    assert order([unlike, pending]) == ["p", "u"]
+    assert rank([pending], "?", "vector", WEIGHTS)[0].score == 0
+    assert rank([pending], "?", "hybrid", WEIGHTS)[0].cosine is None
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"vector": -1},
+        {"vector": 0, "keyword": 0},
+        {"vector": float("nan")},
+        {"bm25_half": 0},
+        {"subject_boost": 1.1},
+        {"date_boost": -0.1},
+    ],
+)
+def test_weights_that_would_leave_0_to_1_are_refused(bad):
+    with pytest.raises(ValueError):
+        Weights(**bad)
+
+
+# --- ties
+
+
+def test_equal_scores_go_by_the_newest_then_by_id():
+    found = [
+        a_candidate("b", created="2024-01-02"),
+        a_candidate("a", created="2024-01-02"),
+        a_candidate("old", created="2024-03-01", happened="2020-01-01"),
+        a_candidate("new", created="2020-01-01", happened="2024-02-01"),
+    ]
+    assert order(found) == ["new", "a", "b", "old"]
+
+
+def test_recency_never_outweighs_evidence():
+    found = [a_candidate("old", created="2001-01-01", cosine=0.51), a_candidate("new", cosine=0.5)]
+    assert order(found) == ["old", "new"]
+
+
+# --- boosts
+
+
+def test_a_memory_that_opens_with_a_word_of_the_question_is_about_it():
+    about = a_candidate("about", "Kestrel drops a call", cosine=0.5)
+    beside = a_candidate("beside", "Heron calls Kestrel", cosine=0.52)
+    assert order([about, beside], "when does kestrel drop?") == ["about", "beside"]
+    assert order([about, beside], "when does it drop?") == ["beside", "about"]
+
+
+def test_a_word_that_only_contains_the_subject_is_another_word():
+    candidate = a_candidate(text="Tern locks")
+    assert score(candidate, "an external lock") == score(candidate, "?")
+
+
+@pytest.mark.parametrize(
+    ("question", "nearest"),
+    [
+        ("what happened on 5 May 2024?", "day"),
+        ("what happened on 5 May?", "day"),
+        ("what happened in November 2023?", "month"),
+        ("what happened in 2022?", "year"),
+        ("what happened on 2024-08-01?", "written"),
+    ],
+)
+def test_a_memory_near_the_date_in_the_question_comes_first(question, nearest):
+    found = [
+        a_candidate("day", happened="2024-05-05"),
+        a_candidate("month", happened="2023-11-20"),
+        a_candidate("year", happened="2022-02-02"),
+        a_candidate("written", "Decision of 1 August 2024", created="2026-01-01"),
+        a_candidate("far", happened="2025-01-01", cosine=0.6),
+    ]
+    assert order(found, "what happened?")[0] == "far"
+    assert order(found, question)[0] == nearest
+
+
+def test_what_a_text_says_counts_before_when_it_was_learned():
+    said = a_candidate("said", "Decision of 1 August 2024", created="2026-01-01")
+    assert score(said, "in January 2026") == score(said, "?")
+    assert score(said, "in August 2024") > score(said, "?")
+
+
+def test_nearness_fades_within_days():
+    days = ["2024-02-10", "2024-02-24", "2024-02-28", "2024-03-01", "2024-03-31"]
+    scores = [score(a_candidate(happened=each), "in March 2024", "vector") for each in days]
+    assert scores[0] == 0.5 < scores[1] < scores[2] < scores[3]
+    assert scores[3] == scores[4] == pytest.approx(0.5 + 0.3 * 0.5)
+
+
+def test_a_year_in_a_text_is_not_near_each_of_its_days():
+    year = a_candidate("year", "The plan for 2024")
+    month = a_candidate("month", "The plan for May 2024")
+    assert score(year, "on 5 May 2024") < score(month, "on 5 May 2024")
+
+
+# --- the relevance fixture
+
+
+def test_the_relevance_fixture_is_sound():
+    memories = [json.loads(line) for line in (RELEVANCE / "memories.jsonl").open(encoding="utf-8")]
+    questions = [
+        json.loads(line) for line in (RELEVANCE / "questions.jsonl").open(encoding="utf-8")
+    ]
+    ids = {memory["id"] for memory in memories}
+    assert len(ids) == len(memories) == 100
+    assert len({question["question"] for question in questions}) == len(questions) == 100
+    assert all(question["relevant"] and set(question["relevant"]) <= ids for question in questions)
+    for memory in memories:
+        assert memory.keys() == {"id", "text", "category", "happened_at"}
+        assert memory["happened_at"] is None or datetime.fromisoformat(memory["happened_at"]).tzinfo
