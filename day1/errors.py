@@ -5,9 +5,10 @@ person and says what to do next; the code is for a program; `details` are for an
 mends its call. No message or detail holds memory text, a token or a password.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 class Day1Error(Exception):

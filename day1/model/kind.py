@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from day1.model.ids import short_hash
+from day1.model.ids import content_hash, short_hash
 
 Cell = None | int | float | str
 Row = dict[str, Cell]
@@ -154,6 +154,12 @@ def kind_of(row_id: str) -> Kind | None:
 def cells(row: Mapping[str, Cell] | None, columns: Iterable[str]) -> tuple[Cell, ...] | None:
     """The values of `columns`, None for a row that is not there."""
     return None if row is None else tuple(row[c] for c in columns)
+
+
+def complete(kind: Kind | None, columns: Row) -> Row:
+    """Columns with the hash of a text that is among them."""
+    text = None if kind is None or kind.text is None else columns.get(kind.text)
+    return columns if text is None else {**columns, "content_hash": content_hash(str(text))}
 
 
 def canonical(value: object) -> str:

@@ -238,7 +238,7 @@ def _merge_row(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Ch
 
 def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
     """Merge a row that both sides have, cell by cell."""
-    whole, result = chosen.get(WHOLE), dict(row.target or {})
+    source, whole, result = row.source or {}, chosen.get(WHOLE), dict(row.target or {})
     for group in row.kind.groups:
         name = group[0]
         choice = chosen.get(name) or whole
@@ -257,7 +257,7 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
         elif reason is not None:
             row.held[name] = reason
         elif cells(row.source, group) != cells(row.base, group):
-            result.update({c: row.source[c] for c in group})
+            result.update({c: source[c] for c in group})
     row.result = result
     if row.kind is FACT:
         _settle_verdict(row, result, decided=_VERDICT in row.decided)

@@ -49,12 +49,11 @@ class Ledger(Protocol):
         """Write a merge by id."""
 
     def deed(self, intent: Intent, settle: Settle) -> AbstractContextManager[None]:
-        """Do a deed: write the intent, run the block, and mark the intent done with its puts.
+        """Do a deed: write the intent, run the block, strike the intent out.
 
         Deeds exclude one another, also between processes, so an intent that is found open by
-        a deed that begins has lost its process: it is settled first. The puts inside the
-        block and the end of the intent become durable together, after the block; when the
-        block raises, nothing of it is kept and the intent is withdrawn.
+        a deed that begins has lost its process: it is settled first. When the block raises,
+        the intent is settled too: the engine may have done its part.
         """
 
     def settle_orphans(self, settle: Settle) -> int:

@@ -15,7 +15,7 @@ from day1.model.kind import (
     cell_value,
 )
 from day1.model.origin import Origin
-from day1.ports.store import Reading, Work
+from day1.ports.store import Reading
 
 REMOVED = "removed"
 """The `value` of an edit that removed its row."""

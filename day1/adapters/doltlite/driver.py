@@ -164,7 +164,7 @@ class _Statement:
 
     __slots__ = ("_description", "_prepared", "changes_rows", "handle", "parameters")
 
-    def __init__(self, lib: Library, handle: ctypes.c_void_p, sql: str) -> None:
+    def __init__(self, lib: Library, handle: Any, sql: str) -> None:
         self.handle = handle
         self.parameters: int = lib.bind_parameter_count(handle)
         found = _VERB.match(sql)

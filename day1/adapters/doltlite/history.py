@@ -30,7 +30,7 @@ class DoltLiteHistory:
         """Every branch of the engine with its tip."""
         with self._connections.on("main") as connection:
             rows = connection.exec_driver_sql("SELECT name, hash FROM dolt_branches").all()
-        return {name: commit for name, commit in rows}
+        return {str(name): str(commit) for name, commit in rows}
 
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit: a new ref, whatever the number of rows."""
@@ -149,9 +149,7 @@ class DoltLiteHistory:
 
     def _resolve(self, connection: Connection, start: str) -> CommitId:
         try:
-            return str(
-                connection.exec_driver_sql("SELECT dolt_hashof(?)", (start,)).scalar_one()
-            )
+            return str(connection.exec_driver_sql("SELECT dolt_hashof(?)", (start,)).scalar_one())
         except DBAPIError as exc:
             raise NotFound(f"There is no branch or commit {start!r}.", ref=start) from exc
 
@@ -175,8 +173,7 @@ class DoltLiteHistory:
 
 
 def changes_between(connection: Connection, base: str, to: str) -> Changes:
-    """Rows that differ between two refs; `WORKING` is the connection's branch with its
-    waiting rows."""
+    """Rows that differ between two refs; `WORKING` is the connection's branch, uncut rows too."""
     touched = connection.exec_driver_sql(
         "SELECT to_table_name FROM dolt_diff_summary(?, ?)", (base, to)
     ).scalars()

@@ -30,10 +30,12 @@ INTEGER, FLOAT, TEXT, BLOB, NULL = 1, 2, 3, 4, 5
 LONGEST = 1_000_000_000
 """Bytes of one text or blob: the engine's own limit."""
 
+_INT, _INT64 = range(-(2**31), 2**31), range(-(2**63), 2**63)
 _CODES = (
-    "OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL "
-    "CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB"
-).split()
+    "OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND "
+    "FULL CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE "
+    "NOTADB"
+).split()  # noqa: SIM905 - one name after the other, by number
 _EXTENSIONS = {
     "ERROR": "MISSING_COLLSEQ RETRY SNAPSHOT",
     "BUSY": "RECOVERY SNAPSHOT TIMEOUT",
@@ -51,64 +53,67 @@ _EXTENSIONS = {
 
 
 class Library:
-    """The C functions that the driver calls, each bound once.
+    """The C functions that the driver calls, each bound once, named without `sqlite3_`.
 
-    What may wait for a lock or a disk lets other threads run meanwhile (`CDLL`); what only moves
-    a value keeps the interpreter, which is cheaper (`PyDLL`). Arguments are left undeclared
-    where ctypes' own conversion is right, because declared ones cost twice as much: a handle is
-    a `c_void_p`, an index or length an int of 32 bits, text a bytes object.
+    What may wait for a lock or work for long lets other threads run meanwhile (`waiting`). What
+    only moves a value keeps the interpreter (`quick`): it is cheaper, and beside a busy thread
+    each letting go costs up to 5 ms. Arguments are not declared, since ctypes' own conversion
+    is right for them and twice as fast: a pointer is a `c_void_p` or comes from `pointer`, text is
+    bytes, an index or length is an int of 32 bits.
     """
 
     def __init__(self, path: Path) -> None:
         mode = os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0)
         waiting = ctypes.CDLL(str(path), mode=mode)
         quick = ctypes.PyDLL(str(path), mode=mode, handle=waiting._handle)
-        text, int64, double = ctypes.c_char_p, ctypes.c_int64, ctypes.c_double
-        pointer = ctypes.c_void_p
-
         self.open_v2 = _bound(waiting, "open_v2")
         self.close_v2 = _bound(waiting, "close_v2")
         self.prepare_v3 = _bound(waiting, "prepare_v3")
         self.step = _bound(waiting, "step")
         self.reset = _bound(waiting, "reset")
         self.finalize = _bound(waiting, "finalize")
-        self.create_function_v2 = _bound(waiting, "create_function_v2")
+        self._bind_connection(quick)
+        self._bind_statement(quick)
+        self._bind_functions(quick)
 
-        self.interrupt = _bound(quick, "interrupt", None)
+    def _bind_connection(self, quick: ctypes.PyDLL) -> None:
+        self.libversion = _bound(quick, "libversion", ctypes.c_char_p)
         self.busy_timeout = _bound(quick, "busy_timeout")
+        self.interrupt = _bound(quick, "interrupt", None)
         self.get_autocommit = _bound(quick, "get_autocommit")
-        self.extended_errcode = _bound(quick, "extended_errcode")
-        self.errmsg = _bound(quick, "errmsg", text)
-        self.errstr = _bound(quick, "errstr", text)
-        self.changes64 = _bound(quick, "changes64", int64)
-        self.last_insert_rowid = _bound(quick, "last_insert_rowid", int64)
-        self.libversion = _bound(quick, "libversion", text)
+        self.errmsg = _bound(quick, "errmsg", ctypes.c_char_p)
+        self.errstr = _bound(quick, "errstr", ctypes.c_char_p)
+        self.changes64 = _bound(quick, "changes64", ctypes.c_int64)
+        self.last_insert_rowid = _bound(quick, "last_insert_rowid", ctypes.c_int64)
 
+    def _bind_statement(self, quick: ctypes.PyDLL) -> None:
+        self.next_step = _bound(quick, "step")
+        self.next_reset = _bound(quick, "reset")
+        self.clear_bindings = _bound(quick, "clear_bindings")
+        self.bind_parameter_count = _bound(quick, "bind_parameter_count")
         self.bind_null = _bound(quick, "bind_null")
         self.bind_int = _bound(quick, "bind_int")
         self.bind_int64 = _bound(quick, "bind_int64")
         self.bind_double = _bound(quick, "bind_double")
         self.bind_text = _bound(quick, "bind_text")
         self.bind_blob = _bound(quick, "bind_blob")
-        self.bind_parameter_count = _bound(quick, "bind_parameter_count")
-        self.clear_bindings = _bound(quick, "clear_bindings")
         self.stmt_readonly = _bound(quick, "stmt_readonly")
         self.stmt_status = _bound(quick, "stmt_status")
-
         self.column_count = _bound(quick, "column_count")
-        self.column_name = _bound(quick, "column_name", text)
+        self.column_name = _bound(quick, "column_name", ctypes.c_char_p)
         self.column_type = _bound(quick, "column_type")
-        self.column_int64 = _bound(quick, "column_int64", int64)
-        self.column_double = _bound(quick, "column_double", double)
-        self.column_text = _bound(quick, "column_text", text)
-        self.column_blob = _bound(quick, "column_blob", pointer)
+        self.column_int64 = _bound(quick, "column_int64", ctypes.c_int64)
+        self.column_double = _bound(quick, "column_double", ctypes.c_double)
+        self.column_text = _bound(quick, "column_text", ctypes.c_char_p)
+        self.column_blob = _bound(quick, "column_blob", ctypes.c_void_p)
         self.column_bytes = _bound(quick, "column_bytes")
 
+    def _bind_functions(self, quick: ctypes.PyDLL) -> None:
+        self.create_function_v2 = _bound(quick, "create_function_v2")
         self.value_type = _bound(quick, "value_type")
-        self.value_int64 = _bound(quick, "value_int64", int64)
-        self.value_double = _bound(quick, "value_double", double)
-        self.value_text = _bound(quick, "value_text", pointer)
-        self.value_blob = _bound(quick, "value_blob", pointer)
+        self.value_int64 = _bound(quick, "value_int64", ctypes.c_int64)
+        self.value_double = _bound(quick, "value_double", ctypes.c_double)
+        self.value_blob = _bound(quick, "value_blob", ctypes.c_void_p)
         self.value_bytes = _bound(quick, "value_bytes")
         self.result_null = _bound(quick, "result_null", None)
         self.result_int64 = _bound(quick, "result_int64", None)
@@ -125,6 +130,11 @@ def _bound(dll: ctypes.CDLL, name: str, result: Any = ctypes.c_int) -> Any:
     return function
 
 
+def pointer(value: ctypes.c_void_p) -> Any:
+    """A pointer in the form that ctypes passes on with the least work."""
+    return ctypes.c_void_p.from_param(value.value)
+
+
 def library_path() -> Path:
     """Where the engine's library lies, found without executing the package it ships in.
 
@@ -138,7 +148,7 @@ def library_path() -> Path:
         if path.is_file():
             return path
     raise StoreUnavailable(
-        f"The DoltLite engine ({name}) is not installed; run: pip install doltlite=={ENGINE_VERSION}"
+        f"DoltLite's {name} is not installed; run: pip install doltlite=={ENGINE_VERSION}"
     )
 
 
@@ -203,9 +213,7 @@ def full_name(code: int) -> str:
     return f"SQLITE_{primary}{suffix}"
 
 
-def bind(
-    to: Library, statement: ctypes.c_void_p, values: Sequence[Any], first: int = 1
-) -> list[bytes]:
+def bind(to: Library, statement: Any, values: Sequence[Any], first: int = 1) -> list[bytes]:
     """Give the parameters of a statement, from `first` on, their values.
 
     Returns the buffers that the engine now points into: they must live until the statement has
@@ -226,9 +234,9 @@ def bind(
         elif value is None:
             to.bind_null(statement, index)
         elif kind is int:
-            if -0x80000000 <= value <= 0x7FFFFFFF:
+            if value in _INT:
                 to.bind_int(statement, index, value)
-            elif -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
+            elif value in _INT64:
                 to.bind_int64(statement, index, ctypes.c_int64(value))
             else:
                 raise OverflowError(f"parameter {index}: an integer of more than 64 bits")
@@ -249,7 +257,7 @@ def _length(data: bytes) -> int:
 
 
 def _plain(value: Any, index: int) -> Any:
-    """The value of a subclass as its base type (an enum, a flag, a numpy float), a buffer as bytes."""
+    """A value of a subclass (an enum, numpy's float) as its base type, a buffer as bytes."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -261,26 +269,20 @@ def _plain(value: Any, index: int) -> Any:
     raise TypeError(f"parameter {index}: type {type(value).__name__} is not supported")
 
 
-def fetch(of: Library, statement: ctypes.c_void_p, width: int) -> tuple[int, list[tuple[Any, ...]]]:
+def fetch(of: Library, statement: Any, width: int) -> tuple[int, list[tuple[Any, ...]]]:
     """Read the row that a statement stands on and all after it.
 
     Returns the result code that ended it, and the rows, each of `width` values.
     """
-    kind_of, text_of, int_of, size_of = (
-        of.column_type,
-        of.column_text,
-        of.column_int64,
-        of.column_bytes,
-    )
-    columns = range(width)
-    rows = []
-    code = ROW
+    kind_of, int_of = of.column_type, of.column_int64
+    text_of, size_of = of.column_text, of.column_bytes
+    columns, step, rows, code = range(width), of.next_step, [], ROW
     while code == ROW:
         row: list[Any] = []
         for i in columns:
             kind = kind_of(statement, i)
             if kind == TEXT:
-                data = text_of(statement, i)  # ends at the first NUL
+                data = text_of(statement, i)  # up to the first NUL
                 if size_of(statement, i) != len(data):
                     data = _bytes(of, statement, i)
                 row.append(data.decode())
@@ -293,11 +295,11 @@ def fetch(of: Library, statement: ctypes.c_void_p, width: int) -> tuple[int, lis
             else:
                 row.append(_bytes(of, statement, i))
         rows.append(tuple(row))
-        code = of.step(statement)
+        code = step(statement)
     return code, rows
 
 
-def _bytes(of: Library, statement: ctypes.c_void_p, column: int) -> bytes:
+def _bytes(of: Library, statement: Any, column: int) -> bytes:
     start = of.column_blob(statement, column)
     return ctypes.string_at(start, of.column_bytes(statement, column)) if start else b""
 
@@ -323,17 +325,16 @@ def adapt(to: Library, function: Callable[..., Any]) -> Any:
 
 
 def _argument(of: Library, value: ctypes.c_void_p) -> Any:
-    match of.value_type(value):
-        case 1:
-            return of.value_int64(value)
-        case 2:
-            return of.value_double(value)
-        case 5:
-            return None
-        case kind:
-            start = of.value_text(value) if kind == TEXT else of.value_blob(value)
-            data = ctypes.string_at(start, of.value_bytes(value)) if start else b""
-            return data.decode() if kind == TEXT else data
+    kind = of.value_type(value)
+    if kind == NULL:
+        return None
+    if kind == INTEGER:
+        return of.value_int64(value)
+    if kind == FLOAT:
+        return of.value_double(value)
+    start = of.value_blob(value)
+    data = ctypes.string_at(start, of.value_bytes(value)) if start else b""
+    return data.decode() if kind == TEXT else data
 
 
 def _answer_with(to: Library, context: ctypes.c_void_p, value: Any) -> None:

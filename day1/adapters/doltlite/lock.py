@@ -30,13 +30,7 @@ class WriteLock:
             StoreBusy: another writer held it for longer than the limit.
             StoreReadOnly: the lock file cannot be made.
         """
-        try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as exc:
-            raise StoreReadOnly(
-                "The store may not be written: give this user write access to its folder.",
-                file=self._path.name,
-            ) from exc
+        handle = self._open()
         if not self._acquire(handle):
             raise StoreBusy(
                 f"Another writer has held this store for {self._limit_s:g} s; try again.",
@@ -46,6 +40,29 @@ class WriteLock:
             yield
         finally:
             os.close(handle)
+
+    @contextmanager
+    def held_if_free(self) -> Iterator[bool]:
+        """Hold the lock for the block if nobody has it; says whether."""
+        handle = self._open()
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = True
+        except BlockingIOError:
+            free = False
+        try:
+            yield free
+        finally:
+            os.close(handle)
+
+    def _open(self) -> int:
+        try:
+            return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as exc:
+            raise StoreReadOnly(
+                "The store may not be written: give this user write access to its folder.",
+                file=self._path.name,
+            ) from exc
 
     def _acquire(self, handle: int) -> bool:
         try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, create_engine, insert
 
 from day1.adapters.doltlite import driver
 from day1.adapters.doltlite.connections import Connections
@@ -17,7 +17,7 @@ from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.rows import SqlReading, waiting
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, versioned
 from day1.errors import Json, NotAStore, StoreVersionUnknown
-from day1.model.change import CommitId, Message, Pending, Ref
+from day1.model.change import Commit, CommitId, Message, Pending, Ref
 from day1.model.instant import SECOND
 from day1.ports.store import Capabilities, Reading, Work
 
@@ -113,7 +113,7 @@ class DoltLiteStore:
         with self._connections.at(commit) as connection:
             yield SqlReading(connection, commit, Pending(), branch=branch, until=until)
 
-    def _snapshot(self, connection: Connection):  # type: ignore[no-untyped-def]
+    def _snapshot(self, connection: Connection) -> tuple[Commit, Pending]:
         connection.exec_driver_sql("BEGIN")
         # A connection that slept learns of a peer's commits from its first table read.
         connection.exec_driver_sql("SELECT version FROM schema LIMIT 1")
@@ -201,8 +201,6 @@ class DoltLiteStore:
 
 
 def _write_tables(path: Path, now: int) -> None:
-    from sqlalchemy import create_engine
-
     connection = driver.connect(str(path), create=True)
     engine = create_engine(
         "sqlite://", module=driver, creator=lambda: connection, isolation_level="AUTOCOMMIT"

@@ -24,6 +24,7 @@ NEXT_STEP = (
     f"{TOKENIZER} and {SAFETENSORS} or {EXPORT}; until then search is by keywords"
 )
 _CHECKED = ".day1-checked"  # what the last good hash was taken of: hash, size, time of change
+FILES = {SAFETENSORS, EXPORT, TOKENIZER, _CHECKED}  # all that day1 itself puts into such a folder
 
 
 def lacking(folder: Path) -> str | None:

@@ -29,7 +29,9 @@ def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str
     return f"{line}\n\n{canonical(known)}"
 
 
-def decode(commit: CommitId, parents: Iterable[CommitId], author: str, date: str, text: str) -> Commit:
+def decode(
+    commit: CommitId, parents: Iterable[CommitId], author: str, date: str, text: str
+) -> Commit:
     """Read a commit; one without day1's JSON line counts with the engine's date."""
     line, _, rest = text.partition("\n")
     meta: dict[str, Json] = {}

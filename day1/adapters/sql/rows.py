@@ -46,7 +46,7 @@ class SqlReading:
         for some in chunks(list(dict.fromkeys(ids))):
             statement = self._visible(select(table), table).where(table.c.id.in_(some))
             for row in self.connection.execute(statement):
-                found[row.id] = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
+                found[row.id] = dict(row._mapping)
         return found
 
     def find(self, kind: Kind, query: Query) -> list[Row]:
@@ -61,9 +61,11 @@ class SqlReading:
         return rows[: query.limit]
 
     def _find(self, table: Table, query: Query, narrowed: dict[str, Sequence[Cell]]) -> list[Row]:
-        when = func.coalesce(table.c.happened_at, table.c.created_at) if (
-            "happened_at" in table.c
-        ) else table.c.created_at
+        when = (
+            func.coalesce(table.c.happened_at, table.c.created_at)
+            if ("happened_at" in table.c)
+            else table.c.created_at
+        )
         tests: list[ColumnElement[bool]] = []
         for column, value in query.equal.items():
             tests.append(table.c[column].is_(None) if value is None else table.c[column] == value)
@@ -80,7 +82,7 @@ class SqlReading:
         order = (when.desc(), table.c.id.desc()) if query.descending else (when, table.c.id)
         statement = self._visible(select(table), table).where(*tests).order_by(*order)
         statement = statement.limit(query.limit)
-        return [dict(row._mapping) for row in self.connection.execute(statement)]  # noqa: SLF001
+        return [dict(row._mapping) for row in self.connection.execute(statement)]
 
     def count(self, kind: Kind) -> int:
         """How many rows of a kind there are."""
@@ -93,7 +95,7 @@ class SqlReading:
         table = TABLES[kind.table]
         statement = self._visible(select(table.c[column], func.count()), table)
         statement = statement.group_by(table.c[column])
-        return {value: number for value, number in self.connection.execute(statement)}
+        return {value: int(n) for value, n in self.connection.execute(statement)}
 
     def _visible(self, statement: Select[Any], table: Table) -> Select[Any]:
         if self.until is None:

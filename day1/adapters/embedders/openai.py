@@ -1,0 +1,202 @@
+"""Vectors from any endpoint that speaks OpenAI's `POST /v1/embeddings`.
+
+The texts leave this machine, to the address the owner configured and nowhere else: redirects are
+refused, since they would carry the key and the texts along. Answers are checked like any input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from http.client import HTTPException, HTTPMessage
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from day1.errors import EmbedderUnavailable, InvalidRequest
+
+if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a type
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
+
+PASSAGE_CHARACTERS, OVERLAP_CHARACTERS, MOST_PASSAGES = 800, 160, 64  # about 200, 40 tokens
+_TEXTS_PER_REQUEST = 64
+_TRIES = 3
+_LONGEST_PAUSE_S = 10.0
+_ANSWER_BYTES = 64 * 1024 * 1024  # four times what 64 vectors of 8,192 numbers take
+_OK, _TOO_MANY, _SERVER_ERROR = 200, 429, 500
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Makes a redirect the HTTPError that any other unwanted status is."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: HTTPMessage,
+        newurl: str,
+    ) -> None:
+        """Follow nothing."""
+
+
+class OpenAiEmbedder:
+    """An `Embedder` over HTTP; safe to share between threads."""
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str = "",
+        dimension: int | None = None,
+        timeout_s: float = 30.0,
+    ) -> None:
+        """Name the endpoint (`https://host/v1`, with or without `/embeddings`) and its model.
+
+        Without `dimension` it is learned from the first answer; then `name` and `dimension` may
+        have to ask the endpoint.
+
+        Raises:
+            InvalidRequest: the address is not http or https.
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise InvalidRequest("The embedder's url must look like https://host/v1.")
+        path = parts.path.rstrip("/").removesuffix("/embeddings")
+        self._url = parts._replace(path=f"{path}/embeddings").geturl()
+        self._host = parts.hostname
+        self._model = model
+        self._headers = {"Content-Type": "application/json", "User-Agent": "day1"}
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._dimension = dimension
+        self._timeout_s = timeout_s
+        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._pause: Callable[[float], None] = time.sleep
+
+    @property
+    def name(self) -> str:
+        """Model and dimension in letters that files and collections may have."""
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self._model)
+        if plain != self._model:  # two models must not become one name
+            plain = f"{plain}-{hashlib.sha256(self._model.encode()).hexdigest()[:8]}"
+        return f"{plain}-{self.dimension}"
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector; asks the endpoint if it is not known yet.
+
+        Raises:
+            EmbedderUnavailable: it is not known and the endpoint does not answer.
+        """
+        return self._dimension or self.embed(["dimension"]).shape[1]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Turn texts into vectors.
+
+        Shape: `(len(texts), dimension)`, row i belongs to `texts[i]`; `(0, dimension)` for none.
+        Units: each row has length 1 (within 1e-5).
+
+        Raises:
+            EmbedderUnavailable: the endpoint does not answer, or not with sound vectors.
+        """
+        import numpy as np  # noqa: PLC0415 - 0.1 s that a call without vectors need not pay
+
+        parts = [
+            self._checked(self._ask(texts[start : start + _TEXTS_PER_REQUEST]))
+            for start in range(0, len(texts), _TEXTS_PER_REQUEST)
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
+
+    def passages(self, text: str) -> list[str]:
+        """Cut a text above 800 characters into passages of 800 with 160 overlap, at most 64.
+
+        Characters stand for tokens (about four to one), as the model's tokenizer is not here.
+        """
+        if len(text) <= PASSAGE_CHARACTERS:
+            return [text]
+        step = PASSAGE_CHARACTERS - OVERLAP_CHARACTERS
+        starts = range(0, len(text) - OVERLAP_CHARACTERS, step)[:MOST_PASSAGES]
+        return [text[start : start + PASSAGE_CHARACTERS] for start in starts]
+
+    def _checked(self, rows: list[list[float]]) -> NDArray[np.float32]:
+        """The rows as unit vectors of the one dimension of this space."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        try:
+            vectors = np.array(rows, np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._unavailable("its vectors are not equal lists of numbers") from error
+        if vectors.ndim != 2 or not vectors.size:  # noqa: PLR2004 - rows of numbers
+            raise self._unavailable("its vectors are not equal lists of numbers")
+        if self._dimension is None:
+            self._dimension = vectors.shape[1]
+        if vectors.shape[1] != self._dimension:
+            found, wanted = vectors.shape[1], self._dimension
+            raise self._unavailable(f"its vectors have {found} dimensions and not {wanted}")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._unavailable("a vector is zero or not finite")
+        unit: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+        return unit
+
+    def _ask(self, texts: Sequence[str]) -> list[list[float]]:
+        """One request, tried again a few times if the endpoint is busy or broken for now."""
+        # Several endpoints refuse a request that holds an empty text.
+        asked = {"model": self._model, "input": [text or " " for text in texts]}
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+            self._url, json.dumps(asked).encode(), self._headers, method="POST"
+        )
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                with self._opener.open(request, timeout=self._timeout_s) as answer:
+                    body = answer.read(_ANSWER_BYTES + 1)
+                return _rows(body, len(texts))
+            except urllib.error.HTTPError as error:
+                error.close()
+                passing = error.code == _TOO_MANY or error.code >= _SERVER_ERROR
+                if not passing or not tries_left:
+                    raise self._unavailable(f"it answered with status {error.code}") from error
+                pause_s = _pause_s(error.headers.get("Retry-After"), _TRIES - tries_left)
+                log.warning("embedding endpoint: status %d, pause %.1f s", error.code, pause_s)
+                self._pause(pause_s)
+            except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
+                reason = getattr(error, "reason", None) or type(error).__name__
+                raise self._unavailable(f"it cannot be reached ({reason})") from error
+            except (ValueError, KeyError, TypeError) as error:
+                raise self._unavailable("its answer is not a list of embeddings") from error
+        raise AssertionError("the last try returns or raises")
+
+    def _unavailable(self, reason: str) -> EmbedderUnavailable:
+        """Never quotes the answer: servers repeat the texts and keys they were sent."""
+        return EmbedderUnavailable(
+            f"The embedding endpoint at {self._host} cannot be used: {reason}. Check its url, "
+            "model and key in the settings; until it works search is by keywords."
+        )
+
+
+def _rows(body: bytes, count: int) -> list[list[float]]:
+    """The vectors of one answer in the order of the question."""
+    if len(body) > _ANSWER_BYTES:
+        raise ValueError("the answer is too long")
+    entries = json.loads(body)["data"]
+    rows = {entry["index"]: entry["embedding"] for entry in entries}
+    if len(entries) != count:
+        raise ValueError("the answer has another number of vectors")
+    return [rows[index] for index in range(count)]
+
+
+def _pause_s(retry_after: str | None, attempt: int) -> float:
+    """What the server asks for, else half a second doubled at each try; ten seconds at most."""
+    asked = float(retry_after) if retry_after and retry_after.isdecimal() else 0.25 * 2**attempt
+    return min(asked, _LONGEST_PAUSE_S)

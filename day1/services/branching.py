@@ -1,0 +1,211 @@
+"""Branches: create, find, list, note, archive, and draw their tree."""
+
+from dataclasses import dataclass, replace
+
+from day1.errors import BranchClosed, BranchExists, Json, Refused, UnknownBranch
+from day1.model.branch import MAIN, Branch, Status, check_name
+from day1.model.change import CommitId, Pending, Ref
+from day1.services.deeds import Repository, deed
+
+
+@dataclass(frozen=True, slots=True)
+class BranchState:
+    """A branch with where it stands."""
+
+    branch: Branch
+    parent: str | None
+    tip: CommitId
+    pending: Pending
+    status: Status
+
+
+def find(repo: Repository, name: str) -> Branch:
+    """The branch of a name, written as it was created.
+
+    Raises:
+        UnknownBranch: there is none; the message names one that differs in case only.
+    """
+    branch = repo.ledger.branch(name)
+    if branch is not None and branch.name == name and branch.retired_tip is None:
+        return branch
+    hint = "memory_branch_list shows those there are."
+    if branch is not None and branch.name != name:
+        hint = f"Did you mean {branch.name!r}?"
+    elif branch is not None:
+        hint = "It was retired; `day1 switch` brings it back."
+    raise UnknownBranch(f"There is no branch {name!r}. {hint}", branch=name)
+
+
+def find_open(repo: Repository, name: str) -> Branch:
+    """The branch of a name, if it takes writes.
+
+    Raises:
+        UnknownBranch: there is none.
+        BranchClosed: it was squashed.
+    """
+    branch = find(repo, name)
+    if branch.closed:
+        raise BranchClosed(
+            f"{name!r} was squashed into another branch and is closed: fork anew from the "
+            "target and write there.",
+            branch=name,
+        )
+    return branch
+
+
+def create(
+    repo: Repository, name: str, parent_name: str, now: int, description: str | None = None
+) -> Branch:
+    """Fork a branch from where its parent stands, waiting rows included.
+
+    Raises:
+        InvalidRequest: the name breaks the rule.
+        BranchExists: the name is taken.
+        UnknownBranch: there is no such parent.
+    """
+    check_name(name)
+    parent = find(repo, parent_name)
+    taken = repo.ledger.branch(name)
+    if taken is not None:
+        raise BranchExists(
+            f"A branch {taken.name!r} exists already (case does not count).", branch=taken.name
+        )
+    start = repo.store.cut(parent.name)
+    fresh = Branch(
+        id=repo.new_id("branch", now),
+        name=name,
+        parent_id=parent.id,
+        fork_commit=start,
+        created_at=now,
+        description=description,
+    )
+    payload: dict[str, Json] = {
+        "id": fresh.id,
+        "name": name,
+        "parent_id": parent.id,
+        "fork_commit": start,
+        "created_at": now,
+        "description": description,
+    }
+    with deed(repo, "fork", payload, now):
+        repo.history.fork(name, start)
+        repo.ledger.put_branch(fresh)
+    return fresh
+
+
+def adopt(repo: Repository, now: int) -> list[str]:
+    """Give ledger rows to branches that only the engine knows; says which.
+
+    `main` of a new store is one, and every branch after a ledger was lost.
+    """
+    known = {branch.name for branch in repo.ledger.branches()}
+    missing = [name for name in sorted(repo.history.branches()) if name not in known]
+    root = repo.ledger.branch(MAIN)
+    for name in sorted(missing, key=lambda n: n != MAIN):
+        branch = Branch(
+            id=repo.new_id("branch", now),
+            name=name,
+            parent_id=None if root is None else root.id,
+            fork_commit=None,
+            created_at=now,
+        )
+        repo.ledger.put_branch(branch)
+        root = root or branch
+    return missing
+
+
+def states(repo: Repository) -> list[BranchState]:
+    """Every branch that has a ref, with where it stands, oldest first."""
+    tips = repo.history.branches()
+    branches = repo.ledger.branches()
+    names = {branch.id: branch.name for branch in branches}
+    found = []
+    for branch in branches:
+        tip = tips.get(branch.name)
+        if tip is None:
+            continue
+        pending = _pending(repo, branch, tip)
+        parent = names.get(branch.parent_id or "")
+        status = branch.status(tip, pending)
+        found.append(BranchState(branch, parent, tip, pending, status))
+    return found
+
+
+def _pending(repo: Repository, branch: Branch, tip: CommitId) -> Pending:
+    """The waiting rows, looked up only where the status hangs on them."""
+    if branch.merged_tip != tip:
+        return Pending()
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        return reading.pending
+
+
+def enrich(
+    repo: Repository,
+    name: str,
+    *,
+    purpose: str | None = None,
+    owner: str | None = None,
+    ttl_days: int | None = None,
+    tags: tuple[str, ...] | None = None,
+) -> Branch:
+    """Set the given notes of a branch and keep the others."""
+    branch = find(repo, name).noted(purpose=purpose, owner=owner, ttl_days=ttl_days, tags=tags)
+    repo.ledger.put_branch(branch)
+    return branch
+
+
+def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
+    """Delete a branch; what it alone reached stays behind a tag, so that nothing is lost.
+
+    Raises:
+        Refused: it is `main` or the caller's current branch.
+    """
+    branch = find(repo, name)
+    if name in {MAIN, current}:
+        which = "main" if name == MAIN else "the branch you are on"
+        raise Refused(
+            f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
+        )
+    tip = repo.store.cut(name)
+    with deed(repo, "delete", {"id": branch.id, "name": name}, now):
+        repo.history.keep(f"keep/{branch.id}", tip)
+        repo.history.drop(name)
+        repo.ledger.remove_branch(branch.id)
+    return replace(branch, retired_tip=tip)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A branch in the tree with its children, oldest first."""
+
+    state: BranchState
+    children: tuple["Node", ...]
+
+
+def topology(
+    repo: Repository, root: str, *, max_depth: int = 10, include_archived: bool = False
+) -> Node:
+    """The tree below a branch, at most `max_depth` levels of children.
+
+    A child whose parent is left out or gone hangs on `main`.
+    """
+    top = find(repo, root)
+    shown = [
+        s
+        for s in states(repo)
+        if include_archived or s.status != "archived" or s.branch.id == top.id
+    ]
+    ids = {s.branch.id for s in shown}
+    main = next((s.branch.id for s in shown if s.branch.name == MAIN), None)
+    children: dict[str, list[BranchState]] = {}
+    for state in shown:
+        parent = state.branch.parent_id
+        if state.branch.name != MAIN:
+            place = parent if parent in ids else main
+            children.setdefault(place or "", []).append(state)
+
+    def grow(state: BranchState, depth: int) -> Node:
+        below = children.get(state.branch.id, []) if depth < max_depth else []
+        return Node(state, tuple(grow(child, depth + 1) for child in below))
+
+    return grow(next(s for s in shown if s.branch.id == top.id), 0)

@@ -1,0 +1,94 @@
+"""Deeds of which engine and ledger each have a part: *intent, deed, done* (design section 5).
+
+The intent is written to the ledger, the engine acts with the intent's subject in its ref or
+commit message, the ledger row is written, the intent is struck out. Whoever finds an intent
+whose process is gone looks at what the engine did, and finishes or withdraws it.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from day1.errors import Json
+from day1.model.branch import Branch
+from day1.model.deed import Intent, MergeRecord
+from day1.model.ids import NewId
+from day1.ports.ledger import Ledger
+from day1.ports.store import History, Store
+
+Point = Callable[[str], None]
+"""Called at named points, where a test may kill the process."""
+
+
+def no_point(_: str) -> None:
+    """No point is armed outside tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What holds a memory: its rows, its history, what is said about them, and an id maker."""
+
+    store: Store
+    history: History
+    ledger: Ledger
+    new_id: NewId
+    point: Point = no_point
+
+
+def deed(
+    repo: Repository, op: str, payload: Mapping[str, Json], now: int
+) -> AbstractContextManager[None]:
+    """Open a deed: an intent of `op` stands in the ledger until the block is left."""
+    intent = Intent(repo.new_id("intent", now), op, payload, now)
+    return repo.ledger.deed(intent, lambda orphan: settle(repo, orphan))
+
+
+def settle(repo: Repository, intent: Intent) -> None:
+    """Finish or withdraw a deed whose process is gone; doing it twice is harmless."""
+    _SETTLERS[intent.op](repo, dict(intent.payload))
+
+
+def _settle_fork(repo: Repository, payload: dict[str, Json]) -> None:
+    name = str(payload["name"])
+    if repo.ledger.branch(name) is None and name in repo.history.branches():
+        repo.ledger.put_branch(Branch(**payload))  # type: ignore[arg-type]  # as `create` wrote it
+
+
+def _settle_delete(repo: Repository, payload: dict[str, Json]) -> None:
+    if str(payload["name"]) not in repo.history.branches():
+        repo.ledger.remove_branch(str(payload["id"]))
+
+
+def _settle_merge(repo: Repository, payload: dict[str, Json]) -> None:
+    """A merge was done if a commit of the target carries its id, with the counts beside it."""
+    merge_id, target = str(payload["id"]), str(payload.pop("target"))
+    if target not in repo.history.branches():
+        return
+    for commit in repo.history.log(target):
+        if commit.ts < int(str(payload["created_at"])):
+            return
+        if commit.meta.get("id") == merge_id:
+            counts = {key: commit.meta[key] for key in ("merged_count", "rejected_count")}
+            record = MergeRecord(**{**payload, **counts, "commit": commit.id})  # type: ignore[arg-type]  # as `merging` wrote it
+            record_merge(repo, record)
+            return
+
+
+def record_merge(repo: Repository, record: MergeRecord) -> None:
+    """Write a merge to the ledger, and what it makes of its source."""
+    with repo.ledger.together():
+        repo.ledger.put_merge(record)
+        source = next((b for b in repo.ledger.branches() if b.id == record.source_id), None)
+        if source is None or record.commit is None:
+            return
+        if record.strategy == "squash":
+            repo.ledger.put_branch(replace(source, closed=True))
+        elif record.strategy == "auto" and record.rejected_count == 0:
+            repo.ledger.put_branch(replace(source, merged_tip=record.source_commit))
+
+
+_SETTLERS: Mapping[str, Callable[[Repository, dict[str, Json]], None]] = {
+    "fork": _settle_fork,
+    "delete": _settle_delete,
+    "merge": _settle_merge,
+}

@@ -1,0 +1,201 @@
+"""Changes to rows that are there: correct, supersede, judge, remove."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from day1.errors import NotFound, Refused, RevisionChanged
+from day1.model.change import CommitId, Message, Query, Ref
+from day1.model.held import HeldItem, open_items
+from day1.model.kind import (
+    EDIT,
+    FACT,
+    HELD,
+    MEMORIES,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    cell_value,
+    complete,
+    kind_of,
+    revision,
+)
+from day1.model.origin import Origin
+from day1.ports.store import Work
+from day1.services.branching import find_open
+from day1.services.deeds import Repository
+from day1.services.merging import closing_row
+from day1.services.recording import changed_groups, edit_rows, fact_row
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A row after a change; `closed` are held items that the edit decided."""
+
+    row: Row
+    commit: CommitId
+    at: int
+    closed: tuple[str, ...] = ()
+    superseded: Row | None = None
+
+
+def update(  # noqa: PLR0913 - one change
+    repo: Repository,
+    branch: str,
+    row_id: str,
+    columns: Mapping[str, Cell],
+    origin: Origin,
+    *,
+    reason: str | None = None,
+    expect_revision: str | None = None,
+) -> Edited:
+    """Set columns of a row, as a commit of its own; a fact's new text makes it unverified.
+
+    Raises:
+        NotFound: the row is not on this branch.
+        RevisionChanged: `expect_revision` is given and is not the row's.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        kind, before = present(work, row_id, branch)
+        if expect_revision is not None and expect_revision != revision(kind, before):
+            raise RevisionChanged(
+                "The row was changed since you read it: read it again, then decide.",
+                id=row_id,
+                revision=revision(kind, before),
+            )
+        values = complete(kind, dict(columns))
+        if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
+            values = {"verification": "unverified", "scores": None, **values}
+        groups = changed_groups(kind, before, values)
+        after = {**before, **values}
+        if not groups:
+            return Edited(before, work.tip, work.now)
+        work.change(kind, row_id, values)
+        _note(repo, work, kind, after, groups, origin, reason)
+        closed = _close(repo, work, row_id, set(groups), origin)
+        line = f"change {kind.name} {row_id}: {', '.join(groups)}"
+        return Edited(after, work.commit(Message("change", line)), work.now, closed)
+
+
+def supersede(  # noqa: PLR0913 - one change
+    repo: Repository,
+    branch: str,
+    fact_id: str,
+    new_fact_id: str | None,
+    text: str,
+    origin: Origin,
+    *,
+    category: str | None = None,
+    confidence: float | None = None,
+    reason: str | None = None,
+) -> Edited:
+    """Add a fact in place of another, which stays and points to it; one commit.
+
+    Raises:
+        NotFound: the fact is not on this branch.
+        Refused: it is superseded already.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        kind, before = present(work, fact_id, branch)
+        if kind is not FACT:
+            raise Refused("Only a fact can be superseded.", id=fact_id)
+        if before["superseded_by"] is not None:
+            raise Refused(
+                f"{fact_id} is superseded already, by {before['superseded_by']}: supersede that.",
+                id=fact_id,
+                superseded_by=str(before["superseded_by"]),
+            )
+        made = fact_row(
+            new_fact_id or repo.new_id(FACT.prefix, work.now),
+            text,
+            origin,
+            work.now,
+            category=_or(category, before["category"]),
+            confidence=1.0 if confidence is None else confidence,
+        )
+        values: Row = {"status": "superseded", "superseded_by": made["id"]}
+        work.add(FACT, [made])
+        work.change(FACT, fact_id, values)
+        _note(repo, work, FACT, {**before, **values}, ["status"], origin, reason)
+        closed = _close(repo, work, fact_id, {"status"}, origin)
+        line = f"supersede fact {fact_id} by {made['id']}"
+        commit = work.commit(Message("change", line))
+        return Edited(made, commit, work.now, closed, {**before, **values})
+
+
+def remove(
+    repo: Repository, branch: str, row_ids: Sequence[str], origin: Origin, reason: str | None
+) -> Edited:
+    """Remove rows from a branch, as one commit; history keeps them and `restore` brings them back.
+
+    Raises:
+        NotFound: a row is not on this branch; nothing is removed then.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        found = [present(work, row_id, branch) for row_id in dict.fromkeys(row_ids)]
+        for kind, row in found:
+            work.apply({kind.table: {str(row["id"]): None}})
+            _note(repo, work, kind, row, [WHOLE], origin, reason)
+        names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
+        commit = work.commit(Message("remove", f"remove {names}"))
+        return Edited(found[0][1], commit, work.now)
+
+
+def present(work: Work, row_id: str, branch: str) -> tuple[Kind, Row]:
+    """A row of any kind that is on the branch.
+
+    Raises:
+        NotFound: it is not; the message says where to look.
+    """
+    kind = kind_of(row_id)
+    row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
+    if kind is None or row is None:
+        raise NotFound(
+            f"{row_id} is not on branch {branch!r}. It may be on another branch, or was removed: "
+            "`day1 log` shows when, `memory_restore` brings it back.",
+            id=row_id,
+            branch=branch,
+        )
+    return kind, row
+
+
+def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
+    """The newest edit of each cell whose value is the cell's present one, by cell."""
+    with repo.store.reading(ref) as reading:
+        edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
+    newest: dict[str, Row] = {}
+    for edit in edits:
+        cell = str(edit["cell"])
+        if cell != WHOLE and edit["value"] == cell_value(kind, row, cell):
+            newest[cell] = edit
+    return newest
+
+
+def _note(  # noqa: PLR0913 - what an edit records
+    repo: Repository,
+    work: Work,
+    kind: Kind,
+    after: Row,
+    groups: list[str],
+    origin: Origin,
+    reason: str | None,
+) -> None:
+    work.add(EDIT, edit_rows(kind, after, groups, origin, work.now, repo.new_id, reason))
+
+
+def _close(
+    repo: Repository, work: Work, row_id: str, groups: set[str], origin: Origin
+) -> tuple[str, ...]:
+    """Close held items on the edited cells: the edit decides them."""
+    rows = work.find(HELD, Query(equal={"row_id": row_id}))
+    items: list[HeldItem] = [i for i in open_items(rows) if i.cell in groups or i.cell == WHOLE]
+    columns = origin.columns(work.now)
+    work.add(
+        HELD,
+        [closing_row(i, "edited", repo.new_id(HELD.prefix, work.now), columns) for i in items],
+    )
+    return tuple(item.id for item in items)
+
+
+def _or(given: str | None, before: Cell) -> str | None:
+    return given if given is not None or before is None else str(before)

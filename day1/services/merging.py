@@ -1,0 +1,342 @@
+"""Merging: gather the two sides, plan, and do exactly the plan under the target's lock."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import Json, NotFound, PlanChanged, Refused, WouldHold
+from day1.model.branch import Branch
+from day1.model.change import Changes, CommitId, Message, Query, Ref
+from day1.model.deed import MergeRecord
+from day1.model.held import HeldItem, held_id, open_items, value_json
+from day1.model.kind import BY_TABLE, EDIT, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
+from day1.model.merge import (
+    Choice,
+    MergePlan,
+    PlanRow,
+    Sides,
+    Strategy,
+    follow_supersession,
+    plan_merge,
+)
+from day1.model.origin import Origin
+from day1.ports.store import Reading, Work
+from day1.services.branching import find, find_open
+from day1.services.deeds import Repository, deed, record_merge
+from day1.services.recording import changed_groups, edit_rows
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """What is asked of a merge."""
+
+    source: str
+    target: str
+    strategy: Strategy
+    choices: tuple[Choice, ...] = ()
+    items: tuple[str, ...] | None = None
+    expect: str | None = None
+    """The digest of the previewed plan; another plan is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A plan and what it was made from."""
+
+    plan: MergePlan
+    base: CommitId
+    source_commit: CommitId
+    target_commit: CommitId
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A merge that was done, or had nothing to do (`record.commit` is None)."""
+
+    record: MergeRecord
+    plan: MergePlan
+    at: int
+    left: tuple[str, ...] = ()
+    """Facts that a picked fact supersedes and that stay active on the target."""
+
+
+def preview(repo: Repository, request: MergeRequest) -> Preview:
+    """Plan a merge without a lock and without writing; waiting rows count.
+
+    Raises:
+        UnknownBranch: one of the branches is not there.
+        Refused: source and target are one branch.
+        NotFound: a picked id is not on the source.
+    """
+    source = _check(repo, request)
+    ref = Ref(branch=source.name)
+    with repo.store.reading(Ref(branch=request.target)) as target:
+        with repo.store.reading(ref) as seen:
+            source_commit = seen.tip
+        plan, base = _plan(repo, request, source.id, _Ends(ref, source_commit, target))
+        return Preview(plan, base, source_commit, target.tip)
+
+
+def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> Merged:
+    """Merge, pick or squash; the plan is made anew under the target's lock.
+
+    Raises:
+        PlanChanged: `expect` is given and the plan is another one.
+        WouldHold: a squash would leave rows undecided.
+        BranchClosed: one of the branches was squashed.
+        as `preview`.
+    """
+    source = _check(repo, request)
+    target = find_open(repo, request.target)
+    commit = repo.store.cut(source.name)
+    merge_id = repo.new_id("merge", now)
+    payload: dict[str, Json] = {
+        "id": merge_id,
+        "source_id": source.id,
+        "target_id": target.id,
+        "source_commit": commit,
+        "base": repo.history.merge_base(repo.store.cut(target.name), commit),
+        "strategy": request.strategy,
+        "choices": _choices_json(request.choices),
+        "decided_by": origin.agent_id,
+        "created_at": now,
+    }
+    with deed(repo, "merge", {**payload, "target": target.name}, now):
+        repo.point("merge.after_intent")
+        with repo.store.changing(target.name) as work:
+            ends = _Ends(Ref(commit=commit), commit, work)
+            plan, base = _plan(repo, request, source.id, ends)
+            _check_plan(request, plan)
+            done = _do(work, plan, _Deed(repo, request, source.id, commit, merge_id, origin))
+            at = work.now
+        repo.point("merge.after_deed")
+        counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
+        record = MergeRecord(**{**payload, **counts, "base": base, "commit": done})  # type: ignore[arg-type]  # built above
+        record_merge(repo, record)
+    return Merged(record, plan, at, _left(plan))
+
+
+def _check(repo: Repository, request: MergeRequest) -> Branch:
+    if request.source == request.target:
+        raise Refused("A branch cannot be merged into itself.", branch=request.source)
+    if request.strategy == "cherry_pick" and not request.items:
+        raise Refused("cherry_pick needs `items`: the ids to take from the source.")
+    if request.strategy != "cherry_pick" and request.items:
+        raise Refused("`items` goes with the strategy cherry_pick only.")
+    find(repo, request.target)
+    return find_open(repo, request.source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The source's state and commit, and the open target."""
+
+    source: Ref
+    commit: CommitId
+    target: Reading
+
+
+def _plan(
+    repo: Repository, request: MergeRequest, source_id: str, ends: _Ends
+) -> tuple[MergePlan, CommitId]:
+    base = repo.history.merge_base(ends.target.tip, ends.commit)
+    changes = repo.history.changes(base, ends.source)
+    target_held = open_items(ends.target.find(HELD, Query()))
+    with repo.store.reading(ends.source) as source:
+        source_held = open_items(source.find(HELD, Query()))
+        items = None if request.items is None else _items(source, request.items, changes)
+        named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
+        named |= {choice.row_id for choice in request.choices}
+        source_rows = _rows(source, named)
+    ids = {c.id for table in changes.values() for c in table} | named
+    ids |= {
+        str(row["superseded_by"])
+        for row in (*source_rows.values(), *(c.after for c in changes.get(FACT.table, ())))
+        if row is not None and row.get("superseded_by") is not None
+    }
+    sides = Sides(
+        changes, source_rows, _rows(ends.target, ids), source_held, target_held, source_id
+    )
+    choices = [_completed(choice) for choice in request.choices]
+    return plan_merge(sides, request.strategy, choices, items), base
+
+
+def _completed(choice: Choice) -> Choice:
+    """A choice whose value has the hash of its text."""
+    if choice.value is None:
+        return choice
+    return replace(choice, value=complete(kind_of(choice.row_id), dict(choice.value)))
+
+
+def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]:
+    """The picked ids with what supersedes them.
+
+    Raises:
+        NotFound: some are not on the source, nor removed there since the merge base.
+    """
+    found: dict[str, Row] = {}
+    queue = list(items)
+    while queue:
+        rows = _rows(source, queue)
+        found |= rows
+        successors = {str(r["superseded_by"]) for r in rows.values() if r.get("superseded_by")}
+        queue = [i for i in successors if i not in found]
+    removed = {c.id for table in changes.values() for c in table if c.after is None}
+    unknown = [i for i in items if i not in found and i not in removed]
+    if unknown:
+        raise NotFound(f"Not on the source branch: {', '.join(unknown[:10])}.", ids=list(unknown))
+    return follow_supersession(items, found)
+
+
+def _rows(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
+    """Rows of any kind by id."""
+    by_kind: dict[str, list[str]] = {}
+    for row_id in ids:
+        kind = kind_of(row_id)
+        if kind is not None:
+            by_kind.setdefault(kind.table, []).append(row_id)
+    found: dict[str, Row] = {}
+    for table, some in by_kind.items():
+        found |= reading.get(BY_TABLE[table], some)
+    return found
+
+
+def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
+    if request.expect is not None and request.expect != plan.digest:
+        raise PlanChanged(
+            "The plan is not the previewed one any more: look at a new preview and decide again.",
+            expected=request.expect,
+            digest=plan.digest,
+            rows=[row.id for row in plan.rows][:50],
+        )
+    if request.strategy == "squash" and plan.rejected_count:
+        raise WouldHold(
+            "A squash leaves nothing undecided: settle each of these rows with `choices`.",
+            rows=[{"id": row.id, "cells": list(row.held)} for row in plan.rows if row.held],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """Who merges what, for the rows and the message that a merge writes."""
+
+    repo: Repository
+    request: MergeRequest
+    source_id: str
+    source_commit: CommitId
+    merge_id: str
+    origin: Origin
+
+
+def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
+    """Bring the plan about; None where there is nothing to do."""
+    decided = any(row.decided for row in plan.rows)
+    if not (plan.moves_base if plan.strategy == "auto" else plan.writes) and not decided:
+        return None
+    work.not_before(next(iter(what.repo.history.log(what.source_commit))).ts)
+    writes = plan.writes
+    for kind, row in (*_held_rows(work, plan, what), *_edits(work, plan, what)):
+        writes.setdefault(kind.table, {})[str(row["id"])] = row
+    if plan.strategy == "auto":
+        work.merge(what.source_commit, writes)
+    else:
+        work.apply(writes)
+    request = what.request
+    op = {"auto": "merge", "cherry_pick": "pick", "squash": "squash"}[plan.strategy]
+    line = f"{op} {request.source} into {request.target}: {plan.merged_count} merged"
+    if plan.rejected_count:
+        line += f", {plan.rejected_count} held"
+    meta: dict[str, Json] = {
+        "source": request.source,
+        "source_id": what.source_id,
+        "source_commit": what.source_commit,
+        "strategy": plan.strategy,
+        "merged_count": plan.merged_count,
+        "rejected_count": plan.rejected_count,
+    }
+    return work.commit(Message(op, line, what.merge_id, meta))
+
+
+def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
+    origin = what.origin.columns(work.now)
+    for row, cell in plan.holds:
+        item = held_id(row.id, cell, what.source_commit)
+        if work.get(HELD, [item]):
+            item = held_id(row.id, cell, what.merge_id)
+        yield (
+            HELD,
+            {
+                "id": item,
+                "row_id": row.id,
+                "row_kind": row.kind.table,
+                "cell": cell,
+                "ours": value_json(row.kind, row.target, cell),
+                "theirs": value_json(row.kind, row.source, cell),
+                "source_branch": what.source_id,
+                "source_commit": what.source_commit,
+                "merge_id": what.merge_id,
+                "reason": row.held[cell],
+                "closes": None,
+                "decision": None,
+                **origin,
+            },
+        )
+    for item_, decision in plan.closes:
+        yield HELD, closing_row(item_, decision, what.repo.new_id(HELD.prefix, work.now), origin)
+
+
+def closing_row(item: HeldItem, decision: str, row_id: str, origin: Row) -> Row:
+    """The row that closes an open item."""
+    return {
+        "id": row_id,
+        "row_id": item.row_id,
+        "row_kind": item.kind.table,
+        "cell": item.cell,
+        "ours": None,
+        "theirs": None,
+        "source_branch": item.source_branch,
+        "source_commit": item.source_commit,
+        "merge_id": item.merge_id,
+        "reason": item.reason,
+        "closes": item.id,
+        "decision": decision,
+        **origin,
+    }
+
+
+def _edits(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
+    """A value that neither side had was written by whoever decided the merge."""
+    for row in plan.rows:
+        if row.result is None or row.target is None or not _was_edited(row):
+            continue
+        groups = [
+            g
+            for g in changed_groups(row.kind, row.target, row.result)
+            if row.source is None or any(row.source[c] != row.result[c] for c in row.kind.group(g))
+        ]
+        for edit in edit_rows(
+            row.kind, row.result, groups, what.origin, work.now, what.repo.new_id
+        ):
+            yield EDIT, edit
+
+
+def _was_edited(row: PlanRow) -> bool:
+    return "value" in row.decided.values()
+
+
+def _left(plan: MergePlan) -> tuple[str, ...]:
+    """Facts which picked facts supersede on the source and which this pick left as they were."""
+    if plan.strategy != "cherry_pick":
+        return ()
+    return tuple(row.id for row in plan.rows if row.kind is FACT and WHOLE in row.held)
+
+
+def _choices_json(choices: Sequence[Choice]) -> list[Json]:
+    return [
+        {
+            "id": c.row_id,
+            "cell": c.cell,
+            "take": c.take,
+            "value": dict(c.value) if c.value else None,
+        }
+        for c in choices
+    ]
