@@ -29,7 +29,6 @@ from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import (
     EXPORT,
     FILES,
-    NEXT_STEP,
     SAFETENSORS,
     TOKENIZER,
     lacking,
@@ -95,7 +94,10 @@ def install(target: Path, *, given: Path | None, report: Callable[[str], None]) 
             else:
                 report(f"The model is in {target}.")
                 return target
-    report(f"No model was installed. To go on: {NEXT_STEP}.")
+    report(
+        "No model was installed, so search is by keywords. Once there is a connection run this "
+        f"again, or give a folder or archive with {TOKENIZER} and {SAFETENSORS} or {EXPORT}."
+    )
     return None
 
 
