@@ -10,29 +10,22 @@ below; branches, commits and merges are SQL functions of the engine, of which no
 
 import ctypes
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import quote
 
 from day1.adapters.doltlite import library as engine
-from day1.adapters.doltlite.library import Library, library
+from day1.adapters.doltlite.library import library
+from day1.adapters.doltlite.statement import Result, Row, Statement, prepare
 
 apilevel = "2.0"
 paramstyle = "qmark"
 threadsafety = 3
 
-Row = tuple[Any, ...]
-
-Description = tuple[tuple[Any, ...], ...]
-
 KEPT_STATEMENTS = 128
-
-_VERB = re.compile(r"(?:\s+|--[^\n]*\n|/\*.*?\*/)*(\w+)", re.DOTALL)
-_CHANGING = {"INSERT", "UPDATE", "DELETE", "REPLACE"}
 
 
 class Warning(Exception):  # noqa: A001 - the name is PEP 249's
@@ -92,12 +85,16 @@ _CLASSES: dict[str, type[DatabaseError]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """The two module attributes that only the loaded engine knows."""
-    if name == "sqlite_version":
-        return library().libversion().decode()
+    """`sqlite_version_info`, for SQLAlchemy: only the loaded engine knows it."""
     if name == "sqlite_version_info":
         return tuple(int(part) for part in library().libversion().split(b"."))
     raise AttributeError(name)
+
+
+def engine_version() -> str:
+    """The version of the engine, which is loaded for that."""
+    library()
+    return engine.ENGINE_VERSION
 
 
 def connect(  # noqa: PLR0913 - each is a choice of its own
@@ -135,8 +132,7 @@ def connect(  # noqa: PLR0913 - each is a choice of its own
     uri = f"file:{quote(os.fsencode(file))}{quote(ref, safe='/@')}?mode={mode}"
     connection = Connection(uri + "&immutable=1" * immutable, busy_timeout_ms)
     if branch:
-        (found,) = connection.execute("SELECT active_branch()").fetchall()[0]
-        if found != branch:
+        if connection.execute("SELECT active_branch()").fetchone() != (branch,):
             connection.close()
             raise _failure(engine.CANTOPEN, f'"{branch}" is not a branch')
     return connection
@@ -150,59 +146,21 @@ def _failure(code: int, message: str) -> DatabaseError:
     return error
 
 
-class Result(NamedTuple):
-    """What a statement came to."""
-
-    rows: Sequence[Row] = ()
-    description: Description | None = None
-    rowcount: int = -1
-    lastrowid: int | None = None
-
-
-class _Statement:
-    """A prepared statement; while it runs, it belongs to one call alone."""
-
-    __slots__ = ("_description", "_prepared", "changes_rows", "handle", "parameters")
-
-    def __init__(self, lib: Library, handle: Any, sql: str) -> None:
-        self.handle = handle
-        self.parameters: int = lib.bind_parameter_count(handle)
-        found = _VERB.match(sql)
-        verb = found[1].upper() if found else ""
-        self.changes_rows = verb in _CHANGING or (verb == "WITH" and not lib.stmt_readonly(handle))
-        self._prepared = -1
-        self._description: Description | None = None
-
-    def description(self, lib: Library) -> Description | None:
-        """Column names as PEP 249 wants them; None where there are no columns.
-
-        Kept until the engine prepares the statement anew, as it does after a change of schema.
-        """
-        prepared = lib.stmt_status(self.handle, engine.STATUS_REPREPARED, 0)
-        if prepared != self._prepared:
-            names = [
-                lib.column_name(self.handle, i).decode()
-                for i in range(lib.column_count(self.handle))
-            ]
-            self._description = tuple((name, *(None,) * 6) for name in names) or None
-            self._prepared = prepared
-        return self._description
-
-
 class Connection:
     """One connection to one database file; threads may share it, one call at a time."""
 
-    _handle: ctypes.c_void_p | None = None
+    _handle: Any = None
 
     def __init__(self, uri: str, busy_timeout_ms: int) -> None:
         """Open `uri`, a `file:` name as SQLite defines it."""
         self._lib = library()
         self._lock = RLock()
         self._closing = Lock()
-        self._statements: dict[str, _Statement] = {}
+        self._statements: dict[str, Statement] = {}
         self._functions: dict[tuple[str, int], Any] = {}
-        self._handle = ctypes.c_void_p()
-        code = self._lib.open_v2(uri.encode(), ctypes.byref(self._handle), engine.OPEN_FLAGS, None)
+        opened = ctypes.c_void_p()
+        code = self._lib.open_v2(uri.encode(), ctypes.byref(opened), engine.OPEN_FLAGS, None)
+        self._handle = engine.pointer(opened)
         if code != engine.OK:
             error = self._error(code)
             self.close()
@@ -260,11 +218,10 @@ class Connection:
     ) -> None:
         """Let SQL call `func` as `name` with `narg` arguments (-1: any number); None removes it."""
         call = func and engine.adapt(self._lib, func)
-        flags = engine.UTF8 | (engine.DETERMINISTIC if deterministic else 0)
+        flags = engine.UTF8 | engine.DETERMINISTIC * deterministic
         with self._lock:
-            handle, none = self._open_handle(), None
             code = self._lib.create_function_v2(
-                handle, name.encode(), narg, flags, none, call, none, none, none
+                self._open_handle(), name.encode(), narg, flags, None, call, None, None, None
             )
             if code != engine.OK:
                 raise self._error(code)
@@ -276,9 +233,8 @@ class Connection:
             handle, self._handle = self._handle, None
             if handle is None:
                 return
-            for statement in self._statements.values():
-                self._lib.finalize(statement.handle)
-            self._statements.clear()
+            while self._statements:
+                self._lib.finalize(self._statements.popitem()[1].handle)
             self._lib.close_v2(handle)
             self._functions.clear()
 
@@ -295,17 +251,18 @@ class Connection:
                 return Result()
             try:
                 kept = self._bind(statement, parameters)
-                rows: list[Row] = []
                 code = lib.step(statement.handle)
+                description = statement.description()
+                rows: list[Row] = []
                 if code == engine.ROW:
-                    width = lib.column_count(statement.handle)
-                    code, rows = engine.fetch(lib, statement.handle, width)
+                    code, rows = statement.fetch(len(description or ()))
+                del kept
                 if code != engine.DONE:
                     raise self._error(code)
-                del kept
-                changed = lib.changes64(self._handle) if statement.changes_rows else -1
-                inserted = lib.last_insert_rowid(self._handle) if statement.changes_rows else None
-                return Result(rows, statement.description(lib), changed, inserted)
+                if not statement.changes_rows:
+                    return Result(rows, description)
+                changed, last = lib.changes64(self._handle), lib.last_insert_rowid(self._handle)
+                return Result(rows, description, changed, last)
             except UnicodeDecodeError as error:
                 raise DataError("a text in the database is not UTF-8") from error
             finally:
@@ -321,23 +278,26 @@ class Connection:
             statement = self._take(sql)
             if statement is None:
                 return Result()
-            handle, changed = statement.handle, 0
+            # The first row may have to wait for the lock; inside a transaction the rest will not.
+            step, then = lib.step, lib.step if lib.get_autocommit(self._handle) else lib.next_step
+            changed = 0
             try:
                 for parameters in rows:
                     kept = self._bind(statement, parameters)
-                    code = lib.step(handle)
-                    if code != engine.DONE:
-                        if code == engine.ROW:
-                            raise ProgrammingError("executemany takes no statement with results")
-                        raise self._error(code)
+                    code = step(statement.handle)
                     del kept
-                    lib.reset(handle)
+                    if code == engine.ROW:
+                        raise ProgrammingError("executemany takes no statement with results")
+                    if code != engine.DONE:
+                        raise self._error(code)
+                    lib.reset(statement.handle)
                     changed += lib.changes64(self._handle)
+                    step = then
                 return Result(rowcount=changed if statement.changes_rows else -1)
             finally:
                 self._give_back(sql, statement)
 
-    def _open_handle(self) -> ctypes.c_void_p:
+    def _open_handle(self) -> Any:
         if self._handle is None:
             raise ProgrammingError("Cannot operate on a closed database.")
         return self._handle
@@ -347,39 +307,21 @@ class Connection:
         text = self._lib.errmsg(self._handle) or self._lib.errstr(code)
         return _failure(code, text.decode(errors="replace"))
 
-    def _take(self, sql: str) -> _Statement | None:
+    def _take(self, sql: str) -> Statement | None:
         """A prepared statement for `sql`, one that was kept or a new one; None for a comment."""
-        self._open_handle()
+        handle = self._open_handle()
         kept = self._statements.pop(sql, None)
-        if kept is not None:
+        if kept:
             return kept
-        if "\0" in sql:
-            raise ProgrammingError("SQL holds a NUL character")
-        prepared, tail = self._prepare(sql.encode())
-        if tail.strip():
-            second, _ = self._prepare(tail)
-            if second:
-                self._lib.finalize(second)
-                self._lib.finalize(prepared)
-                raise ProgrammingError("one statement at a time")
-        return _Statement(self._lib, prepared, sql) if prepared else None
-
-    def _prepare(self, text: bytes) -> tuple[ctypes.c_void_p, bytes]:
-        """Compile the first statement in `text`; returns it and what follows it."""
-        statement, tail = ctypes.c_void_p(), ctypes.c_char_p()
-        code = self._lib.prepare_v3(
-            self._open_handle(),
-            text,
-            len(text) + 1,
-            engine.PERSISTENT,
-            ctypes.byref(statement),
-            ctypes.byref(tail),
-        )
+        try:
+            code, statement = prepare(self._lib, handle, sql)
+        except ValueError as error:
+            raise ProgrammingError(str(error)) from error
         if code != engine.OK:
             raise self._error(code)
-        return statement, tail.value or b""
+        return statement
 
-    def _bind(self, statement: _Statement, parameters: Sequence[Any]) -> list[bytes]:
+    def _bind(self, statement: Statement, parameters: Sequence[Any]) -> list[bytes]:
         """Bind the parameters; the buffers returned must live until the statement has run."""
         if len(parameters) != statement.parameters:
             raise ProgrammingError(
@@ -388,7 +330,7 @@ class Connection:
         if not parameters:
             return []
         try:
-            return engine.bind(self._lib, statement.handle, parameters)
+            return statement.bind(parameters)
         except TypeError as error:
             raise ProgrammingError(str(error)) from error
         except OverflowError as error:
@@ -396,7 +338,7 @@ class Connection:
         except UnicodeEncodeError as error:
             raise DataError("text with a lone surrogate cannot be kept as UTF-8") from error
 
-    def _give_back(self, sql: str, statement: _Statement) -> None:
+    def _give_back(self, sql: str, statement: Statement) -> None:
         """Keep a statement for its next use; the one unused for longest may have to go."""
         self._lib.reset(statement.handle)
         if statement.parameters:

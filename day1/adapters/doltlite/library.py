@@ -9,7 +9,7 @@ beyond the two questions that identify the engine.
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,20 +22,14 @@ ENGINE_VERSION = "0.51.3"
 
 OK, CANTOPEN, ROW, DONE = 0, 14, 100, 101
 OPEN_FLAGS = 0x02 | 0x04 | 0x40 | 0x02000000  # read and write, create, URI, extended codes
-PERSISTENT = 0x01
-STATUS_REPREPARED = 5
 UTF8, DETERMINISTIC = 0x001, 0x800
 TRANSIENT = ctypes.c_void_p(-1)
 INTEGER, FLOAT, TEXT, BLOB, NULL = 1, 2, 3, 4, 5
-LONGEST = 1_000_000_000
-"""Bytes of one text or blob: the engine's own limit."""
 
-_INT, _INT64 = range(-(2**31), 2**31), range(-(2**63), 2**63)
-_CODES = (
-    "OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND "
-    "FULL CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE "
-    "NOTADB"
-).split()  # noqa: SIM905 - one name after the other, by number
+_CODES = """
+    OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL
+    CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB
+"""
 _EXTENSIONS = {
     "ERROR": "MISSING_COLLSEQ RETRY SNAPSHOT",
     "BUSY": "RECOVERY SNAPSHOT TIMEOUT",
@@ -70,7 +64,6 @@ class Library:
         self.close_v2 = _bound(waiting, "close_v2")
         self.prepare_v3 = _bound(waiting, "prepare_v3")
         self.step = _bound(waiting, "step")
-        self.reset = _bound(waiting, "reset")
         self.finalize = _bound(waiting, "finalize")
         self._bind_connection(quick)
         self._bind_statement(quick)
@@ -88,7 +81,7 @@ class Library:
 
     def _bind_statement(self, quick: ctypes.PyDLL) -> None:
         self.next_step = _bound(quick, "step")
-        self.next_reset = _bound(quick, "reset")
+        self.reset = _bound(quick, "reset")
         self.clear_bindings = _bound(quick, "clear_bindings")
         self.bind_parameter_count = _bound(quick, "bind_parameter_count")
         self.bind_null = _bound(quick, "bind_null")
@@ -201,8 +194,9 @@ def _answer(found: Library, sql: bytes) -> str:
 
 def primary_name(code: int) -> str:
     """The name of a result code without its extension, such as `BUSY` for 517."""
+    names = _CODES.split()
     number = code & 0xFF
-    return _CODES[number] if number < len(_CODES) else "UNKNOWN"
+    return names[number] if number < len(names) else "UNKNOWN"
 
 
 def full_name(code: int) -> str:
@@ -211,97 +205,6 @@ def full_name(code: int) -> str:
     extensions = _EXTENSIONS.get(primary, "").split()
     suffix = f"_{extensions[extension - 1]}" if 0 < extension <= len(extensions) else ""
     return f"SQLITE_{primary}{suffix}"
-
-
-def bind(to: Library, statement: Any, values: Sequence[Any], first: int = 1) -> list[bytes]:
-    """Give the parameters of a statement, from `first` on, their values.
-
-    Returns the buffers that the engine now points into: they must live until the statement has
-    run. No result is looked at, since what the engine could refuse is refused here before.
-
-    Raises:
-        TypeError: a value of a type that the engine does not have.
-        OverflowError: an integer beyond 64 bits, or a text or blob too long.
-        UnicodeEncodeError: text with a lone surrogate, which UTF-8 cannot say.
-    """
-    kept = []
-    for index, value in enumerate(values, first):
-        kind = type(value)
-        if kind is str:
-            data = value.encode()
-            kept.append(data)
-            to.bind_text(statement, index, data, _length(data), None)
-        elif value is None:
-            to.bind_null(statement, index)
-        elif kind is int:
-            if value in _INT:
-                to.bind_int(statement, index, value)
-            elif value in _INT64:
-                to.bind_int64(statement, index, ctypes.c_int64(value))
-            else:
-                raise OverflowError(f"parameter {index}: an integer of more than 64 bits")
-        elif kind is float:
-            to.bind_double(statement, index, ctypes.c_double(value))
-        elif kind is bytes:
-            kept.append(value)
-            to.bind_blob(statement, index, value, _length(value), None)
-        else:
-            kept += bind(to, statement, (_plain(value, index),), index)
-    return kept
-
-
-def _length(data: bytes) -> int:
-    if len(data) > LONGEST:
-        raise OverflowError(f"a text or blob of {len(data)} bytes; {LONGEST} are the limit")
-    return len(data)
-
-
-def _plain(value: Any, index: int) -> Any:
-    """A value of a subclass (an enum, numpy's float) as its base type, a buffer as bytes."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value)
-    raise TypeError(f"parameter {index}: type {type(value).__name__} is not supported")
-
-
-def fetch(of: Library, statement: Any, width: int) -> tuple[int, list[tuple[Any, ...]]]:
-    """Read the row that a statement stands on and all after it.
-
-    Returns the result code that ended it, and the rows, each of `width` values.
-    """
-    kind_of, int_of = of.column_type, of.column_int64
-    text_of, size_of = of.column_text, of.column_bytes
-    columns, step, rows, code = range(width), of.next_step, [], ROW
-    while code == ROW:
-        row: list[Any] = []
-        for i in columns:
-            kind = kind_of(statement, i)
-            if kind == TEXT:
-                data = text_of(statement, i)  # up to the first NUL
-                if size_of(statement, i) != len(data):
-                    data = _bytes(of, statement, i)
-                row.append(data.decode())
-            elif kind == INTEGER:
-                row.append(int_of(statement, i))
-            elif kind == NULL:
-                row.append(None)
-            elif kind == FLOAT:
-                row.append(of.column_double(statement, i))
-            else:
-                row.append(_bytes(of, statement, i))
-        rows.append(tuple(row))
-        code = step(statement)
-    return code, rows
-
-
-def _bytes(of: Library, statement: Any, column: int) -> bytes:
-    start = of.column_blob(statement, column)
-    return ctypes.string_at(start, of.column_bytes(statement, column)) if start else b""
 
 
 def adapt(to: Library, function: Callable[..., Any]) -> Any:
@@ -319,9 +222,8 @@ def adapt(to: Library, function: Callable[..., Any]) -> Any:
             text = f"user-defined function raised {type(error).__name__}".encode()
             to.result_error(at, text, len(text))
 
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p))(
-        call
-    )
+    pointers = ctypes.POINTER(ctypes.c_void_p)
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, pointers)(call)
 
 
 def _argument(of: Library, value: ctypes.c_void_p) -> Any:
@@ -346,6 +248,6 @@ def _answer_with(to: Library, context: ctypes.c_void_p, value: Any) -> None:
         to.result_double(context, ctypes.c_double(value))
     elif isinstance(value, str):
         data = value.encode()
-        to.result_text(context, data, _length(data), TRANSIENT)
+        to.result_text(context, data, len(data), TRANSIENT)
     else:
         to.result_blob(context, bytes(value), len(value), TRANSIENT)
