@@ -149,8 +149,8 @@ def _after(
         )
     keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
     after: Row = {**(start or {}), **columns, **keep}
-    if kind is FACT and before is not None and after["fact_text"] != before["fact_text"]:
+    retexted = kind is FACT and before is not None and after["fact_text"] != before["fact_text"]
+    if retexted and (cell != WHOLE or decision == "edited"):
         # A whole row that is taken brings its own verdict on its own text.
-        if cell != WHOLE or decision == "edited":
-            after |= {"verification": "unverified", "scores": None}
+        after |= {"verification": "unverified", "scores": None}
     return after

@@ -1,4 +1,8 @@
-"""Connections to one DoltLite file: a pool for branches, and read-only ones at commits."""
+"""Connections to one DoltLite file: a small pool for each branch and each past commit in use.
+
+A connection never changes its branch. The engine can switch one, but a ROLLBACK then brings
+back the rows of the branch it stood on before, under the new branch's name.
+"""
 
 import threading
 from collections import OrderedDict
@@ -15,8 +19,8 @@ from day1.adapters.doltlite import driver
 from day1.adapters.sql.failures import DISCARD, error_name, translated
 from day1.errors import NotFound, UnknownBranch
 
-_DETACHED = 16
-"""Past commits kept open; each costs about 1 MB."""
+_STATES = 32
+"""Branches and commits kept open; each connection costs about 1 MB."""
 
 
 class Connections:
@@ -28,15 +32,43 @@ class Connections:
         self._read_only = read_only
         self._busy_ms = int(busy_timeout_s * 1000)
         self._compiled: dict[Any, Any] = {}
-        self._live = self._engine(None)
-        self._detached: OrderedDict[str, Engine] = OrderedDict()
+        self._engines: OrderedDict[tuple[str, str], Engine] = OrderedDict()
         self._guard = threading.Lock()
 
-    def _engine(self, commit: str | None) -> Engine:
+    @contextmanager
+    def on(self, branch: str) -> Iterator[Connection]:
+        """A connection whose plain table names mean `branch`.
+
+        Raises:
+            UnknownBranch: the engine has no such branch.
+        """
+        with self._open("branch", branch) as connection:
+            yield connection
+
+    @contextmanager
+    def at(self, commit: str) -> Iterator[Connection]:
+        """A read-only connection at a commit.
+
+        Raises:
+            NotFound: there is no such commit.
+        """
+        with self._open("commit", commit) as connection:
+            yield connection
+
+    def _engine(self, what: str, name: str) -> Engine:
+        with self._guard:
+            engine = self._engines.pop((what, name), None) or self._create(what, name)
+            self._engines[what, name] = engine
+            old = self._engines.popitem(last=False)[1] if len(self._engines) > _STATES else None
+        if old is not None:
+            old.dispose()
+        return engine
+
+    def _create(self, what: str, name: str) -> Engine:
         def connect() -> Any:
             return driver.connect(
                 str(self.path),
-                commit=commit,
+                **{what: name},
                 read_only=self._read_only,
                 busy_timeout_ms=self._busy_ms,
             )
@@ -50,59 +82,26 @@ class Connections:
             max_overflow=56,
             pool_use_lifo=True,
             isolation_level="AUTOCOMMIT",
-            # One cache of compiled statements, so that a past commit costs no compiling.
+            # One cache of compiled statements, so that another state costs no compiling.
             execution_options={"compiled_cache": self._compiled},
         )
 
-    @contextmanager
-    def on(self, branch: str) -> Iterator[Connection]:
-        """A connection whose plain table names mean `branch`.
-
-        Raises:
-            UnknownBranch: the engine has no such branch.
-        """
-        with self._open(self._live) as connection:
-            if connection.info.get("branch") != branch:
-                connection.info["branch"] = None
-                try:
-                    connection.exec_driver_sql("SELECT dolt_connect_branch(?)", (branch,))
-                except DBAPIError as exc:
-                    if error_name(exc).startswith(("SQLITE_BUSY", "SQLITE_IOERR", "SQLITE_CORR")):
-                        raise
-                    raise UnknownBranch(
-                        f"There is no branch {branch!r}; memory_branch_list shows those there are.",
-                        branch=branch,
-                    ) from exc
-                connection.info["branch"] = branch
-            yield connection
-
-    @contextmanager
-    def at(self, commit: str) -> Iterator[Connection]:
-        """A read-only connection at a commit.
-
-        Raises:
-            NotFound: there is no such commit.
-        """
-        with self._guard:
-            engine = self._detached.pop(commit, None) or self._engine(commit)
-            self._detached[commit] = engine
-            old = self._detached.popitem(last=False)[1] if len(self._detached) > _DETACHED else None
-        if old is not None:
-            old.dispose()
+    def _connect(self, what: str, name: str) -> Connection:
         try:
-            connection = engine.connect()
+            return self._engine(what, name).connect()
         except DBAPIError as exc:
-            if error_name(exc).startswith("SQLITE_CANTOPEN"):
-                raise NotFound(f"There is no commit {commit}.", commit=commit) from exc
-            with translated(self.path.name):
+            if not error_name(exc).startswith("SQLITE_CANTOPEN"):
                 raise
-        connection.close()
-        with self._open(engine) as opened:
-            yield opened
+            if what == "commit":
+                raise NotFound(f"There is no commit {name}.", commit=name) from exc
+            raise UnknownBranch(
+                f"There is no branch {name!r}; memory_branch_list shows those there are.",
+                branch=name,
+            ) from exc
 
     @contextmanager
-    def _open(self, engine: Engine) -> Iterator[Connection]:
-        with translated(self.path.name), engine.connect() as connection:
+    def _open(self, what: str, name: str) -> Iterator[Connection]:
+        with translated(self.path.name), self._connect(what, name) as connection:
             try:
                 yield connection
             except DBAPIError as exc:
@@ -118,11 +117,22 @@ class Connections:
     def forget_commits(self) -> None:
         """Close what stands at past commits (compaction may have removed them)."""
         with self._guard:
-            engines, self._detached = list(self._detached.values()), OrderedDict()
+            gone = [key for key in self._engines if key[0] == "commit"]
+            engines = [self._engines.pop(key) for key in gone]
         for engine in engines:
+            engine.dispose()
+
+    def forget_branch(self, branch: str) -> None:
+        """Close what stands on a branch that is gone."""
+        with self._guard:
+            engine = self._engines.pop(("branch", branch), None)
+        if engine is not None:
             engine.dispose()
 
     def close(self) -> None:
         """Close every connection that is not in use."""
-        self.forget_commits()
-        self._live.dispose()
+        with self._guard:
+            engines = list(self._engines.values())
+            self._engines.clear()
+        for engine in engines:
+            engine.dispose()

@@ -1,6 +1,7 @@
 """The commit graph of a DoltLite file."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -13,6 +14,7 @@ from day1.errors import BranchExists, NotFound
 from day1.model.change import Changes, Commit, CommitId, Ref, RowChange
 from day1.model.kind import BY_TABLE, Row
 
+AWAKEN = "SELECT version FROM schema LIMIT 1"
 _FEW = 32
 """Unknown commits read one by one before the whole log is read at once."""
 
@@ -26,9 +28,16 @@ class DoltLiteHistory:
         self._lock = lock
         self._known: dict[CommitId, Commit] = {}
 
+    @contextmanager
+    def _awake(self, branch: str = "main") -> Iterator[Connection]:
+        """A connection that knows its peers' commits: it learns of them from a table read."""
+        with self._connections.on(branch) as connection:
+            connection.exec_driver_sql(AWAKEN)
+            yield connection
+
     def branches(self) -> dict[str, CommitId]:
         """Every branch of the engine with its tip."""
-        with self._connections.on("main") as connection:
+        with self._awake() as connection:
             rows = connection.exec_driver_sql("SELECT name, hash FROM dolt_branches").all()
         return {str(name): str(commit) for name, commit in rows}
 
@@ -41,24 +50,25 @@ class DoltLiteHistory:
     def drop(self, name: str) -> None:
         """Delete a branch's ref."""
         self._ref("SELECT dolt_branch('-D', ?)", (name,))
+        self._connections.forget_branch(name)
 
     def keep(self, name: str, commit: CommitId) -> None:
         """Tag a commit; a tag that is there stays."""
-        with self._connections.on("main") as connection:
+        with self._awake() as connection:
             query = "SELECT 1 FROM dolt_tags WHERE tag_name = ?"
             if connection.exec_driver_sql(query, (name,)).first():
                 return
         self._ref("SELECT dolt_tag(?, ?)", (name, commit))
 
     def _ref(self, statement: str, values: tuple[str, ...]) -> None:
-        with self._lock.held(), self._connections.on("main") as connection:
+        with self._lock.held(), self._awake() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             connection.exec_driver_sql(statement, values)
             connection.exec_driver_sql("COMMIT")
 
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         """First parents, newest first, from a branch's tip or a commit."""
-        with self._connections.on("main") as connection:
+        with self._awake() as connection:
             commit: CommitId | None = self._resolve(connection, start)
             unknown = 0
             while commit is not None:
@@ -72,7 +82,7 @@ class DoltLiteHistory:
 
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
         """Every commit reachable from `starts`, children before parents."""
-        with self._connections.on("main") as connection:
+        with self._awake() as connection:
             order: dict[CommitId, Commit] = {}
             for start in starts:
                 for commit in self._read_all(connection, start):
@@ -81,17 +91,17 @@ class DoltLiteHistory:
 
     def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
         """The commit at which two histories last were one."""
-        with self._connections.on("main") as connection:
+        with self._awake() as connection:
             statement = "SELECT dolt_merge_base(?, ?)"
             return str(connection.exec_driver_sql(statement, (one, other)).scalar_one())
 
     def changes(self, base: CommitId, ref: Ref) -> Changes:
         """Rows that differ between a commit and a state."""
         if ref.branch is None:
-            with self._connections.on("main") as connection:
+            with self._awake() as connection:
                 found = changes_between(connection, base, str(ref.commit))
         elif ref.until is None:
-            with self._connections.on(ref.branch) as connection:
+            with self._awake(ref.branch) as connection:
                 found = changes_between(connection, base, "WORKING")
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
@@ -99,7 +109,7 @@ class DoltLiteHistory:
 
     def at(self, branch: str, instant: int) -> Ref:
         """The state of a branch at an instant, as a commit or as the branch itself."""
-        with self._connections.on(branch) as connection:
+        with self._awake(branch) as connection:
             tip = self.tip(connection)
             if instant >= tip.ts:
                 waits = waiting(connection, tip.ts)
@@ -214,7 +224,7 @@ def _until(changes: Changes, until: int) -> Changes:
 
 def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:
     """Order a graph so that every commit comes before its parents, newest first."""
-    waiting_for = {commit: 0 for commit in commits}
+    waiting_for = dict.fromkeys(commits, 0)
     for found in commits.values():
         for parent in found.parents:
             if parent in waiting_for:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, create_engine, insert
 
 from day1.adapters.doltlite import driver
 from day1.adapters.doltlite.connections import Connections
-from day1.adapters.doltlite.history import DoltLiteHistory
+from day1.adapters.doltlite.history import AWAKEN, DoltLiteHistory
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.work import DoltLiteWork, cut_waiting
 from day1.adapters.sql.empty import EmptyReading
@@ -95,7 +95,7 @@ class DoltLiteStore:
                 yield reading
             return
         with self._connections.on(ref.branch) as connection:
-            tip, pending = self._snapshot(connection)
+            tip, pending = self._stand(connection, "BEGIN")
             if ref.until is None or ref.until >= tip.ts:
                 yield SqlReading(connection, tip.id, pending, branch=ref.branch, until=ref.until)
                 return
@@ -113,10 +113,11 @@ class DoltLiteStore:
         with self._connections.at(commit) as connection:
             yield SqlReading(connection, commit, Pending(), branch=branch, until=until)
 
-    def _snapshot(self, connection: Connection) -> tuple[Commit, Pending]:
-        connection.exec_driver_sql("BEGIN")
+    def _stand(self, connection: Connection, begin: str) -> tuple[Commit, Pending]:
+        """Begin a transaction; says the tip and what waits."""
+        connection.exec_driver_sql(begin)
         # A connection that slept learns of a peer's commits from its first table read.
-        connection.exec_driver_sql("SELECT version FROM schema LIMIT 1")
+        connection.exec_driver_sql(AWAKEN)
         tip = self.history.tip(connection)
         return tip, waiting(connection, tip.ts)
 
@@ -145,9 +146,7 @@ class DoltLiteStore:
             yield work
 
     def _begin(self, connection: Connection, branch: str) -> DoltLiteWork:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        tip = self.history.tip(connection)
-        pending = waiting(connection, tip.ts)
+        tip, pending = self._stand(connection, "BEGIN IMMEDIATE")
         newest = max(tip.ts, pending.newest or 0)
         return DoltLiteWork(connection, branch, tip.id, pending, max(self._clock(), newest + 1))
 
@@ -166,7 +165,7 @@ class DoltLiteStore:
     def cut_if_due(self, branch: str) -> None:
         """Cut when 256 rows wait or the oldest has waited ten minutes."""
         with self._connections.on(branch) as connection:
-            _, pending = self._snapshot(connection)
+            _, pending = self._stand(connection, "BEGIN")
         if self._is_due(pending):
             self.cut(branch)
 

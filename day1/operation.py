@@ -1,0 +1,263 @@
+"""One typed operation for every wire: name, request, response, function, effect.
+
+`Operation.call` is the only door: it validates, runs and dumps. Nothing enters elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from day1.errors import Day1Error, InvalidRequest, Json, Refused
+from day1.model.branch import MAIN
+from day1.model.origin import Origin, Source
+from day1.services.branching import find
+
+if TYPE_CHECKING:
+    from day1.model.change import Pending
+    from day1.services.deeds import Repository
+    from day1.services.searching import SearchPorts
+
+log = logging.getLogger(__name__)
+
+MAX_TEXT = 32_768
+MAX_LABEL = 255
+
+
+class Effect(Enum):
+    """What an operation does to memory; each wire turns it into its own hints."""
+
+    READ = "read"
+    WRITE = "write"
+    DESTROY = "destroy"
+
+
+def _clean(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+Text = Annotated[
+    str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(_clean), AfterValidator(_filled)
+]
+"""What memory is made of: not empty, no NUL, at most 32,768 characters."""
+LongText = Annotated[str, AfterValidator(_clean)]
+"""Debugging output: cut by the operation instead of refused."""
+Label = Annotated[
+    str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(_clean), AfterValidator(_filled)
+]
+"""A short name."""
+
+
+class Request(BaseModel):
+    """What a caller says; unknown arguments are refused, by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WriteRequest(Request):
+    """A write may say who writes (checklist S1-088)."""
+
+    agent_id: Label | None = None
+    session_id: Label | None = None
+    task_id: Label | None = None
+
+
+class Read(BaseModel):
+    """The state that an answer was read from."""
+
+    branch: str | None
+    commit: str
+    pending: int = 0
+    """Rows that no commit holds yet."""
+    mode: str | None = None
+    notes: list[str] = Field(default_factory=list)
+
+
+class Written(BaseModel):
+    """Where a write went."""
+
+    branch: str
+    commit: str
+    pending: int = 0
+    notes: list[str] = Field(default_factory=list)
+
+
+class Response(BaseModel):
+    """An answer; a field called `result` makes it a list on wires that have one."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Head(Protocol):
+    """A client's own active branch."""
+
+    def name(self) -> str:
+        """The branch it points at.
+
+        Raises:
+            UnknownBranch: that branch is gone.
+        """
+
+    def move(self, name: str) -> None:
+        """Point it at another branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, as far as the wire knows."""
+
+    agent_id: str | None = None
+    session_id: str | None = None
+    task_id: str | None = None
+    source: Source = "agent"
+    branch: str | None = None
+    """A branch that the wire names for this call (`_meta`, a header)."""
+    head: Head | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Settings that operations obey."""
+
+    raw_characters: int = 4_000
+    """`raw_input` and `raw_output` are cut here."""
+    secrets: str = "warn"
+    """warn, refuse or ignore what looks like a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What one call works with."""
+
+    repo: Repository
+    search: SearchPorts
+    clock: Callable[[], int]
+    caller: Caller = field(default_factory=Caller)
+    limits: Limits = field(default_factory=Limits)
+
+    def branch(self, given: str | None) -> str:
+        """The branch of this call: given, named by the wire, the client's HEAD, else main.
+
+        Raises:
+            UnknownBranch: there is no such branch.
+        """
+        name = given or self.caller.branch
+        if name is None and self.caller.head is not None:
+            return self.caller.head.name()
+        return find(self.repo, name or MAIN).name
+
+    def origin(self, request: WriteRequest) -> Origin:
+        """Who writes: what the request says, else what the wire knows."""
+        return Origin(
+            request.agent_id or self.caller.agent_id,
+            request.session_id or self.caller.session_id,
+            request.task_id or self.caller.task_id,
+            self.caller.source,
+        )
+
+    def switch(self, name: str) -> None:
+        """Move the client's HEAD.
+
+        Raises:
+            Refused: nothing identifies the client.
+        """
+        if self.caller.head is None:
+            raise Refused("Nothing identifies this client, so it has no HEAD: pass `branch`.")
+        self.caller.head.move(find(self.repo, name).name)
+
+
+def written(branch: str, commit: str, pending: Pending | None = None, *notes: str) -> Written:
+    """Say where a write went."""
+    return Written(
+        branch=branch,
+        commit=commit,
+        pending=0 if pending is None else pending.count,
+        notes=list(notes),
+    )
+
+
+Q = TypeVar("Q", bound=Request)
+R = TypeVar("R", bound=Response)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[Q, R]):
+    """A tool, a route, a command: declared once."""
+
+    name: str
+    request: type[Q]
+    response: type[R]
+    run: Callable[[Context, Q], R]
+    effect: Effect
+    idempotent: bool = False
+
+    def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
+        """Validate, run and dump; the answer is the structured form.
+
+        Raises:
+            InvalidRequest: the arguments do not fit; every problem is named.
+            Day1Error: as the operation says.
+        """
+        started, outcome = time.perf_counter(), "ok"
+        try:
+            request = self.request.model_validate(dict(arguments))
+            return self.run(ctx, request).model_dump(mode="json")
+        except ValidationError as exc:
+            outcome = InvalidRequest.code
+            raise invalid(self.name, self.request, exc) from exc
+        except Day1Error as exc:
+            outcome = exc.code
+            raise
+        except Exception:
+            outcome = "internal"
+            raise
+        finally:
+            spent = round((time.perf_counter() - started) * 1e3, 1)
+            log.info("%s %s %s ms", self.name, outcome, spent)
+
+    @property
+    def is_list(self) -> bool:
+        """The seed promises a bare list."""
+        return "result" in self.response.model_fields
+
+    @property
+    def description(self) -> str:
+        """What an agent reads: the function's docstring."""
+        lines = (self.run.__doc__ or "").strip().splitlines()
+        return "\n".join(line.strip() for line in lines).strip()
+
+
+Toolset = tuple[Operation[Any, Any], ...]
+
+
+def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> InvalidRequest:
+    """Say every problem of the arguments, without repeating what was given."""
+    problems: list[dict[str, Json]] = []
+    for error in exc.errors(include_url=False, include_input=False, include_context=True):
+        where = ".".join(str(part) for part in error["loc"] if not _is_branch_of_union(part))
+        text = error["msg"].removeprefix("Value error, ")
+        if error["type"] == "extra_forbidden":
+            text = f"unknown argument; known are: {', '.join(request.model_fields)}"
+        problem: dict[str, Json] = {"argument": where, "problem": text}
+        if problem not in problems:
+            problems.append(problem)
+    shown = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
+    return InvalidRequest(f"{name}: {shown}", problems=problems)
+
+
+def _is_branch_of_union(part: object) -> bool:
+    return isinstance(part, str) and (part.startswith(("constrained-", "literal[")) or "[" in part)
