@@ -4,8 +4,8 @@
 
 It differs from `sqlite3` where day1 needs it to: no transaction is ever begun here, every result
 is read whole before `execute` returns (the engine aborts open cursors on a checkout), parameters
-are sequences only, and a missing file is not created unless that is asked for. `library.py` lies
-below; branches, commits and merges are SQL functions of the engine, of which nothing is known here.
+are sequences only, and a missing file is not created unless that is asked for. Below lie
+`statement.py` and `library.py`; the engine's branches and commits are SQL, unknown here.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ from day1.adapters.doltlite.statement import Result, Row, Statement, prepare
 apilevel = "2.0"
 paramstyle = "qmark"
 threadsafety = 3
-
+Binary = bytes
 KEPT_STATEMENTS = 128
 
 
@@ -131,10 +131,9 @@ def connect(  # noqa: PLR0913 - each is a choice of its own
     mode = "ro" if read_only or commit else "rw" if exists else "rwc"
     uri = f"file:{quote(os.fsencode(file))}{quote(ref, safe='/@')}?mode={mode}"
     connection = Connection(uri + "&immutable=1" * immutable, busy_timeout_ms)
-    if branch:
-        if connection.execute("SELECT active_branch()").fetchone() != (branch,):
-            connection.close()
-            raise _failure(engine.CANTOPEN, f'"{branch}" is not a branch')
+    if branch and connection.execute("SELECT active_branch()").fetchone() != (branch,):
+        connection.close()
+        raise _failure(engine.CANTOPEN, f'"{branch}" is not a branch')
     return connection
 
 
