@@ -55,6 +55,9 @@ class Reading(Protocol):
     def find(self, kind: Kind, query: Query) -> list[Row]:
         """Rows by conditions, ordered by time and id."""
 
+    def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
+        """Some columns of the rows that `find` would give, as tuples in the order of ids."""
+
     def count(self, kind: Kind) -> int:
         """How many rows of a kind there are."""
 

@@ -32,6 +32,7 @@ from day1.services.recording import changed_groups, edit_rows, fact_row
 class Edited:
     """A row after a change; `closed` are held items that the edit decided."""
 
+    kind: Kind
     row: Row
     commit: CommitId
     at: int
@@ -69,12 +70,12 @@ def update(  # noqa: PLR0913 - one change
         groups = changed_groups(kind, before, values)
         after = {**before, **values}
         if not groups:
-            return Edited(before, work.tip, work.now)
+            return Edited(kind, before, work.tip, work.now)
         work.change(kind, row_id, values)
         _note(repo, work, kind, after, groups, origin, reason)
         closed = _close(repo, work, row_id, set(groups), origin)
         line = f"change {kind.name} {row_id}: {', '.join(groups)}"
-        return Edited(after, work.commit(Message("change", line)), work.now, closed)
+        return Edited(kind, after, work.commit(Message("change", line)), work.now, closed)
 
 
 def supersede(  # noqa: PLR0913 - one change
@@ -120,7 +121,7 @@ def supersede(  # noqa: PLR0913 - one change
         closed = _close(repo, work, fact_id, {"status"}, origin)
         line = f"supersede fact {fact_id} by {made['id']}"
         commit = work.commit(Message("change", line))
-        return Edited(made, commit, work.now, closed, {**before, **values})
+        return Edited(FACT, made, commit, work.now, closed, {**before, **values})
 
 
 def remove(
@@ -138,7 +139,7 @@ def remove(
             _note(repo, work, kind, row, [WHOLE], origin, reason)
         names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
         commit = work.commit(Message("remove", f"remove {names}"))
-        return Edited(found[0][1], commit, work.now)
+        return Edited(*found[0], commit, work.now)
 
 
 def present(work: Work, row_id: str, branch: str) -> tuple[Kind, Row]:

@@ -23,6 +23,10 @@ class EmptyReading:
         """No row fits."""
         return []
 
+    def scan(self, _kind: Kind, _columns: Sequence[str], _query: Query) -> list[tuple[Cell, ...]]:
+        """No row fits."""
+        return []
+
     def count(self, _kind: Kind) -> int:
         """There are none."""
         return 0

@@ -1,0 +1,17 @@
+"""The core toolset: seed 001's tools, in the seed's order."""
+
+from day1.operation import Toolset
+from day1.toolsets.core import branches, memory, merges, search, snapshots
+
+CORE: Toolset = (
+    *memory.OPERATIONS,
+    *search.OPERATIONS,
+    branches.CREATE,
+    branches.LIST,
+    branches.SWITCH,
+    merges.DIFF,
+    merges.MERGE,
+    *snapshots.OPERATIONS,
+    branches.TOPOLOGY,
+    branches.ENRICH,
+)

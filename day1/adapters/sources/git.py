@@ -1,0 +1,291 @@
+"""A git history as memory, read through GitPython in one pass of `git log`.
+
+Of each commit: an observation, a `touches` relation per file and an `authored_by` relation; of
+each tag of that history a fact. E-mail addresses are not kept.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from day1.errors import InvalidRequest, NotFound, Unsupported
+from day1.model.ids import derived_id
+from day1.model.instant import SECOND
+from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft
+
+if TYPE_CHECKING:
+    from git import Repo
+
+_MOST_FILES = 20
+"""File names in an observation; each file has its own relation anyway."""
+_MOST_BODY = 4_000
+"""Characters of a commit's body that are kept."""
+_LATEST = 2**47 * 1000 // SECOND
+"""Seconds: what an id's time part can hold. Commits can carry any number as their date."""
+_BLOCK = 1 << 16
+
+_COMMIT_FIELDS = ("%H", "%at", "%aN", "%aE", "%s", "%b")
+_TAG_FIELDS = (
+    "%(refname:strip=2)",
+    "%(objectname)",
+    "%(*objectname)",
+    "%(creatordate:unix)",
+    "%(contents:subject)",
+    "%(contents:body)",
+)
+_ADDRESS = re.compile(r"\s*<[^<>\s]+@[^<>\s]+>")
+_BOT = re.compile(
+    r"\[bot\]|[-_]bot\b|\brobot\b|^bot@|"
+    r"\b(?:dependabot|renovate(?:bot)?|greenkeeper|github-actions|pre-commit-ci|mergify|imgbot|"
+    r"allcontributors|semantic-release|pyup|codecov|weblate|bors)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    hash: str
+    at: int | None
+    author: str
+    email: str
+    subject: str
+    body: str
+    files: tuple[str, ...]
+
+    @property
+    def entity(self) -> str:
+        return f"commit {self.hash[:12]}"
+
+
+def is_bot(name: str, email: str) -> bool:
+    """Say whether an author is a program and not a person or an agent at work.
+
+    The rule: the name or the e-mail address holds `[bot]` or a word that ends in `-bot` or
+    `_bot`, is at `bot@`, or holds the word `robot` or the name of a known service (dependabot,
+    renovate, github-actions, pre-commit-ci, …). A `noreply` address alone says nothing: people
+    hide theirs with it. A person called Bot, Abbot or Talbot stays.
+    """
+    return bool(_BOT.search(name) or _BOT.search(email))
+
+
+class GitSource:
+    """`ports.source.Source` over the history of a repository's checked-out branch.
+
+    Merges and bots are left out (`is_bot`).
+    """
+
+    name = "git"
+
+    def __init__(self, path: Path) -> None:
+        """Open the repository that `path` lies in; nothing of it is read yet.
+
+        Raises:
+            NotFound: there is no such path.
+            InvalidRequest: it is in no git repository, or in one without commits.
+            Unsupported: there is no `git` program.
+        """
+        self._repo = _open(path)
+        if not self._repo.head.is_valid():
+            raise InvalidRequest(
+                f"The repository at {path} has no commits on its checked-out branch yet.",
+                path=str(path),
+            )
+
+    def total(self) -> int:
+        """How many commits (bots' too) and tags there are."""
+        count = self._run("rev-list", "--count", "--no-merges", "HEAD")
+        return int(count) + len(list(self._tags()))
+
+    def items(self) -> Iterator[list[Draft]]:
+        """Commits oldest first, then tags."""
+        for commit in self._commits():
+            yield [] if is_bot(commit.author, commit.email) else _drafts(commit)
+        # Tag names repeat from repository to repository, so a tag's key has the first commit.
+        roots = self._run("rev-list", "--max-parents=0", "HEAD").split()
+        root = min(roots).decode()
+        for tag in self._tags():
+            yield [_tag_draft(root, *tag)]
+
+    def _commits(self) -> Iterator[_Commit]:
+        cut_off = self._cut_off()
+        tokens = self._tokens(
+            "log",
+            "-z",
+            "--reverse",
+            "--no-merges",
+            "--no-renames",
+            "--name-only",
+            "--no-show-signature",
+            "--no-color",
+            "--encoding=UTF-8",
+            "--format=tformat:%x00" + "%x00".join(_COMMIT_FIELDS),
+            "HEAD",
+            "--",
+        )
+        # NUL ends each field and file name; a record begins with an empty one.
+        next(tokens, None)
+        for commit_hash in tokens:
+            fields = list(islice(tokens, len(_COMMIT_FIELDS) - 1))
+            if len(fields) < len(_COMMIT_FIELDS) - 1:
+                return  # git broke off in the middle; _tokens has raised what it said
+            at, author, email, subject, body = fields
+            files: list[str] = []
+            for name in tokens:
+                if not name:
+                    break
+                files.append(name if files else name.removeprefix("\n"))
+            yield _Commit(
+                commit_hash,
+                _instant(at),
+                author.strip() or "unknown",
+                email,
+                _without_addresses(subject) or "(no message)",
+                _without_addresses(body)[:_MOST_BODY],
+                () if commit_hash in cut_off else tuple(dict.fromkeys(files)),
+            )
+
+    def _cut_off(self) -> set[str]:
+        """Commits at which a shallow clone ends: git shows them as if they added every file."""
+        path = Path(self._repo.common_dir) / "shallow"
+        return set(path.read_text().split()) if path.is_file() else set()
+
+    def _tags(self) -> Iterator[tuple[str, ...]]:
+        """Name, commit, date, subject and body of each tag of this history."""
+        form = "%00".join(_TAG_FIELDS) + "%00"
+        found = self._run("for-each-ref", "--merged=HEAD", f"--format={form}", "refs/tags")
+        values = [value.decode(errors="replace") for value in found.split(b"\0")]
+        for at in range(0, len(values) - len(_TAG_FIELDS), len(_TAG_FIELDS)):
+            name, own, commit, *rest = values[at : at + len(_TAG_FIELDS)]
+            yield (name.removeprefix("\n"), commit or own, *rest)
+
+    def _command(self, arguments: Sequence[str]) -> list[str]:
+        """A git command on this repository, whatever GIT_DIR and the user's settings say."""
+        program = str(self._repo.git.GIT_PYTHON_GIT_EXECUTABLE)
+        where = f"--git-dir={self._repo.git_dir}"
+        # Else log.showRoot=false would hide the files of the first commit.
+        return [program, where, "-c", "log.showRoot=true", *arguments]
+
+    def _run(self, *arguments: str) -> bytes:
+        from git.exc import GitCommandError  # noqa: PLC0415 - see _open
+
+        try:
+            out = self._repo.git.execute(self._command(arguments), stdout_as_string=False)
+        except GitCommandError as exc:
+            raise _unreadable() from exc
+        assert isinstance(out, bytes)  # noqa: S101 - what stdout_as_string=False promises
+        return out
+
+    def _tokens(self, *arguments: str) -> Iterator[str]:
+        """What a command prints, cut at NULs, in as much memory as one block takes."""
+        from git.exc import GitCommandError  # noqa: PLC0415 - see _open
+
+        process = self._repo.git.execute(self._command(arguments), as_process=True)
+        try:
+            yield from _cut_at_nul(process.stdout)
+            process.wait()
+        except GitCommandError as exc:
+            raise _unreadable() from exc
+        finally:
+            process.terminate()
+
+
+def _open(path: Path) -> "Repo":
+    if not path.exists():
+        raise NotFound(f"There is no {path}.", path=str(path))
+    try:
+        # Importing it looks for the git program and costs 0.1 s.
+        from git import InvalidGitRepositoryError, Repo  # noqa: PLC0415
+    except ImportError as exc:
+        raise Unsupported(
+            "Importing a git history needs the `git` program, which was not found.",
+            instead="install git, or import notes with `day1 import markdown`",
+        ) from exc
+    try:
+        return Repo(path, search_parent_directories=True)
+    except InvalidGitRepositoryError as exc:
+        raise InvalidRequest(f"{path} is in no git repository.", path=str(path)) from exc
+
+
+def _unreadable() -> InvalidRequest:
+    return InvalidRequest(
+        "git could not read the history: `git log` in that repository says why (`git fsck` "
+        "checks it). What was imported before stays; running it again goes on from there."
+    )
+
+
+def _cut_at_nul(stream: IO[bytes]) -> Iterator[str]:
+    left = b""
+    while block := stream.read(_BLOCK):
+        *tokens, left = (left + block).split(b"\0")
+        for token in tokens:
+            yield token.decode(errors="replace")
+
+
+def _instant(seconds: str) -> int | None:
+    """Microseconds UTC of a commit's date; None for one that cannot be true."""
+    try:
+        at = int(seconds)
+    except ValueError:
+        return None
+    return at * SECOND if 0 <= at < _LATEST else None
+
+
+def _without_addresses(text: str) -> str:
+    return _ADDRESS.sub("", text).strip()
+
+
+def _drafts(commit: _Commit) -> list[Draft]:
+    return [
+        ObservationDraft(
+            derived_id("obs", commit.at, GitSource.name, commit.hash),
+            "tool_use",
+            _summary(commit),
+            tool_name="git",
+            raw_input=f"git show {commit.hash}",
+            happened_at=commit.at,
+        ),
+        _relation(commit, "authored_by", commit.author, ""),
+        *(_relation(commit, "touches", name, name) for name in commit.files),
+    ]
+
+
+def _summary(commit: _Commit) -> str:
+    """Subject, body, author, and up to 20 of the files."""
+    names = ", ".join(commit.files[:_MOST_FILES])
+    more = len(commit.files) - _MOST_FILES
+    last = f"Author: {commit.author}." + (f" Files: {names}" if names else "")
+    last += f" and {more} more" if more > 0 else ""
+    return "\n\n".join(part for part in (commit.subject, commit.body, last) if part)
+
+
+def _relation(commit: _Commit, relation_type: str, target: str, key: str) -> RelationDraft:
+    """A relation of a commit.
+
+    Args:
+        commit: where it starts.
+        relation_type: `touches` or `authored_by`.
+        target: the entity at its end.
+        key: what tells it from the commit's others of that type; not the author's name, which
+            a mailmap may mend later.
+    """
+    relation_id = derived_id("rel", commit.at, GitSource.name, commit.hash, relation_type, key)
+    return RelationDraft(relation_id, commit.entity, relation_type, target, commit.at)
+
+
+def _tag_draft(root: str, *tag: str) -> FactDraft:
+    name, commit, seconds, subject, body = tag
+    at = _instant(seconds)
+    dated = "" if at is None else f" of {datetime.fromtimestamp(at / SECOND, UTC):%Y-%m-%d}"
+    message = "\n\n".join(filter(None, map(_without_addresses, (subject, body))))
+    text = f"Tag {name}{dated} marks commit {commit[:12]}: {message[:_MOST_BODY]}"
+    return FactDraft(
+        # A tag can be moved, so its date is no part of its id.
+        derived_id("fact", None, GitSource.name, root, "tag", name),
+        text.removesuffix(": "),
+        category="tag",
+        happened_at=at,
+    )

@@ -1,0 +1,68 @@
+"""JSON schemas of the models, as thrifty as they can be: an agent pays for each token."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+
+def input_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """What a tool takes (JSON Schema 2020-12)."""
+    return _slim(_inlined(model.model_json_schema(mode="validation")))
+
+
+def output_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """What a tool answers in `structuredContent`."""
+    return _slim(model.model_json_schema(mode="serialization"))
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Put definitions where they are used; no request refers to itself."""
+    definitions: dict[str, Any] = schema.pop("$defs", {})
+
+    def put(part: Any) -> Any:
+        if isinstance(part, list):
+            return [put(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        reference = part.get("$ref")
+        if reference is not None:
+            rest = {k: v for k, v in part.items() if k != "$ref"}
+            return {**put(definitions[reference.rsplit("/", 1)[1]]), **rest}
+        return {key: put(value) for key, value in part.items()}
+
+    inlined: dict[str, Any] = put(schema)
+    return inlined
+
+
+def _slim(part: Any, *, named: bool = False) -> Any:
+    """Drop automatic titles, doc strings of models and length limits; fold `X or null`.
+
+    `named` says that the keys of `part` are names of properties or definitions.
+    """
+    if isinstance(part, list):
+        return [_slim(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if named:
+        return {key: _slim(value) for key, value in part.items()}
+    kept = {
+        key: _slim(value, named=key in {"properties", "$defs"})
+        for key, value in part.items()
+        if key not in {"title", "minLength", "maxLength"}
+        and not (key == "description" and "properties" in part)
+        and not (key == "additionalProperties" and value is True)
+    }
+    return _folded(kept)
+
+
+def _folded(part: dict[str, Any]) -> dict[str, Any]:
+    choices = part.get("anyOf", [])
+    some = [choice for choice in choices if choice != {"type": "null"}]
+    if len(some) == 1 and len(choices) == 2 and isinstance(some[0].get("type"), str):  # noqa: PLR2004 - X or null
+        one = dict(some[0])
+        one["type"] = [one["type"], "null"]
+        if "enum" in one:
+            one["enum"] = [*one["enum"], None]
+        rest = {k: v for k, v in part.items() if k != "anyOf"}
+        return {**one, **rest}
+    return part

@@ -1,0 +1,35 @@
+"""The stdio server, where the seed places it; `day1 mcp` starts the same."""
+
+from __future__ import annotations
+
+import threading
+
+from day1.interfaces.mcp.server import build_server
+from day1.interfaces.mcp.stdio import serve
+from day1.logs import to_stderr
+from day1.model.branch import MAIN
+from day1.services.tending import Tender
+from day1.settings import Settings
+from day1.toolsets import operations
+from day1.wiring import ProcessHead, caller_of, open_house
+
+
+def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:
+    """Serve toolsets over stdio until the client leaves."""
+    to_stderr(settings.log_level)
+    chosen = operations(toolsets)
+    house = open_house(settings, create=True, serves=True)
+    head = ProcessHead(house.repo, branch or settings.branch or MAIN)
+    server = build_server(chosen, lambda meta: house.context(caller_of(settings, head, meta)))
+    tender = Tender(house.repo, house.search)
+    threading.Thread(target=tender.run, name="day1-tender", daemon=True).start()
+
+    def close() -> None:
+        tender.stop()
+        house.close()
+
+    serve(server, close)
+
+
+if __name__ == "__main__":
+    run(Settings(), toolsets="core,review")

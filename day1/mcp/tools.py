@@ -1,0 +1,29 @@
+"""Where the seed places tools and their handler: thin, over toolsets and wiring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from anyio import to_thread
+
+from day1.errors import Json, UnknownTool
+from day1.operation import Context
+from day1.toolsets import operations
+
+TOOLS = {operation.name: operation for operation in operations("core")}
+
+
+async def handle_tool_call(
+    name: str, arguments: Mapping[str, Any], context: Context
+) -> dict[str, Json]:
+    """Run one tool of the core toolset in a worker thread; answers its structured form.
+
+    Raises:
+        UnknownTool: there is no such tool.
+        Day1Error: as the tool says.
+    """
+    if name not in TOOLS:
+        raise UnknownTool(f"There is no tool {name[:80]!r} here.", tools=sorted(TOOLS))
+    return await to_thread.run_sync(partial(TOOLS[name].call, context, arguments))

@@ -1,0 +1,243 @@
+"""Memory as a file: JSON Lines, one row a line with every column, the same bytes for the same rows.
+
+    {"format":"day1-export","scope":"branch","version":1}
+    {"branch":{"name":…,"parent":…,…}}        before the rows of each branch, in scope "store" only
+    {"kind":"facts","id":…,…}                 by table, then by id
+    {"end":{"rows":…}}                        a file without it was cut off
+
+Nothing says when, where or at which commit it was written.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Final, Literal
+
+from day1.errors import ImportBroken, InvalidRequest, Json
+from day1.model.branch import check_name
+from day1.model.ids import content_hash
+from day1.model.kind import BY_TABLE, Cell, Kind, Row, canonical
+
+Scope = Literal["branch", "store"]
+
+_FORMAT: Final = "day1-export"
+_VERSION: Final = 1
+_INTEGERS: Final = frozenset(("created_at", "happened_at"))
+_LARGEST: Final = 2**53
+_LONGEST_ID: Final = 64
+_NEEDED: Final = frozenset(
+    ("content_hash", "source_entity", "target_entity", "relation_type", "row_id", "row_kind")
+)
+_AMONG: Final[Mapping[str, frozenset[str]]] = {
+    "status": frozenset(("active", "superseded", "archived")),
+    "verification": frozenset(("unverified", "verified", "invalidated")),
+    "source": frozenset(("user", "agent", "tool", "import", "merge")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BranchLine:
+    """The branch that the rows after it are of, and what is said about it."""
+
+    name: str
+    parent: str | None = None
+    description: str | None = None
+    purpose: str | None = None
+    owner: str | None = None
+    ttl_days: int | None = None
+    tags: tuple[str, ...] = ()
+    archived: bool = False
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowLine:
+    """One row of one table."""
+
+    kind: Kind
+    row: Row
+
+
+def header_line(scope: Scope) -> bytes:
+    """The first line."""
+    return _line({"format": _FORMAT, "version": _VERSION, "scope": scope})
+
+
+def branch_line(branch: BranchLine) -> bytes:
+    """The line before a branch's rows."""
+    return _line({"branch": asdict(branch)})
+
+
+def row_line(kind: Kind, row: Mapping[str, Cell]) -> bytes:
+    """One row with every column."""
+    return _line({"kind": kind.table, **row})
+
+
+def end_line(rows: int) -> bytes:
+    """The last line: how many rows came before it."""
+    return _line({"end": {"rows": rows}})
+
+
+def _line(value: Mapping[str, object]) -> bytes:
+    return canonical(value).encode() + b"\n"
+
+
+def is_export(first_line: bytes) -> bool:
+    """Say whether a file that begins so is day1's own (of whichever version)."""
+    try:
+        return bool(_object(first_line).get("format") == _FORMAT)
+    except ValueError:
+        return False
+
+
+def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
+    """Read an export, line by line.
+
+    Raises:
+        ImportBroken: a line is cut off or does not fit, or the last one is missing;
+            `details["line"]` names it. What came before was given.
+    """
+    number, rows, scope, ended = 0, 0, "", False
+    for number, line in enumerate(lines, start=1):
+        try:
+            if ended:
+                raise ValueError("the file goes on after its end")
+            found = _read(line) if scope else _scope(line)
+            if isinstance(found, int):
+                ended = True
+                if found != rows:
+                    raise ValueError(f"it counts {found} rows and there were {rows}")
+            elif isinstance(found, str):
+                scope = found
+                continue
+        except (ValueError, InvalidRequest) as exc:
+            raise _broken(number, str(exc)) from exc
+        if isinstance(found, BranchLine | RowLine):
+            rows += isinstance(found, RowLine)
+            yield found
+    if not ended:
+        raise _broken(number + 1, "the file ends before its last line")
+
+
+def _broken(number: int, why: str) -> ImportBroken:
+    return ImportBroken(
+        f"Line {number} of the import file cannot be used: {why}. What came before it is stored: "
+        "mend the file, or take a whole one, and import it again.",
+        line=number,
+    )
+
+
+def _object(line: bytes) -> dict[str, Json]:
+    """A line's JSON object.
+
+    Raises:
+        ValueError: it is none, or holds what is no JSON, no text or no sound number.
+    """
+    try:
+        text = line.decode()
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError("it is cut off or no JSON") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - the one error of a line
+    return value
+
+
+def _scope(line: bytes) -> str:
+    header = _object(line)
+    if header.get("format") != _FORMAT:
+        raise ValueError("it does not begin as a day1 export does")
+    if header.get("version") != _VERSION:
+        raise ValueError(f"this day1 reads version {_VERSION} of the format; install a newer one")
+    scope = header.get("scope")
+    if scope not in ("branch", "store"):
+        raise ValueError("it has no scope")
+    return str(scope)
+
+
+def _read(line: bytes) -> BranchLine | RowLine | int:
+    """A line after the first: a branch, a row, or the number of rows at the end."""
+    value = _object(line)
+    match value:
+        case {"kind": str(table), **columns} if table in BY_TABLE:
+            kind = BY_TABLE[table]
+            return RowLine(kind, _row(kind, columns))
+        case {"branch": dict(note)}:
+            return _branch(note)
+        case {"end": {"rows": int(rows)}}:
+            return rows
+    raise ValueError("it is no row, no branch and no end")
+
+
+def _branch(note: Mapping[str, Json]) -> BranchLine:
+    """Hold what is said about a branch against its types.
+
+    Raises:
+        ValueError, InvalidRequest: something does not fit.
+    """
+    match note:
+        case {
+            "name": str(name),
+            "parent": None | str() as parent,
+            "description": None | str() as description,
+            "purpose": None | str() as purpose,
+            "owner": None | str() as owner,
+            "ttl_days": None | int() as ttl_days,
+            "tags": list(tags),
+            "archived": bool(archived),
+            "closed": bool(closed),
+        } if len(note) == len(BranchLine.__slots__) and all(isinstance(t, str) for t in tags):
+            texts = (parent, description, purpose, owner, *map(str, tags))
+            if all(text is None or _is_text(text) for text in texts):
+                return BranchLine(
+                    check_name(name),
+                    parent,
+                    description,
+                    purpose,
+                    owner,
+                    ttl_days,
+                    tuple(map(str, tags)),
+                    archived,
+                    closed,
+                )
+    raise ValueError("it does not describe a branch")
+
+
+def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
+    """Hold a row against its kind: the same columns, each of its type."""
+    if columns.keys() != set(kind.columns):
+        raise ValueError(f"its columns are not those of a {kind.name}")
+    row: Row = {}
+    for column in kind.columns:
+        value = columns[column]
+        if not _fits(kind, column, value):
+            raise ValueError(f"{column} does not fit")
+        row[column] = value  # type: ignore[assignment]  # no list or mapping fits a column
+    if kind.text is not None and row["content_hash"] != content_hash(str(row[kind.text])):
+        raise ValueError("content_hash is not that of its text")
+    return row
+
+
+def _fits(kind: Kind, column: str, value: Json) -> bool:
+    if column in _INTEGERS:
+        whole = type(value) is int and -_LARGEST < value < _LARGEST
+        return whole or (value is None and column != "created_at")
+    if column == "confidence":
+        return isinstance(value, float) and math.isfinite(value)
+    if value is None:
+        return column not in _NEEDED and column not in _AMONG and column not in ("id", kind.text)
+    if not isinstance(value, str) or not _is_text(value):
+        return False
+    if column == "id":
+        return value.startswith(f"{kind.prefix}_") and len(value) <= _LONGEST_ID
+    return column not in _AMONG or value in _AMONG[column]
+
+
+def _is_text(value: str) -> bool:
+    """Whether every engine can keep it: no NUL, and no half of a surrogate pair from an escape."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in value

@@ -1,0 +1,56 @@
+"""What a branch has that another has not, since they last were one."""
+
+from dataclasses import dataclass
+
+from day1.model.change import Changes, CommitId, Query, Ref, RowChange
+from day1.model.kind import FACT, HELD, MEMORIES, Row
+from day1.model.held import HeldItem, open_items
+from day1.model.merge import MergePlan
+from day1.services.deeds import Repository
+from day1.services.merging import MergeRequest, preview
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The changes of a source branch, and how they would meet the target."""
+
+    plan: MergePlan
+    changes: Changes
+    source_commit: CommitId
+    target_commit: CommitId
+    held: tuple[HeldItem, ...]
+
+
+def compare(repo: Repository, source: str, target: str, category: str | None = None) -> Comparison:
+    """Compare source with target since their merge base, without a lock.
+
+    With `category`, only facts of that category (now or before) and no other rows.
+    """
+    seen = preview(repo, MergeRequest(source, target, "auto"))
+    changes = repo.history.changes(seen.base, Ref(branch=source))
+    shown = {
+        kind.table: [c for c in changes.get(kind.table, ()) if _fits(c, category)]
+        for kind in MEMORIES
+        if category is None or kind is FACT
+    }
+    with repo.store.reading(Ref(branch=target)) as reading:
+        held = open_items(reading.find(HELD, Query()))
+    return Comparison(
+        seen.plan,
+        {table: rows for table, rows in shown.items() if rows},
+        seen.source_commit,
+        seen.target_commit,
+        tuple(held),
+    )
+
+
+def _fits(change: RowChange, category: str | None) -> bool:
+    if category is None:
+        return True
+    return any(row is not None and row.get("category") == category for row in _sides(change))
+
+
+def _sides(change: RowChange) -> tuple[Row | None, Row | None]:
+    return (change.before, change.after)
+
+

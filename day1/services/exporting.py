@@ -1,0 +1,73 @@
+"""Writing memory out as JSON Lines that come back byte for byte (`model.exported`)."""
+
+from collections.abc import Iterator
+
+from day1.model.change import Query, Ref
+from day1.model.exported import BranchLine, branch_line, end_line, header_line, row_line
+from day1.model.kind import KINDS
+from day1.ports.store import Store
+from day1.services.branching import BranchState, states
+from day1.services.deeds import Repository
+
+
+def export_branch(store: Store, ref: Ref) -> Iterator[bytes]:
+    """The rows of one state, waiting ones included, as lines.
+
+    Edits and held items are among them. The rows of one table are in memory at a time.
+
+    Raises:
+        UnknownBranch, NotFound: there is no such state.
+    """
+    yield header_line("branch")
+    count = 0
+    for line in _rows(store, ref):
+        count += 1
+        yield line
+    yield end_line(count)
+
+
+def export_store(repo: Repository) -> Iterator[bytes]:
+    """Every branch that has a ref, each with all its rows, parents first, then by name."""
+    yield header_line("store")
+    count = 0
+    for state in _parents_first(states(repo)):
+        yield branch_line(_line(state))
+        for line in _rows(repo.store, Ref(branch=state.branch.name)):
+            count += 1
+            yield line
+    yield end_line(count)
+
+
+def _rows(store: Store, ref: Ref) -> Iterator[bytes]:
+    with store.reading(ref) as reading:
+        for kind in KINDS:
+            rows = reading.find(kind, Query())
+            rows.sort(key=lambda row: str(row["id"]))
+            for row in rows:
+                yield row_line(kind, row)
+
+
+def _parents_first(found: list[BranchState]) -> list[BranchState]:
+    parents = {state.branch.name: state.parent for state in found}
+
+    def depth(name: str) -> int:
+        parent = parents[name]
+        return 0 if parent is None or parent not in parents else 1 + depth(parent)
+
+    return sorted(found, key=lambda state: (depth(state.branch.name), state.branch.name))
+
+
+def _line(state: BranchState) -> BranchLine:
+    """What is said about a branch; its id, times and commits stay behind."""
+    branch = state.branch
+    return BranchLine(
+        branch.name,
+        state.parent,
+        branch.description,
+        branch.purpose,
+        branch.owner,
+        branch.ttl_days,
+        tuple(branch.tags),
+        branch.archived,
+        branch.closed,
+    )

@@ -1,0 +1,39 @@
+"""Snapshots: labelled commits, as ledger rows, so that refs stay few."""
+
+from day1.errors import NotFound
+from day1.model.deed import Snapshot
+from day1.services.branching import find
+from day1.services.deeds import Repository
+
+
+def snapshot(repo: Repository, branch: str, label: str | None, now: int) -> Snapshot:
+    """Commit a branch's waiting rows and note the tip under a label."""
+    found = find(repo, branch)
+    made = Snapshot(
+        repo.new_id("snap", now), label, found.id, repo.store.cut(found.name), now
+    )
+    repo.ledger.put_snapshot(made)
+    return made
+
+
+def snapshots(repo: Repository, branch: str | None) -> list[Snapshot]:
+    """Snapshots of a branch, or of all, oldest first."""
+    kept = repo.ledger.snapshots()
+    if branch is None:
+        return kept
+    branch_id = find(repo, branch).id
+    return [s for s in kept if s.branch_id == branch_id]
+
+
+def find_snapshot(repo: Repository, name: str) -> Snapshot:
+    """A snapshot by id, or the newest with a label.
+
+    Raises:
+        NotFound: there is none.
+    """
+    for made in reversed(repo.ledger.snapshots()):
+        if name in {made.id, made.label}:
+            return made
+    raise NotFound(
+        f"There is no snapshot {name!r}; memory_snapshot_list shows those there are.", name=name
+    )

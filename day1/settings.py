@@ -1,0 +1,118 @@
+"""Every setting, with default, unit and environment name. Read here and nowhere else.
+
+`DAY1_HOME=/srv/memory`, `DAY1_EMBEDDER__MODEL_DIR=…`: a section and its field are divided by
+two underscores.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+FOLDER = ".day1"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StoreSettings(_Section):
+    """The versioned store."""
+
+    wait_s: Annotated[
+        float, Field(gt=0, le=600, description="Seconds to wait for another writer.")
+    ] = 10.0
+
+
+class EmbedderSettings(_Section):
+    """Where vectors come from."""
+
+    kind: Annotated[
+        Literal["minilm", "openai", "none"],
+        Field(description="A local model, an OpenAI-compatible endpoint, or keywords only."),
+    ] = "minilm"
+    model_dir: Annotated[
+        Path | None, Field(description="Folder with model and tokenizer; default: found.")
+    ] = None
+    threads: Annotated[
+        int | None, Field(ge=1, le=256, description="Threads; default: as many as cores.")
+    ] = None
+    url: Annotated[str | None, Field(description="Base address of the endpoint.")] = None
+    model: Annotated[str | None, Field(description="The endpoint's model name.")] = None
+    key: Annotated[SecretStr, Field(description="The endpoint's key.")] = SecretStr("")
+    dimension: Annotated[int | None, Field(ge=1, le=65_536, description="Vector length.")] = None
+
+
+class SearchSettings(_Section):
+    """Ranking and how far search goes."""
+
+    exact_rows: Annotated[
+        int, Field(ge=0, description="Up to so many visible rows are compared exactly.")
+    ] = 20_000
+    vector_weight: Annotated[float, Field(ge=0, le=1, description="Of the hybrid score.")] = 0.7
+    chroma: Annotated[bool, Field(description="Let a server keep a Chroma collection.")] = True
+
+
+class WriteSettings(_Section):
+    """What is taken in."""
+
+    raw_characters: Annotated[
+        int, Field(ge=100, le=1_000_000, description="raw_input and raw_output are cut here.")
+    ] = 4_000
+    secrets: Annotated[
+        Literal["warn", "refuse", "ignore"],
+        Field(description="What to do with a text that looks like a secret."),
+    ] = "warn"
+
+
+class Settings(BaseSettings):
+    """All settings."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="DAY1_", env_nested_delimiter="__", frozen=True, extra="ignore"
+    )
+
+    home: Annotated[
+        Path | None, Field(description="The store's folder; default: the nearest .day1 upward.")
+    ] = None
+    branch: Annotated[str | None, Field(description="The branch a process starts on.")] = None
+    agent_id: Annotated[str | None, Field(description="Who writes.")] = None
+    session_id: Annotated[str | None, Field(description="In which session.")] = None
+    task_id: Annotated[str | None, Field(description="For which task.")] = None
+    log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"], Field(description="Logs go to stderr.")
+    ] = "WARNING"
+    kill_at: Annotated[
+        str | None, Field(description="Tests only: the named point at which to be killed.")
+    ] = None
+    store: StoreSettings = StoreSettings()
+    embedder: EmbedderSettings = EmbedderSettings()
+    search: SearchSettings = SearchSettings()
+    write: WriteSettings = WriteSettings()
+
+
+def find_home(settings: Settings, start: Path | None = None) -> Path:
+    """The store's folder: DAY1_HOME, else the nearest `.day1` upward, else `~/.day1`."""
+    if settings.home is not None:
+        return settings.home.expanduser().absolute()
+    here = (start or Path.cwd()).absolute()
+    for folder in (here, *here.parents):
+        if (folder / FOLDER / "memory.db").is_file():
+            return folder / FOLDER
+    return Path.home() / FOLDER
+
+
+def model_folders() -> list[Path]:
+    """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
+    return [chroma, own_model_folder(cache)]
+
+
+def own_model_folder(cache: Path | None = None) -> Path:
+    """Where `day1 model install` puts the model."""
+    if cache is None:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "day1" / "models" / "minilm-l6-v2"

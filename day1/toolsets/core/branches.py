@@ -1,0 +1,213 @@
+"""Seed 001, "Branch Operations" and "Branch Topology": create, list, switch, topology, enrich."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from day1.model.branch import MAIN, Status
+from day1.model.instant import show
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    Written,
+)
+from day1.services.branching import Node, create, enrich, states, topology
+
+Tags = list[Label]
+
+
+class BranchCreate(Request):
+    """Seed 001 `memory_branch_create`; checklist S1-028."""
+
+    branch_name: Label
+    parent_branch: Label | None = MAIN
+    description: Text | None = None
+
+
+class BranchCreated(Response):
+    """S1-029."""
+
+    branch_name: str
+    created_at: str
+    parent: str
+    written: Written
+
+
+def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
+    """Fork an isolated branch (zero-copy); writes stay on it until merged."""
+    parent = request.parent_branch or MAIN
+    made = create(ctx.repo, request.branch_name, parent, ctx.clock(), request.description)
+    return BranchCreated(
+        branch_name=made.name,
+        created_at=show(made.created_at),
+        parent=parent,
+        written=Written(branch=made.name, commit=str(made.fork_commit)),
+    )
+
+
+class BranchList(Request):
+    """Seed 001 `memory_branch_list`; checklist S1-032."""
+
+    status: Status | None = None
+
+
+class BranchItem(Response):
+    """S1-033; `parent` of main is empty."""
+
+    branch_name: str
+    parent: str
+    status: str
+    description: str
+    created_at: str
+    commit: str
+    closed: bool = False
+    active: bool = False
+    """The caller's own HEAD points here."""
+
+
+class Branches(Response):
+    """S1-033."""
+
+    result: list[BranchItem]
+    read: Read
+
+
+def branch_list(ctx: Context, request: BranchList) -> Branches:
+    """All branches, oldest first."""
+    here = ctx.branch(None)
+    items = [
+        BranchItem(
+            branch_name=s.branch.name,
+            parent=s.parent or "",
+            status=s.status,
+            description=s.branch.description or "",
+            created_at=show(s.branch.created_at),
+            commit=s.tip,
+            closed=s.branch.closed,
+            active=s.branch.name == here,
+        )
+        for s in states(ctx.repo)
+        if request.status in {None, s.status}
+    ]
+    tip = next((i.commit for i in items if i.active), "")
+    return Branches(result=items, read=Read(branch=here, commit=tip))
+
+
+class BranchSwitch(Request):
+    """Seed 001 `memory_branch_switch`; checklist S1-034."""
+
+    branch_name: Label
+
+
+class BranchSwitched(Response):
+    """S1-034."""
+
+    active_branch: str
+
+
+def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
+    """Make a branch the default of your later calls."""
+    ctx.switch(request.branch_name)
+    return BranchSwitched(active_branch=request.branch_name)
+
+
+class Topology(Request):
+    """Seed 001 `memory_branch_topology`; checklist S1-071."""
+
+    root_branch: Label | None = MAIN
+    max_depth: Annotated[int, Field(ge=0, le=100)] | None = 10
+    include_archived: bool | None = False
+
+
+class TreeNode(Response):
+    """S1-071."""
+
+    branch_name: str
+    children: list[TreeNode]
+    status: str
+    metadata: dict[str, Any]
+
+
+class Tree(TreeNode):
+    """S1-071: the root."""
+
+    read: Read
+
+
+def branch_topology(ctx: Context, request: Topology) -> Tree:
+    """The tree of branches below a root, with status and notes."""
+    depth = 10 if request.max_depth is None else request.max_depth
+    root = topology(
+        ctx.repo,
+        request.root_branch or MAIN,
+        max_depth=depth,
+        include_archived=bool(request.include_archived),
+    )
+    top = _node(root)
+    read = Read(branch=root.state.branch.name, commit=root.state.tip)
+    return Tree(**dict(top), read=read)
+
+
+def _node(node: Node) -> TreeNode:
+    return TreeNode(
+        branch_name=node.state.branch.name,
+        children=[_node(child) for child in node.children],
+        status=node.state.status,
+        metadata=node.state.branch.metadata(),
+    )
+
+
+class Enrich(Request):
+    """Seed 001 `memory_branch_enrich`; checklist S1-072."""
+
+    branch_name: Label
+    purpose: Text | None = None
+    owner: Annotated[Label | None, Field(description="agent or team")] = None
+    ttl_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    tags: Tags | None = None
+
+
+class Enriched(Response):
+    """S1-072."""
+
+    branch_name: str
+    metadata: dict[str, Any]
+
+
+def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
+    """Note a branch's purpose, owner, lifetime, tags; what you leave out is kept."""
+    branch = enrich(
+        ctx.repo,
+        request.branch_name,
+        purpose=request.purpose,
+        owner=request.owner,
+        ttl_days=request.ttl_days,
+        tags=None if request.tags is None else tuple(request.tags),
+    )
+    return Enriched(branch_name=branch.name, metadata=branch.metadata())
+
+
+CREATE = Operation(
+    "memory_branch_create", BranchCreate, BranchCreated, branch_create, Effect.WRITE
+)
+LIST = Operation("memory_branch_list", BranchList, Branches, branch_list, Effect.READ)
+SWITCH = Operation(
+    "memory_branch_switch",
+    BranchSwitch,
+    BranchSwitched,
+    branch_switch,
+    Effect.WRITE,
+    idempotent=True,
+)
+TOPOLOGY = Operation("memory_branch_topology", Topology, Tree, branch_topology, Effect.READ)
+ENRICH = Operation(
+    "memory_branch_enrich", Enrich, Enriched, branch_enrich, Effect.WRITE, idempotent=True
+)

@@ -1,0 +1,192 @@
+"""Seed 001, "Memory Operations": write a fact, an observation, a relation."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from day1.errors import Refused
+from day1.model.instant import parse, show
+from day1.model.kind import FACT, OBSERVATION, RELATION
+from day1.model.secret import looks_secret
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    LongText,
+    Operation,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+    written,
+)
+from day1.services.branching import find_open
+from day1.services.recording import fact_row, near_duplicate, observation_row, relation_row
+
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class WriteFact(WriteRequest):
+    """Seed 001 `memory_write_fact`; checklist S1-010."""
+
+    fact_text: Annotated[Text, Field(description="One claim; name its subject and date.")]
+    category: Annotated[
+        Label | None, Field(description="bug_fix, architecture, preference …")
+    ] = None
+    confidence: Confidence | None = 1.0
+    branch: Label | None = None
+    happened_at: Annotated[Label | None, Field(description="ISO; when it was true")] = None
+
+
+class FactWritten(Response):
+    """S1-011, S1-013."""
+
+    id: str
+    created_at: str
+    near_duplicate_of: str | None = None
+    written: Written
+
+
+def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
+    """Remember one fact. Facts that name their subject and date are found best."""
+    notes = _secret_notes(ctx, request.fact_text)
+    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
+    with ctx.repo.store.adding(branch) as work:
+        twin = near_duplicate(work, request.fact_text)
+        row = fact_row(
+            ctx.repo.new_id(FACT.prefix, work.now),
+            request.fact_text,
+            ctx.origin(request),
+            work.now,
+            category=request.category,
+            confidence=1.0 if request.confidence is None else request.confidence,
+            happened_at=_instant(request.happened_at),
+        )
+        work.add(FACT, [row])
+    return FactWritten(
+        id=str(row["id"]),
+        created_at=show(work.now),
+        near_duplicate_of=twin,
+        written=_added(branch, work.tip, work.pending.count, notes),
+    )
+
+
+class WriteObservation(WriteRequest):
+    """Seed 001 `memory_write_observation`; checklist S1-014."""
+
+    observation_type: Literal["tool_use", "discovery", "decision", "error", "insight"]
+    summary: Text
+    tool_name: Annotated[Label | None, Field(description="Bash, Edit, Read …")] = None
+    raw_input: LongText | None = None
+    raw_output: LongText | None = None
+    branch: Label | None = None
+    happened_at: Label | None = None
+
+
+class ObservationWritten(Response):
+    """S1-015, S1-016."""
+
+    id: str
+    created_at: str
+    truncated: bool = False
+    written: Written
+
+
+def write_observation(ctx: Context, request: WriteObservation) -> ObservationWritten:
+    """Log what a tool call or a moment of work showed, compressed; raw texts are cut."""
+    most = ctx.limits.raw_characters
+    raw = (request.raw_input, request.raw_output)
+    notes = _secret_notes(ctx, request.summary, *raw)
+    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
+    with ctx.repo.store.adding(branch) as work:
+        row = observation_row(
+            ctx.repo.new_id(OBSERVATION.prefix, work.now),
+            request.observation_type,
+            request.summary,
+            ctx.origin(request),
+            work.now,
+            tool_name=request.tool_name,
+            raw_input=raw[0] and raw[0][:most],
+            raw_output=raw[1] and raw[1][:most],
+            happened_at=_instant(request.happened_at),
+        )
+        work.add(OBSERVATION, [row])
+    return ObservationWritten(
+        id=str(row["id"]),
+        created_at=show(work.now),
+        truncated=any(text is not None and len(text) > most for text in raw),
+        written=_added(branch, work.tip, work.pending.count, notes),
+    )
+
+
+class WriteRelation(WriteRequest):
+    """Seed 001 `memory_write_relation`; checklist S1-017."""
+
+    source_entity: Label
+    target_entity: Label
+    relation_type: Annotated[Label, Field(description="depends_on, causes, fixes …")]
+    properties: dict[str, JsonValue] | None = None
+    branch: Label | None = None
+    happened_at: Label | None = None
+
+
+class RelationWritten(Response):
+    """S1-018."""
+
+    id: str
+    created_at: str
+    written: Written
+
+
+def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
+    """Link two entities, such as AuthService -depends_on-> UserModel."""
+    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
+    with ctx.repo.store.adding(branch) as work:
+        row = relation_row(
+            ctx.repo.new_id(RELATION.prefix, work.now),
+            request.source_entity,
+            request.relation_type,
+            request.target_entity,
+            ctx.origin(request),
+            work.now,
+            properties=request.properties,
+            happened_at=_instant(request.happened_at),
+        )
+        work.add(RELATION, [row])
+    return RelationWritten(
+        id=str(row["id"]),
+        created_at=show(work.now),
+        written=_added(branch, work.tip, work.pending.count, []),
+    )
+
+
+def _instant(text: str | None) -> int | None:
+    return None if text is None else parse(text)
+
+
+def _added(branch: str, tip: str, waited: int, notes: list[str]) -> Written:
+    answer = written(branch, tip, None, *notes)
+    return answer.model_copy(update={"pending": waited + 1})
+
+
+def _secret_notes(ctx: Context, *texts: str | None) -> list[str]:
+    """Warn of, or refuse, what looks like a secret (setting)."""
+    found = None if ctx.limits.secrets == "ignore" else looks_secret(*texts)
+    if found is None:
+        return []
+    if ctx.limits.secrets == "refuse":
+        raise Refused(f"The text looks as if it holds {found}: leave it out.", looks_like=found)
+    return [f"This looks as if it holds {found}; memory is shared and keeps its history."]
+
+
+OPERATIONS = (
+    Operation("memory_write_fact", WriteFact, FactWritten, write_fact, Effect.WRITE),
+    Operation(
+        "memory_write_observation",
+        WriteObservation,
+        ObservationWritten,
+        write_observation,
+        Effect.WRITE,
+    ),
+    Operation("memory_write_relation", WriteRelation, RelationWritten, write_relation, Effect.WRITE),
+)

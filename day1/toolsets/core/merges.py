@@ -1,0 +1,255 @@
+"""Seed 001, "Branch Operations": diff and merge."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from day1.model.branch import MAIN
+from day1.model.change import Changes, RowChange
+from day1.model.instant import show_optional
+from day1.model.kind import BY_TABLE, FACT, OBSERVATION, RELATION, WHOLE, Kind, Row, revision
+from day1.model.merge import Choice, MergePlan, PlanRow, Strategy
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Operation,
+    Read,
+    Request,
+    Response,
+    WriteRequest,
+    Written,
+)
+from day1.services.branching import find
+from day1.services.comparing import compare
+from day1.services.merging import MergeRequest, merge
+
+_JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
+_HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch"})
+
+
+def shown(kind: Kind, row: Row) -> dict[str, Any]:
+    """A row as tools show it: times as ISO, JSON as JSON, with its revision."""
+    answer: dict[str, Any] = {"type": kind.name}
+    for column, value in row.items():
+        if column in _HIDDEN:
+            continue
+        if column in {"created_at", "happened_at"}:
+            answer[column] = show_optional(None if value is None else int(value))
+        elif column in _JSON_COLUMNS:
+            answer[column] = None if value is None else json.loads(str(value))
+        else:
+            answer[column] = value
+    return {**answer, "revision": revision(kind, row)}
+
+
+class BranchDiff(Request):
+    """Seed 001 `memory_branch_diff`; checklist S1-035."""
+
+    source_branch: Label
+    target_branch: Label
+    category: Label | None = None
+
+
+class Clash(Response):
+    """S1-036: one cell that both sides changed; `source` and `target` are its values."""
+
+    id: str
+    type: str
+    cell: str
+    source: str
+    target: str
+    reason: str
+
+
+class Diff(Response):
+    """S1-036; what the source has since the branches last were one."""
+
+    new_facts: list[dict[str, Any]]
+    new_relations: list[dict[str, Any]]
+    conflicts: list[Clash]
+    new_observations: list[dict[str, Any]]
+    changed: list[dict[str, Any]]
+    removed: list[dict[str, Any]]
+    held: list[str]
+    """Ids of the target's open held items."""
+    read: Read
+
+
+def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
+    """What merging source into target would bring, and what clashes. Changes nothing."""
+    source = find(ctx.repo, request.source_branch).name
+    target = find(ctx.repo, request.target_branch).name
+    both = compare(ctx.repo, source, target, request.category)
+    rows = both.changes
+    ids = {c.id for table in rows.values() for c in table}
+    return Diff(
+        new_facts=_added(rows, FACT),
+        new_relations=_added(rows, RELATION),
+        new_observations=_added(rows, OBSERVATION),
+        changed=[changed(BY_TABLE[t], c) for t, c in _every(rows) if c.how == "changed"],
+        removed=[
+            shown(BY_TABLE[t], c.before)
+            for t, c in _every(rows)
+            if c.before is not None and c.after is None
+        ],
+        conflicts=[c for c in clashes(both.plan) if request.category is None or c.id in ids],
+        held=[item.id for item in both.held],
+        read=Read(branch=source, commit=both.source_commit),
+    )
+
+
+def _every(changes: Changes) -> Iterable[tuple[str, RowChange]]:
+    return ((table, change) for table, rows in changes.items() for change in rows)
+
+
+def _added(changes: Changes, kind: Kind) -> list[dict[str, Any]]:
+    rows = (c.after for c in changes.get(kind.table, ()) if c.before is None)
+    return [shown(kind, row) for row in rows if row is not None]
+
+
+def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
+    """A changed row: its id and the columns that differ, before and after."""
+    before, after = change.before or {}, change.after or {}
+    columns = [c for c in kind.group(WHOLE) if before[c] != after[c] and c not in _HIDDEN]
+    return {
+        "type": kind.name,
+        "id": change.id,
+        "before": {c: before[c] for c in columns},
+        "after": {c: after[c] for c in columns},
+    }
+
+
+def clashes(plan: MergePlan) -> list[Clash]:
+    """The cells of a plan that are held, with both values."""
+    return [
+        Clash(
+            id=row.id,
+            type=row.kind.name,
+            cell=cell,
+            source=_value(row.kind, row.source, cell),
+            target=_value(row.kind, row.target, cell),
+            reason=reason,
+        )
+        for row in plan.rows
+        for cell, reason in row.held.items()
+    ]
+
+
+def _value(kind: Kind, row: Row | None, cell: str) -> str:
+    if row is None:
+        return ""
+    column = kind.text if cell == WHOLE and kind.text else cell
+    if column == WHOLE:
+        return f"{row.get('source_entity')} {row.get('relation_type')} {row.get('target_entity')}"
+    value = row[column]
+    return "" if value is None else str(value)
+
+
+class ChoiceGiven(Request):
+    """A decision for one cell of a row, or with cell `*` for all of it."""
+
+    id: Label
+    take: Literal["ours", "theirs", "value", "delete", "skip"]
+    cell: Label | None = WHOLE
+    value: dict[str, JsonValue] | None = None
+
+
+Choices = Annotated[
+    list[ChoiceGiven] | None,
+    Field(description="decide conflicts; ours = target's side"),
+]
+
+
+class BranchMerge(WriteRequest):
+    """Seed 001 `memory_branch_merge`; checklist S1-037."""
+
+    source_branch: Label
+    target_branch: Label | None = MAIN
+    strategy: Strategy
+    items: Annotated[
+        list[Label] | None, Field(description="cherry_pick: ids to take")
+    ] = None
+    choices: Choices = None
+    expect: Annotated[Label | None, Field(description="digest of the previewed plan")] = None
+
+
+class BranchMerged(Response):
+    """S1-038, S1-040."""
+
+    merged_count: int
+    rejected_count: int
+    merge_id: str
+    conflicts: list[Clash]
+    left: list[str]
+    written: Written
+
+
+def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
+    """Merge source into target. auto takes all that does not clash and holds the rest for
+    review; cherry_pick takes `items`; squash makes one commit and closes the source."""
+    asked = merge_request(
+        find(ctx.repo, request.source_branch).name,
+        find(ctx.repo, request.target_branch or MAIN).name,
+        request.strategy,
+        request.choices,
+        request.items,
+        request.expect,
+    )
+    done = merge(ctx.repo, asked, ctx.origin(request), ctx.clock())
+    record = done.record
+    notes = [] if record.commit else ["Nothing to merge: the target has it all."]
+    return BranchMerged(
+        merged_count=record.merged_count,
+        rejected_count=record.rejected_count,
+        merge_id=record.id,
+        conflicts=clashes(done.plan),
+        left=list(done.left),
+        written=Written(branch=asked.target, commit=record.commit or "", notes=notes),
+    )
+
+
+def merge_request(  # noqa: PLR0913 - the parts of one merge
+    source: str,
+    target: str,
+    strategy: Strategy,
+    choices: list[ChoiceGiven] | None,
+    items: list[str] | None,
+    expect: str | None = None,
+) -> MergeRequest:
+    """What was asked, as the merging service takes it."""
+    return MergeRequest(
+        source,
+        target,
+        strategy,
+        tuple(
+            Choice(c.id, c.take, c.cell or WHOLE, None if c.value is None else _cells(c.value))
+            for c in choices or ()
+        ),
+        None if items is None else tuple(items),
+        expect,
+    )
+
+
+def _cells(value: Mapping[str, JsonValue]) -> dict[str, Any]:
+    return {k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in value.items()}
+
+
+def summary(row: PlanRow) -> dict[str, Any]:
+    """One row of a plan in short."""
+    text = _value(row.kind, row.source or row.target, WHOLE)
+    return {
+        "id": row.id,
+        "type": row.kind.name,
+        "effect": row.effect,
+        "text": text,
+        "held": dict(row.held),
+        "belongs_to": row.belongs_to,
+        "decided": dict(row.decided),
+    }
+
+
+DIFF = Operation("memory_branch_diff", BranchDiff, Diff, branch_diff, Effect.READ)
+MERGE = Operation("memory_branch_merge", BranchMerge, BranchMerged, branch_merge, Effect.WRITE)

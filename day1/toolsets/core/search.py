@@ -1,0 +1,264 @@
+"""Seed 001, "Search Operations": search, graph query, timeline."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from day1.errors import InvalidRequest
+from day1.model.change import Ref
+from day1.model.instant import parse, show, show_optional
+from day1.model.kind import FACT, OBSERVATION, RELATION, revision
+from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text
+from day1.ports.store import Reading
+from day1.services.branching import find
+from day1.services.searching import Found, Hit, SearchRequest, search
+from day1.services.walking import neighbourhood, timeline
+
+Limit = Annotated[int, Field(ge=1, le=200)]
+
+
+class TimeRange(Request):
+    """A window; each side alone works."""
+
+    after: Label | None = None
+    before: Label | None = None
+
+
+class MemorySearch(Request):
+    """Seed 001 `memory_search`; checklist S1-019."""
+
+    query: Text
+    search_type: Literal["hybrid", "vector", "keyword"] | None = "hybrid"
+    category: Label | None = None
+    branch: Label | None = None
+    limit: Limit | None = 10
+    time_range: Annotated[TimeRange | None, Field(description="ISO after, before")] = None
+    types: Annotated[
+        list[Literal["fact", "observation"]] | None, Field(description="default: fact")
+    ] = None
+    at: Annotated[Label | None, Field(description="ISO; memory as it was then")] = None
+    include_inactive: bool | None = False
+
+
+class MemoryHit(Response):
+    """S1-020: one found memory, best first."""
+
+    id: str
+    type: str
+    fact_text: str
+    category: str | None
+    score: float
+    confidence: float | None = None
+    status: str | None = None
+    verification: str | None = None
+    passage: str | None = None
+    agent_id: str | None = None
+    happened_at: str | None = None
+    created_at: str
+    revision: str
+
+
+class Hits(Response):
+    """S1-020."""
+
+    result: list[MemoryHit]
+    read: Read
+
+
+_TYPES = {"fact": FACT.table, "observation": OBSERVATION.table}
+
+
+def memory_search(ctx: Context, request: MemorySearch) -> Hits:
+    """Find memories by meaning and by words, best first. Superseded facts are left out."""
+    window = request.time_range or TimeRange()
+    return found(
+        ctx,
+        request.branch,
+        None if request.at is None else parse(request.at, end=True),
+        SearchRequest(
+            query=request.query,
+            mode=request.search_type or "hybrid",
+            kinds=tuple(_TYPES[t] for t in request.types or ("fact",)),
+            category=request.category,
+            after=None if window.after is None else parse(window.after),
+            before=None if window.before is None else parse(window.before, end=True),
+            limit=request.limit or 10,
+            include_inactive=bool(request.include_inactive),
+        ),
+    )
+
+
+def found(ctx: Context, branch: str | None, until: int | None, request: SearchRequest) -> Hits:
+    """Search a branch as it is, or as it was at an instant."""
+    name = ctx.branch(branch)
+    answer = search(ctx.search, Ref(branch=name, until=until), find(ctx.repo, name).id, request)
+    return Hits(result=[_hit(hit) for hit in answer.hits], read=_read(name, answer))
+
+
+def _hit(hit: Hit) -> MemoryHit:
+    row = hit.row
+    text = str(row[hit.kind.text or ""])
+    return MemoryHit(
+        id=str(row["id"]),
+        type=hit.kind.name,
+        fact_text=text,
+        category=_text(row.get("category") or row.get("observation_type")),
+        score=round(hit.score, 6),
+        confidence=row.get("confidence"),  # type: ignore[arg-type]  # a float column
+        status=_text(row.get("status")),
+        verification=_text(row.get("verification")),
+        passage=hit.passage if hit.passage != text else None,
+        agent_id=_text(row["agent_id"]),
+        happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
+        created_at=show(int(row["created_at"] or 0)),
+        revision=revision(hit.kind, row),
+    )
+
+
+def _read(branch: str, answer: Found) -> Read:
+    notes = list(answer.notes)
+    if answer.pending_vectors:
+        notes.append(f"pending_vectors: {answer.pending_vectors}")
+    return Read(
+        branch=branch,
+        commit=answer.commit,
+        pending=answer.pending.count,
+        mode=answer.mode_used,
+        notes=notes,
+    )
+
+
+def read_of(reading: Reading, branch: str, *notes: str) -> Read:
+    """The state that an open reading stands for."""
+    return Read(
+        branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes)
+    )
+
+
+class GraphQuery(Request):
+    """Seed 001 `memory_graph_query`; checklist S1-023."""
+
+    entity: Label
+    relation_type: Label | None = None
+    depth: Annotated[int, Field(ge=1, le=5)] | None = 1
+    branch: Label | None = None
+    at: Label | None = None
+
+
+class GraphEdge(Response):
+    """S1-024: equal triples are one edge with their count."""
+
+    source: str
+    target: str
+    relation: str
+    properties: dict[str, Any]
+    count: int
+    id: str
+
+
+class Graph(Response):
+    """S1-024."""
+
+    result: list[GraphEdge]
+    read: Read
+
+
+def graph_query(ctx: Context, request: GraphQuery) -> Graph:
+    """Relations around an entity, both directions, nearest first."""
+    branch = ctx.branch(request.branch)
+    with ctx.repo.store.reading(at(branch, request.at)) as reading:
+        edges = neighbourhood(
+            reading, request.entity, request.relation_type, request.depth or 1
+        )
+        notes = [] if edges else [f"No relation of {RELATION.table} touches this entity."]
+        return Graph(
+            result=[
+                GraphEdge(
+                    source=str(e.newest["source_entity"]),
+                    target=str(e.newest["target_entity"]),
+                    relation=str(e.newest["relation_type"]),
+                    properties=json.loads(str(e.newest["properties"] or "{}")),
+                    count=e.count,
+                    id=str(e.newest["id"]),
+                )
+                for e in edges
+            ],
+            read=read_of(reading, branch, *notes),
+        )
+
+
+def at(branch: str, instant: str | None) -> Ref:
+    """A branch as it is, or as it was at an ISO time."""
+    return Ref(branch=branch, until=None if instant is None else parse(instant, end=True))
+
+
+class Timeline(Request):
+    """Seed 001 `memory_timeline`; checklist S1-026."""
+
+    session_id: Label | None = None
+    branch: Label | None = None
+    after: Label | None = None
+    before: Label | None = None
+    limit: Annotated[int, Field(ge=1, le=500)] | None = 50
+    at: Label | None = None
+
+
+class TimelineItem(Response):
+    """S1-027."""
+
+    type: str
+    timestamp: str
+    content: str
+    id: str
+    agent_id: str | None
+    session_id: str | None
+
+
+class TimelineItems(Response):
+    """S1-027."""
+
+    result: list[TimelineItem]
+    read: Read
+
+
+def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
+    """The newest facts and observations, oldest first, by when they happened."""
+    branch = ctx.branch(request.branch)
+    after = None if request.after is None else parse(request.after)
+    before = None if request.before is None else parse(request.before, end=True)
+    if after is not None and before is not None and after > before:
+        raise InvalidRequest("`after` is later than `before`: swap them.")
+    with ctx.repo.store.reading(at(branch, request.at)) as reading:
+        moments = timeline(
+            reading,
+            session_id=request.session_id,
+            after=after,
+            before=before,
+            limit=request.limit or 50,
+        )
+        return TimelineItems(
+            result=[
+                TimelineItem(
+                    type=m.kind.name,
+                    timestamp=show(m.at),
+                    content=str(m.row[m.kind.text or ""]),
+                    id=str(m.row["id"]),
+                    agent_id=_text(m.row["agent_id"]),
+                    session_id=_text(m.row["session_id"]),
+                )
+                for m in moments
+            ],
+            read=read_of(reading, branch),
+        )
+
+
+def _text(cell: object) -> str | None:
+    return None if cell is None else str(cell)
+
+
+OPERATIONS = (
+    Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ),
+    Operation("memory_graph_query", GraphQuery, Graph, graph_query, Effect.READ),
+    Operation("memory_timeline", Timeline, TimelineItems, memory_timeline, Effect.READ),
+)

@@ -1,0 +1,100 @@
+"""Seed 001, "Snapshot & Time Travel"."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.model.instant import parse, show
+from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.services.searching import SearchRequest
+from day1.services.snapshotting import snapshot, snapshots
+from day1.toolsets.core.search import Hits, Limit, found
+
+
+class TakeSnapshot(Request):
+    """Seed 001 `memory_snapshot`; checklist S1-043."""
+
+    label: Label | None = None
+    branch: Label | None = None
+
+
+class SnapshotTaken(Response):
+    """S1-043."""
+
+    snapshot_id: str
+    created_at: str
+    label: str | None
+    written: Written
+
+
+def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
+    """Mark a branch's present state so that it can be restored."""
+    branch = ctx.branch(request.branch)
+    made = snapshot(ctx.repo, branch, request.label, ctx.clock())
+    return SnapshotTaken(
+        snapshot_id=made.id,
+        created_at=show(made.created_at),
+        label=made.label,
+        written=Written(branch=branch, commit=made.commit),
+    )
+
+
+class SnapshotList(Request):
+    """Seed 001 `memory_snapshot_list`; checklist S1-044."""
+
+    branch: Annotated[Label | None, Field(description="default: all")] = None
+
+
+class SnapshotItem(Response):
+    """S1-044."""
+
+    id: str
+    label: str
+    created_at: str
+    branch: str
+    commit: str
+
+
+class Snapshots(Response):
+    """S1-044."""
+
+    result: list[SnapshotItem]
+    read: Read
+
+
+def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
+    """Snapshots, oldest first."""
+    names = {b.id: b.name for b in ctx.repo.ledger.branches()}
+    items = [
+        SnapshotItem(
+            id=s.id,
+            label=s.label or "",
+            created_at=show(s.created_at),
+            branch=names.get(s.branch_id, ""),
+            commit=s.commit,
+        )
+        for s in snapshots(ctx.repo, request.branch)
+    ]
+    return Snapshots(result=items, read=Read(branch=request.branch, commit=""))
+
+
+class TimeTravel(Request):
+    """Seed 001 `memory_time_travel`; checklist S1-045, S1-046."""
+
+    timestamp: Annotated[Label, Field(description="ISO")]
+    query: Text
+    branch: Label | None = None
+    limit: Limit | None = 10
+
+
+def time_travel(ctx: Context, request: TimeTravel) -> Hits:
+    """Search memory as it was known at a moment."""
+    asked = SearchRequest(query=request.query, limit=request.limit or 10)
+    return found(ctx, request.branch, parse(request.timestamp, end=True), asked)
+
+
+OPERATIONS = (
+    Operation("memory_snapshot", TakeSnapshot, SnapshotTaken, take_snapshot, Effect.WRITE),
+    Operation("memory_snapshot_list", SnapshotList, Snapshots, snapshot_list, Effect.READ),
+    Operation("memory_time_travel", TimeTravel, Hits, time_travel, Effect.READ),
+)

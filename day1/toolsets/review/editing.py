@@ -1,0 +1,164 @@
+"""Correct, supersede and retract what is remembered (checklist S1-089)."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from day1.errors import InvalidRequest
+from day1.model.instant import parse, show
+from day1.model.kind import Cell, revision
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Operation,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+)
+from day1.services.editing import Edited, remove, supersede, update
+
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class UpdateFact(WriteRequest):
+    """What to change of a fact."""
+
+    fact_id: Label
+    fact_text: Text | None = None
+    category: Label | None = None
+    confidence: Confidence | None = None
+    happened_at: Label | None = None
+    expect_revision: Annotated[
+        Label | None, Field(description="refuse if the row changed since you read it")
+    ] = None
+    reason: Text | None = None
+    branch: Label | None = None
+
+
+class FactUpdated(Response):
+    """The fact as it is now."""
+
+    id: str
+    revision: str
+    updated_at: str
+    decides_held: bool
+    """The edit closed open held items of the cells it set."""
+    closed: list[str]
+    written: Written
+
+
+def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
+    """Correct a fact in place; a new text makes it unverified."""
+    columns: dict[str, Cell] = {
+        name: value
+        for name in ("fact_text", "category", "confidence")
+        if (value := getattr(request, name)) is not None
+    }
+    if request.happened_at is not None:
+        columns["happened_at"] = parse(request.happened_at)
+    if not columns:
+        raise InvalidRequest("Give at least one of fact_text, category, confidence, happened_at.")
+    branch = ctx.branch(request.branch)
+    done = update(
+        ctx.repo,
+        branch,
+        request.fact_id,
+        columns,
+        ctx.origin(request),
+        reason=request.reason,
+        expect_revision=request.expect_revision,
+    )
+    return _updated(branch, done)
+
+
+def _updated(branch: str, done: Edited) -> FactUpdated:
+    return FactUpdated(
+        id=str(done.row["id"]),
+        revision=revision(done.kind, done.row),
+        updated_at=show(done.at),
+        decides_held=bool(done.closed),
+        closed=list(done.closed),
+        written=Written(branch=branch, commit=done.commit),
+    )
+
+
+class SupersedeFact(WriteRequest):
+    """What replaces a fact."""
+
+    fact_id: Label
+    fact_text: Text
+    category: Annotated[Label | None, Field(description="default: the old one's")] = None
+    confidence: Confidence | None = None
+    reason: Text | None = None
+    branch: Label | None = None
+
+
+class FactSuperseded(Response):
+    """The new fact and the one it replaces."""
+
+    id: str
+    superseded: str
+    created_at: str
+    decides_held: bool
+    written: Written
+
+
+def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
+    """Replace a fact by a new one; the old stays, marked, out of search."""
+    branch = ctx.branch(request.branch)
+    done = supersede(
+        ctx.repo,
+        branch,
+        request.fact_id,
+        None,
+        request.fact_text,
+        ctx.origin(request),
+        category=request.category,
+        confidence=request.confidence,
+        reason=request.reason,
+    )
+    return FactSuperseded(
+        id=str(done.row["id"]),
+        superseded=request.fact_id,
+        created_at=show(done.at),
+        decides_held=bool(done.closed),
+        written=Written(branch=branch, commit=done.commit),
+    )
+
+
+class RetractFact(WriteRequest):
+    """What to remove; observations and relations too."""
+
+    fact_id: Annotated[Label, Field(description="fact, observation or relation id")]
+    reason: Text | None = None
+    branch: Label | None = None
+
+
+class FactRetracted(Response):
+    """What was removed, and how to bring it back."""
+
+    id: str
+    retracted_at: str
+    restore: dict[str, Any]
+    written: Written
+
+
+def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
+    """Remove a memory from a branch; history keeps it, memory_restore brings it back."""
+    branch = ctx.branch(request.branch)
+    done = remove(ctx.repo, branch, [request.fact_id], ctx.origin(request), request.reason)
+    return FactRetracted(
+        id=request.fact_id,
+        retracted_at=show(done.at),
+        restore={"id": request.fact_id, "to": show(done.at - 1), "branch": branch},
+        written=Written(branch=branch, commit=done.commit),
+    )
+
+
+OPERATIONS = (
+    Operation("memory_update_fact", UpdateFact, FactUpdated, update_fact, Effect.WRITE),
+    Operation("memory_supersede_fact", SupersedeFact, FactSuperseded, supersede_fact, Effect.WRITE),
+    Operation("memory_retract_fact", RetractFact, FactRetracted, retract_fact, Effect.DESTROY),
+)

@@ -1,0 +1,208 @@
+"""The only file that knows an adapter: settings in, an open memory out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from day1.adapters.doltlite.lock import WriteLock
+from day1.adapters.doltlite.store import FILE, DoltLiteStore
+from day1.adapters.embedders.install import find as find_model
+from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.sql.sqlite_ledger import open_ledger
+from day1.errors import EmbedderUnavailable, UnknownBranch
+from day1.model.branch import MAIN
+from day1.model.ids import new_id
+from day1.operation import Caller, Context, Head, Limits
+from day1.services.branching import adopt, find
+from day1.services.deeds import Point, Repository, no_point, settle
+from day1.services.searching import SearchPorts
+from day1.settings import EmbedderSettings, Settings, find_home, model_folders
+
+if TYPE_CHECKING:
+    from day1.adapters.sql.ledger import SqlLedger
+    from day1.ports.embedder import Embedder
+
+
+def now() -> int:
+    """The clock: microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+@dataclass(slots=True)
+class House:
+    """An open store with everything that works on it; close it once."""
+
+    folder: Path
+    settings: Settings
+    repo: Repository
+    search: SearchPorts
+    read_only: bool
+    _close: list[Callable[[], None]] = field(default_factory=list)
+
+    def context(self, caller: Caller) -> Context:
+        """What one call works with."""
+        write = self.settings.write
+        limits = Limits(write.raw_characters, write.secrets)
+        return Context(self.repo, self.search, now, caller, limits)
+
+    def close(self) -> None:
+        """Close files and connections; doing it twice is harmless."""
+        while self._close:
+            self._close.pop()()
+
+
+def create_store(folder: Path) -> bool:
+    """Make a store where there is none; says whether one was made."""
+    fresh = not (folder / FILE).exists()
+    DoltLiteStore.create(folder, now)
+    return fresh
+
+
+def open_house(
+    settings: Settings, *, create: bool = False, serves: bool = False, folder: Path | None = None
+) -> House:
+    """Open the store that the settings name.
+
+    Args:
+        settings: where, and how.
+        create: make the store if it is not there.
+        serves: the process stays, so it may own the Chroma collections.
+        folder: the store's folder; default: as the settings say.
+
+    Raises:
+        NotAStore: there is none, and `create` was not said.
+    """
+    folder = folder or find_home(settings)
+    if create and not (folder / FILE).exists():
+        create_store(folder)
+    read_only = folder.is_dir() and not _writable(folder)
+    store = DoltLiteStore(folder, now, read_only=read_only, wait_s=settings.store.wait_s)
+    deeds = WriteLock(folder / "deeds.lock", settings.store.wait_s)
+    ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=settings.store.wait_s)
+    point = _point(settings.kill_at)
+    store.point = point
+    repo = Repository(store, store.history, ledger, new_id, point)
+    if not read_only:
+        _settle(repo, ledger)
+    search = _search_ports(settings, folder, repo, read_only=read_only, serves=serves)
+    closing = [store.close, ledger.close, search.index.close]
+    return House(folder, settings, repo, search, read_only, closing)
+
+
+def _settle(repo: Repository, ledger: SqlLedger) -> None:
+    """Bring ledger and engine together: a new store's main, and what a killed process left."""
+    if ledger.branch(MAIN) is None:
+        adopt(repo, now())
+    ledger.settle_orphans(lambda intent: settle(repo, intent))
+
+
+def _writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK) and os.access(folder / FILE, os.W_OK)
+
+
+def _search_ports(
+    settings: Settings, folder: Path, repo: Repository, *, read_only: bool, serves: bool
+) -> SearchPorts:
+    from day1.adapters.index.index import open_index
+
+    index = open_index(
+        folder, read_only=read_only, owns_chroma=serves and settings.search.chroma
+    )
+    return SearchPorts(repo.store, repo.history, index, embedder(settings.embedder))
+
+
+def embedder(settings: EmbedderSettings) -> Embedder | None:
+    """The embedder that the settings name; it loads when it is first used."""
+    if settings.kind == "none":
+        return None
+    if settings.kind == "openai":
+        from day1.adapters.embedders.openai import OpenAiEmbedder
+
+        if settings.url is None or settings.model is None:
+            raise EmbedderUnavailable(
+                "The endpoint needs DAY1_EMBEDDER__URL and DAY1_EMBEDDER__MODEL."
+            )
+        return OpenAiEmbedder(
+            settings.url,
+            settings.model,
+            key=settings.key.get_secret_value(),
+            dimension=settings.dimension,
+        )
+    return MiniLm(partial(find_model, settings.model_dir, model_folders()), threads=settings.threads)
+
+
+class ProcessHead:
+    """The HEAD of one process: it starts on a branch and is forgotten with the process."""
+
+    def __init__(self, repo: Repository, start: str) -> None:
+        """Begin on a branch, which need not exist until it is used."""
+        self._repo, self._name = repo, start
+
+    def name(self) -> str:
+        """The branch it points at."""
+        return find(self._repo, self._name).name
+
+    def move(self, name: str) -> None:
+        """Point it at another branch."""
+        self._name = name
+
+
+class LedgerHead:
+    """A HEAD that lasts: the CLI's, one per store."""
+
+    def __init__(self, repo: Repository, key: str) -> None:
+        """Use the ledger's head of this key."""
+        self._repo, self._key = repo, key
+
+    def name(self) -> str:
+        """The branch it points at; main until it is moved."""
+        branch_id = self._repo.ledger.head(self._key)
+        if branch_id is None:
+            return MAIN
+        for branch in self._repo.ledger.branches():
+            if branch.id == branch_id:
+                return find(self._repo, branch.name).name
+        raise UnknownBranch(
+            "The branch you were on is gone: `day1 switch main` goes back to main.",
+            head=self._key,
+        )
+
+    def move(self, name: str) -> None:
+        """Point it at another branch."""
+        self._repo.ledger.set_head(self._key, find(self._repo, name).id)
+
+
+def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | None) -> Caller:
+    """Who calls: the environment, and what the request's `_meta` says of this call."""
+
+    def said(key: str) -> str | None:
+        value = (meta or {}).get(f"day1/{key}")
+        return value if isinstance(value, str) and value else None
+
+    return Caller(
+        agent_id=said("agent_id") or settings.agent_id,
+        session_id=said("session_id") or settings.session_id,
+        task_id=said("task_id") or settings.task_id,
+        branch=said("branch"),
+        head=head,
+    )
+
+
+def _point(kill_at: str | None) -> Point:
+    """A point at which the process kills itself: how tests prove what survives."""
+    if kill_at is None:
+        return no_point
+
+    def at(name: str) -> None:
+        if name == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return at
+
