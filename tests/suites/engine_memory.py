@@ -1,0 +1,201 @@
+"""day1's services over an embedded store, with the face that the contract suite sees."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from day1.adapters.doltlite.lock import WriteLock
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.sql.sqlite_ledger import open_ledger
+from day1.errors import Day1Error
+from day1.model import merge as plans
+from day1.model.change import Query, Ref
+from day1.model.ids import ulid
+from day1.model.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
+from day1.model.origin import Origin
+from day1.services import branching, editing, holding, merging, recording, restoring
+from day1.services.deeds import Repository
+from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, State
+
+_Answer = TypeVar("_Answer")
+_numbers = itertools.count(1)
+
+
+def _new_id(prefix: str, now: int) -> str:
+    """Ids in the order of their making, the same in every run."""
+    return f"{prefix}_{ulid(now // 1000, next(_numbers))}"
+
+
+class EngineMemory:
+    """`tests.suites.memory.Memory` on the DoltLite store in `folder`, made if it is not there.
+
+    A second one on the same folder is a second writer with a clock of its own.
+    """
+
+    def __init__(self, folder: Path, clock: Clock | None = None, agent: str = "one") -> None:
+        self.clock = clock or Clock()
+        DoltLiteStore.create(folder, lambda: 1)
+        self.store = DoltLiteStore(folder, self.clock)
+        self.ledger = open_ledger(folder, WriteLock(folder / "deeds", 10.0), read_only=False)
+        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id)
+        self.origin = Origin(agent_id=agent)
+        branching.adopt(self.repo, self.clock())
+
+    def close(self) -> None:
+        self.ledger.close()
+        self.store.close()
+
+    # Deeds on one branch
+
+    def add_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
+        def build(now: int) -> Row:
+            return recording.fact_row(
+                fact_id, text=columns["fact_text"], origin=self.origin, now=now
+            )
+
+        return self._add(branch, build, columns)
+
+    def add_observation(self, branch: str, obs_id: str, **columns: Any) -> Receipt:
+        def build(now: int) -> Row:
+            return recording.observation_row(obs_id, "", columns["summary"], self.origin, now)
+
+        return self._add(branch, build, {"observation_type": None, **columns})
+
+    def add_relation(self, branch: str, rel_id: str, **columns: Any) -> Receipt:
+        def build(now: int) -> Row:
+            return recording.relation_row(rel_id, "", "", "", self.origin, now)
+
+        return self._add(branch, build, columns)
+
+    def _add(self, branch: str, build: Callable[[int], Row], columns: Mapping[str, Any]) -> Receipt:
+        def deed() -> Receipt:
+            with self.store.adding(branching.find_open(self.repo, branch).name) as work:
+                row = {**build(work.now), **columns}
+                work.add(BY_PREFIX[str(row["id"]).split("_", 1)[0]], [row])
+            return Receipt(work.now, str(row["id"]))
+
+        return _asked(deed)
+
+    def update_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
+        return _asked(
+            lambda: Receipt(editing.update(self.repo, branch, fact_id, columns, self.origin).at)
+        )
+
+    def judge(self, branch: str, fact_id: str, verification: str, scores: str | None) -> Receipt:
+        return self.update_fact(branch, fact_id, verification=verification, scores=scores)
+
+    def supersede(self, branch: str, fact_id: str, new_id: str, text: str) -> Receipt:
+        return _asked(
+            lambda: Receipt(
+                editing.supersede(self.repo, branch, fact_id, new_id, text, self.origin).at, new_id
+            )
+        )
+
+    def remove(self, branch: str, row_id: str) -> Receipt:
+        return _asked(
+            lambda: Receipt(editing.remove(self.repo, branch, [row_id], self.origin, None).at)
+        )
+
+    def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
+        def deed() -> Receipt:
+            state = self.store.history.at(branching.find(self.repo, branch).name, at)
+            return Receipt(restoring.restore_row(self.repo, branch, row_id, state).at)
+
+        return _asked(deed)
+
+    def restore_branch(self, branch: str, at: int) -> Receipt:
+        def deed() -> Receipt:
+            state = self.store.history.at(branching.find(self.repo, branch).name, at)
+            return Receipt(restoring.restore_branch(self.repo, branch, state, str(at)).at)
+
+        return _asked(deed)
+
+    def decide(
+        self,
+        branch: str,
+        row_id: str,
+        cell: str,
+        decision: holding.Decision,
+        value: Mapping[str, Any] | None = None,
+    ) -> Receipt:
+        def deed() -> Receipt:
+            items = [
+                offer.item.id
+                for offer in holding.offers(self.repo, branch)
+                if (offer.item.row_id, offer.item.cell) == (row_id, cell)
+            ]
+            item = items[-1] if items else "held_none"
+            done = holding.decide(self.repo, branch, item, decision, self.origin, value)
+            return Receipt(done.at)
+
+        return _asked(deed)
+
+    # Branches
+
+    def fork(self, name: str, parent: str) -> None:
+        _asked(lambda: branching.create(self.repo, name, parent, self.clock()))
+
+    def merge(
+        self,
+        source: str,
+        target: str,
+        strategy: plans.Strategy = "auto",
+        choices: Sequence[Choice] = (),
+        items: Sequence[str] | None = None,
+    ) -> Merged:
+        request = merging.MergeRequest(
+            source,
+            target,
+            strategy,
+            tuple(plans.Choice(c.row_id, c.take, c.cell, c.value) for c in choices),
+            None if items is None else tuple(items),
+        )
+        done = _asked(lambda: merging.merge(self.repo, request, self.origin, self.clock()))
+        return Merged(
+            None if done.record.commit is None else done.at,
+            done.record.merged_count,
+            done.record.rejected_count,
+        )
+
+    def cut(self, branch: str) -> None:
+        _asked(lambda: self.store.cut(branch))
+
+    # Reading
+
+    def state(self, branch: str, at: int | None = None) -> State:
+        def read() -> State:
+            name = branching.find(self.repo, branch).name
+            with self.store.reading(Ref(branch=name, until=at)) as reading:
+                return {
+                    kind.table: {
+                        str(row["id"]): {c: row[c] for c in kind.group(WHOLE)}
+                        for row in reading.find(kind, Query())
+                    }
+                    for kind in (FACT, OBSERVATION, RELATION)
+                }
+
+        return _asked(read)
+
+    def held(self, branch: str) -> list[Held]:
+        return [
+            Held(
+                offer.item.row_id,
+                offer.item.cell,
+                _without_origin(offer, offer.present),
+                _without_origin(offer, offer.offered),
+            )
+            for offer in _asked(lambda: holding.offers(self.repo, branch))
+        ]
+
+
+def _without_origin(offer: holding.Offer, value: Row | None) -> Row | None:
+    item = offer.item
+    return None if value is None else {c: value[c] for c in item.kind.group(item.cell)}
+
+
+def _asked(deed: Callable[[], _Answer]) -> _Answer:
+    try:
+        return deed()
+    except Day1Error as exc:
+        raise Refusal(exc.code) from exc
