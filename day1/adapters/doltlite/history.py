@@ -46,6 +46,10 @@ class DoltLiteHistory:
         if name in self.branches():
             raise BranchExists(f"The branch {name!r} exists already.", branch=name)
         self._ref("SELECT dolt_branch(?, ?)", (name, start))
+        with self._lock.held(), self._connections.on(name) as connection:
+            # A fresh branch has no WORKING to diff with until a transaction was on it.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.exec_driver_sql("COMMIT")
 
     def drop(self, name: str) -> None:
         """Delete a branch's ref."""
@@ -62,9 +66,8 @@ class DoltLiteHistory:
 
     def _ref(self, statement: str, values: tuple[str, ...]) -> None:
         with self._lock.held(), self._awake() as connection:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            connection.exec_driver_sql(statement, values)
-            connection.exec_driver_sql("COMMIT")
+            # Ref verbs commit implicitly and free the engine's lock: never in a transaction.
+            connection.exec_driver_sql(statement, values).all()
 
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         """First parents, newest first, from a branch's tip or a commit."""
@@ -184,9 +187,15 @@ class DoltLiteHistory:
 
 def changes_between(connection: Connection, base: str, to: str) -> Changes:
     """Rows that differ between two refs; `WORKING` is the connection's branch, uncut rows too."""
-    touched = connection.exec_driver_sql(
-        "SELECT to_table_name FROM dolt_diff_summary(?, ?)", (base, to)
-    ).scalars()
+    summary = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
+    try:
+        touched = connection.exec_driver_sql(summary, (base, to)).scalars()
+    except DBAPIError as exc:
+        if "WORKING" not in str(exc.orig):
+            raise
+        # A branch just forked by a process that died has no WORKING, and so nothing waiting.
+        to = "HEAD"
+        touched = connection.exec_driver_sql(summary, (base, to)).scalars()
     found: Changes = {}
     for table in touched:
         kind = BY_TABLE.get(table)
