@@ -107,33 +107,33 @@ async def story(env: dict[str, str]) -> None:
     """Two agents, two branches, a correction on each that clashes, a merge, a look back."""
     run = datetime.now(UTC).strftime("%H%M%S")
     async with AsyncExitStack() as stack:
-        ada, bo = await agent(stack, "ada", env), await agent(stack, "bo", env)
+        scout, builder = await agent(stack, "scout", env), await agent(stack, "builder", env)
         say("3", "Two agents, each with its own server process, work on branches of their own")
-        fact = await ada.call(
+        fact = await scout.call(
             "memory_write_fact",
             fact_text=f"Run {run}: the write lock of a store waits 10 seconds before it gives up.",
             category="architecture",
         )
-        mine, theirs = f"story/{run}/ada", f"story/{run}/bo"
-        for who, branch in ((ada, mine), (bo, theirs)):
+        mine, theirs = f"story/{run}/scout", f"story/{run}/builder"
+        for who, branch in ((scout, mine), (builder, theirs)):
             await who.call("memory_branch_create", branch_name=branch)
             await who.call("memory_branch_switch", branch_name=branch)
-        await bo.call(
+        await builder.call(
             "memory_write_observation",
             observation_type="discovery",
             summary=f"Run {run}: five writers at once never waited longer than two seconds.",
         )
-        await ada.call(
+        await scout.call(
             "memory_update_fact",
             fact_id=fact["id"],
             fact_text=f"Run {run}: the write lock of a store waits 30 seconds before it gives up.",
         )
-        await bo.call(
+        await builder.call(
             "memory_update_fact",
             fact_id=fact["id"],
             fact_text=f"Run {run}: the write lock of a store waits 60 seconds before it gives up.",
         )
-        await bo.call(
+        await builder.call(
             "memory_write_relation",
             source_entity="write lock",
             relation_type="guards",
@@ -141,9 +141,9 @@ async def story(env: dict[str, str]) -> None:
         )
         before = datetime.now(UTC).isoformat()
         say("4", "Both merge into main: the clash is shown, held, and decided later")
-        await merge(ada, mine)
-        await merge(bo, theirs)
-        held = await ada.call("memory_held", action="list", branch="main")
+        await merge(scout, mine)
+        await merge(builder, theirs)
+        held = await scout.call("memory_held", action="list", branch="main")
         for item in held["items"]:
             print(f"      held {item['cell']} of {item['row_id']}:")
             print(f"        main has {_clip(item['present'], 100)}")
@@ -151,9 +151,9 @@ async def story(env: dict[str, str]) -> None:
         say("5", "The same question on each branch, and to the past")
         question = f"Run {run}: how long does the write lock wait?"
         for branch in ("main", mine, theirs):
-            hits = await bo.call("memory_search", query=question, branch=branch, limit=1)
+            hits = await builder.call("memory_search", query=question, branch=branch, limit=1)
             print(f"      {branch}: {hits['result'][0]['fact_text']}  ({hits['read']['mode']})")
-        past = await bo.call(
+        past = await builder.call(
             "memory_time_travel", timestamp=before, query=question, branch="main", limit=1
         )
         print(f"      main before the merges: {past['result'][0]['fact_text']}")

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Write the generated pages of docs/ from the program; with --check, only compare."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from day1 import errors
+from day1.interfaces.mcp.schemas import input_schema, output_schema
+from day1.operation import Operation, Toolset
+from day1.settings import Settings
+from day1.toolsets import TOOLSETS
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+HEAD = "<!-- Written by scripts/build_docs.py: do not edit. -->\n"
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page with its text."""
+    tools = {DOCS / "tools" / f"{name}.md": tool_page(name, ops) for name, ops in TOOLSETS.items()}
+    schemas = {
+        DOCS / "tools" / f"{name}.schema.json": schema_page(ops) for name, ops in TOOLSETS.items()
+    }
+    return {
+        **tools,
+        **schemas,
+        DOCS / "settings.md": settings_page(),
+        DOCS / "errors.md": errors_page(),
+    }
+
+
+def tool_page(name: str, toolset: Toolset) -> str:
+    """The reference of one toolset."""
+    return HEAD + f"\n# Toolset `{name}`\n\n" + "\n".join(map(tool_entry, toolset))
+
+
+def tool_entry(operation: Operation[Any, Any]) -> str:
+    """One tool: what it does, what it takes, what it answers."""
+    schema = input_schema(operation.request)
+    lines = [f"## {operation.name}", "", operation.description, "", f"*{operation.effect.value}*"]
+    lines += ["", "| argument | type | default | meaning |", "| --- | --- | --- | --- |"]
+    needed = schema.get("required", [])
+    for argument, part in schema.get("properties", {}).items():
+        default = "**needed**" if argument in needed else f"`{json.dumps(part.get('default'))}`"
+        meaning = part.get("description", "")
+        lines.append(f"| {argument} | {kind(part)} | {default} | {meaning} |")
+    answer = output_schema(operation.response)
+    lines += ["", "Answers: " + ", ".join(f"`{key}`" for key in answer["properties"]) + ".", ""]
+    return "\n".join(lines)
+
+
+def kind(part: dict[str, Any]) -> str:
+    """A schema's type in few words."""
+    if "enum" in part:
+        return " \\| ".join(str(v) for v in part["enum"] if v is not None)
+    if "anyOf" in part:
+        return " or ".join(kind(one) for one in part["anyOf"])
+    found = part.get("type", "any")
+    types = [found] if isinstance(found, str) else [t for t in found if t != "null"]
+    inner = part.get("items")
+    return " or ".join(f"list of {kind(inner)}" if t == "array" and inner else t for t in types)
+
+
+def schema_page(toolset: Toolset) -> str:
+    """Input and output schemas: a change of a wire contract shows in review."""
+    content = {
+        op.name: {"input": input_schema(op.request), "output": output_schema(op.response)}
+        for op in toolset
+    }
+    return json.dumps(content, indent=1, sort_keys=True) + "\n"
+
+
+def settings_page() -> str:
+    """Every setting by its environment name."""
+    lines = [HEAD, "# Settings", "", "Read from the environment.", ""]
+    lines += ["| name | default | meaning |", "| --- | --- | --- |", *_settings(Settings, "DAY1_")]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    for name, info in model.model_fields.items():
+        section = info.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            yield from _settings(section, f"{prefix}{name.upper()}__")
+            continue
+        default = "" if info.default is None else str(info.default)
+        yield f"| `{prefix}{name.upper()}` | {default} | {info.description} |"
+
+
+def errors_page() -> str:
+    """Every error code with its meaning."""
+    lines = [HEAD, "# Errors", "", "Every failure has one shape:", "", "```json"]
+    lines += ['{"error": {"code": "…", "message": "what to do next", "details": {}}}', "```", ""]
+    lines += ["| code | meaning | trying again helps |", "| --- | --- | --- |"]
+    for error in _descendants(errors.Day1Error):
+        meaning = (error.__doc__ or "").strip().splitlines()[0]
+        lines.append(f"| `{error.code}` | {meaning} | {'yes' if error.retryable else ''} |")
+    return "\n".join(lines) + "\n"
+
+
+def _descendants(error: type[errors.Day1Error]) -> Iterator[type[errors.Day1Error]]:
+    for child in error.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield child
+            yield from _descendants(child)
+
+
+def main() -> int:
+    """Write, or compare and say what differs."""
+    stale = []
+    for path, text in pages().items():
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path.relative_to(DOCS.parent))
+        if "--check" not in sys.argv:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"{'out of date' if '--check' in sys.argv else 'wrote'}: {name}")
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
