@@ -73,10 +73,17 @@ def same_value(kind: Kind, row: Row | None, cell: str, value: str | None) -> boo
     return all(row[c] == stored.get(c) for c in kind.group(cell))
 
 
-def open_items(rows: Iterable[Mapping[str, Cell]]) -> list[HeldItem]:
+def closings(rows: Iterable[Mapping[str, Cell]]) -> frozenset[Cell]:
+    """Ids of the items that rows of the table `held` close."""
+    return frozenset(row["closes"] for row in rows if row["closes"] is not None)
+
+
+def open_items(
+    rows: Iterable[Mapping[str, Cell]], closed_elsewhere: frozenset[Cell] = frozenset()
+) -> list[HeldItem]:
     """The open items among all rows of a branch's table `held`, oldest first."""
     rows = list(rows)
-    closed = {row["closes"] for row in rows if row["closes"] is not None}
+    closed = closings(rows) | closed_elsewhere
     items = [HeldItem.of(r) for r in rows if r["closes"] is None and r["id"] not in closed]
     return sorted(items, key=lambda item: (item.created_at, item.id))
 

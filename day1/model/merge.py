@@ -142,10 +142,13 @@ def plan_merge(
     for row in rows.values():
         _merge_row(row, open_cells.get(row.id, frozenset()), chosen.get(row.id, {}))
     _hold_together(rows, sides.target)
+    moves_base = any(sides.changes.values())
     planned = sorted(
         (r for r in rows.values() if r.effect != "kept" or r.held or r.decided),
         key=lambda r: (r.kind.table, r.id),
     )
+    if picked is None and not moves_base and not any(r.decided for r in planned):
+        planned = []  # Nothing new and nothing decided: what is held stays so by itself.
     records = _records(sides, picked)
     return MergePlan(
         strategy=strategy,
@@ -154,7 +157,7 @@ def plan_merge(
         holds=tuple(_new_holds(planned, sides)),
         closes=tuple(_closings(planned, sides)),
         digest=_digest(strategy, choices, planned, sides),
-        moves_base=any(sides.changes.values()),
+        moves_base=moves_base,
     )
 
 
@@ -196,12 +199,14 @@ def _with_followers(choices: Sequence[Choice], sides: Sides) -> dict[str, dict[s
         if i.reason == "belongs_to" and i.cell == WHOLE
     }
     after = {c.id: c.after for table in sides.changes.values() for c in table}
-    for row_id, by_cell in list(chosen.items()):
-        taken = by_cell.get(_STATUS) or by_cell.get(WHOLE)
+    queue = list(chosen)
+    for row_id in queue:
+        taken = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
         source = after.get(row_id) or sides.source.get(row_id)
         successor = source and source.get("superseded_by")
         if taken and taken.take == "theirs" and successor in waiting and successor not in chosen:
             chosen[str(successor)] = {WHOLE: Choice(str(successor), "theirs")}
+            queue.append(str(successor))
     return chosen
 
 
@@ -248,15 +253,16 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
             continue
         if cells(row.source, group) == cells(row.target, group):
             continue
-        is_open = name in open_cells or WHOLE in open_cells
         reason = _cell_clash(row, group)
-        if is_open:
+        if name in open_cells or WHOLE in open_cells:
             row.held[name] = reason or "both_changed"
+        elif cells(row.source, group) == cells(row.base, group):
+            continue
         elif choice is not None:
             row.held[name] = "skipped"
         elif reason is not None:
             row.held[name] = reason
-        elif cells(row.source, group) != cells(row.base, group):
+        else:
             result.update({c: source[c] for c in group})
     row.result = result
     if row.kind is FACT:
@@ -280,7 +286,7 @@ def _merge_presence(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> 
         and row.source is not None
         and not _differs(row.kind, row.source, row.base)
     )
-    if (row.source is None and row.base is None) or (unchanged and not open_cells):
+    if not open_cells and (unchanged or (row.source is None and row.base is None)):
         return
     if open_cells:
         row.held[WHOLE] = "delete_modify"
@@ -338,7 +344,7 @@ _ORIGIN = frozenset(FACT.columns) - frozenset(FACT.group(WHOLE)) - {"id"}
 def _settle_verdict(row: PlanRow, result: Row, *, decided: bool) -> None:
     """A verdict belongs to the text it was given for (design section 8)."""
     base, source, target = row.base or {}, row.source or {}, row.target or {}
-    if decided or source[_TEXT] == target[_TEXT]:
+    if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
         return
     row.held.pop(_VERDICT, None)
     source_wrote = source[_TEXT] != base.get(_TEXT)

@@ -137,7 +137,8 @@ def _after(
             raise InvalidRequest(
                 f"`value` gives one or more of: {', '.join(kind.group(cell))}.", cell=cell
             )
-        columns = {**(offer.offered or {}), **complete(kind, dict(value))}
+        start_from = offer.offered or {} if before is None else {}
+        columns = {**start_from, **complete(kind, dict(value))}
     if columns is None:
         return None
     start = before if before is not None else offer.offered
@@ -149,7 +150,7 @@ def _after(
         )
     keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
     after: Row = {**(start or {}), **columns, **keep}
-    retexted = kind is FACT and before is not None and after["fact_text"] != before["fact_text"]
+    retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
     if retexted and (cell != WHOLE or decision == "edited"):
         # A whole row that is taken brings its own verdict on its own text.
         after |= {"verification": "unverified", "scores": None}

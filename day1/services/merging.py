@@ -7,7 +7,7 @@ from day1.errors import Json, NotFound, PlanChanged, Refused, WouldHold
 from day1.model.branch import Branch
 from day1.model.change import Changes, CommitId, Message, Query, Ref
 from day1.model.deed import MergeRecord
-from day1.model.held import HeldItem, held_id, open_items, value_json
+from day1.model.held import HeldItem, closings, held_id, open_items, value_json
 from day1.model.kind import BY_TABLE, EDIT, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.model.merge import (
     Choice,
@@ -140,9 +140,13 @@ def _plan(
 ) -> tuple[MergePlan, CommitId]:
     base = repo.history.merge_base(ends.target.tip, ends.commit)
     changes = repo.history.changes(base, ends.source)
-    target_held = open_items(ends.target.find(HELD, Query()))
+    target_items = ends.target.find(HELD, Query())
     with repo.store.reading(ends.source) as source:
-        source_held = open_items(source.find(HELD, Query()))
+        source_items = source.find(HELD, Query())
+        # What one side decided is decided for the merge: its closing row is there afterwards.
+        closed = closings(target_items) | closings(source_items)
+        target_held = open_items(target_items, closed)
+        source_held = open_items(source_items, closed)
         items = None if request.items is None else _items(source, request.items, changes)
         named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
         named |= {choice.row_id for choice in request.choices}
@@ -230,7 +234,8 @@ class _Deed:
 def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
     """Bring the plan about; None where there is nothing to do."""
     decided = any(row.decided for row in plan.rows)
-    if not (plan.moves_base if plan.strategy == "auto" else plan.writes) and not decided:
+    new = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
+    if not new and not decided:
         return None
     work.not_before(next(iter(what.repo.history.log(what.source_commit))).ts)
     writes = plan.writes

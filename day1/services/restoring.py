@@ -50,6 +50,8 @@ def restore_branch(repo: Repository, branch: str, state: Ref, what: str) -> Rest
         else:
             changes = repo.history.changes(state.commit, Ref(branch=branch))
             writes = _undo(changes, state.until)
+            if state.until is not None:
+                _without_later(writes, work, state.until)
         return _bring(work, writes, sum(map(len, writes.values())), what)
 
 
@@ -66,6 +68,13 @@ def _undo(changes: Changes, until: int | None) -> Writes:
             if before != change.after:
                 writes.setdefault(table, {})[change.id] = before
     return writes
+
+
+def _without_later(writes: Writes, work: Work, until: int) -> None:
+    """Remove rows that the state's commit has and that came after its instant."""
+    for kind in (*MEMORIES, HELD):
+        for row in work.find(kind, Query(created_after=until)):
+            writes.setdefault(kind.table, {})[str(row["id"])] = None
 
 
 def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
