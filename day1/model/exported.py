@@ -1,9 +1,9 @@
 """Memory as a file: JSON Lines, one row a line with every column, the same bytes for the same rows.
 
-    {"format":"day1-export","scope":"branch","version":1}
-    {"branch":{"name":…,"parent":…,…}}        before the rows of each branch, in scope "store" only
-    {"kind":"facts","id":…,…}                 by table, then by id
-    {"end":{"rows":…}}                        a file without it was cut off
+    {"format":"day1-export","version":1}
+    {"branch":{"name":…,"parent":…,…}}    before each branch's rows, in the export of a store
+    {"id":…,"kind":"facts",…}             by table, then by id
+    {"end":{"rows":…}}                    a file without it was cut off
 
 Nothing says when, where or at which commit it was written.
 """
@@ -12,14 +12,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final
 
 from day1.errors import ImportBroken, InvalidRequest, Json
 from day1.model.branch import check_name
 from day1.model.ids import content_hash
 from day1.model.kind import BY_TABLE, Cell, Kind, Row, canonical
-
-Scope = Literal["branch", "store"]
 
 _FORMAT: Final = "day1-export"
 _VERSION: Final = 1
@@ -59,9 +57,9 @@ class RowLine:
     row: Row
 
 
-def header_line(scope: Scope) -> bytes:
+def header_line() -> bytes:
     """The first line."""
-    return _line({"format": _FORMAT, "version": _VERSION, "scope": scope})
+    return _line({"format": _FORMAT, "version": _VERSION})
 
 
 def branch_line(branch: BranchLine) -> bytes:
@@ -98,19 +96,11 @@ def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
         ImportBroken: a line is cut off or does not fit, or the last one is missing;
             `details["line"]` names it. What came before was given.
     """
-    number, rows, scope, ended = 0, 0, "", False
+    number, rows, ended = 0, 0, False
     for number, line in enumerate(lines, start=1):
         try:
-            if ended:
-                raise ValueError("the file goes on after its end")
-            found = _read(line) if scope else _scope(line)
-            if isinstance(found, int):
-                ended = True
-                if found != rows:
-                    raise ValueError(f"it counts {found} rows and there were {rows}")
-            elif isinstance(found, str):
-                scope = found
-                continue
+            found = _read(line) if number > 1 else _header(line)
+            ended = _is_end(found, rows, ended=ended)
         except (ValueError, InvalidRequest) as exc:
             raise _broken(number, str(exc)) from exc
         if isinstance(found, BranchLine | RowLine):
@@ -118,6 +108,14 @@ def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
             yield found
     if not ended:
         raise _broken(number + 1, "the file ends before its last line")
+
+
+def _is_end(found: object, rows: int, *, ended: bool) -> bool:
+    if ended:
+        raise ValueError("the file goes on after its end")
+    if isinstance(found, int) and found != rows:
+        raise ValueError(f"it counts {found} rows where there were {rows}")
+    return isinstance(found, int)
 
 
 def _broken(number: int, why: str) -> ImportBroken:
@@ -135,8 +133,7 @@ def _object(line: bytes) -> dict[str, Json]:
         ValueError: it is none, or holds what is no JSON, no text or no sound number.
     """
     try:
-        text = line.decode()
-        value = json.loads(text)
+        value = json.loads(line.decode())
     except (ValueError, RecursionError):
         raise ValueError("it is cut off or no JSON") from None
     if not isinstance(value, dict):
@@ -144,16 +141,13 @@ def _object(line: bytes) -> dict[str, Json]:
     return value
 
 
-def _scope(line: bytes) -> str:
+def _header(line: bytes) -> Mapping[str, Json]:
     header = _object(line)
     if header.get("format") != _FORMAT:
         raise ValueError("it does not begin as a day1 export does")
     if header.get("version") != _VERSION:
         raise ValueError(f"this day1 reads version {_VERSION} of the format; install a newer one")
-    scope = header.get("scope")
-    if scope not in ("branch", "store"):
-        raise ValueError("it has no scope")
-    return str(scope)
+    return header
 
 
 def _read(line: bytes) -> BranchLine | RowLine | int:

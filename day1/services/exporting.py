@@ -1,6 +1,7 @@
 """Writing memory out as JSON Lines that come back byte for byte (`model.exported`)."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 from day1.model.change import Query, Ref
 from day1.model.exported import BranchLine, branch_line, end_line, header_line, row_line
@@ -18,7 +19,7 @@ def export_branch(store: Store, ref: Ref) -> Iterator[bytes]:
     Raises:
         UnknownBranch, NotFound: there is no such state.
     """
-    yield header_line("branch")
+    yield header_line()
     count = 0
     for line in _rows(store, ref):
         count += 1
@@ -28,7 +29,7 @@ def export_branch(store: Store, ref: Ref) -> Iterator[bytes]:
 
 def export_store(repo: Repository) -> Iterator[bytes]:
     """Every branch that has a ref, each with all its rows, parents first, then by name."""
-    yield header_line("store")
+    yield header_line()
     count = 0
     for state in _parents_first(states(repo)):
         yield branch_line(_line(state))
@@ -41,10 +42,9 @@ def export_store(repo: Repository) -> Iterator[bytes]:
 def _rows(store: Store, ref: Ref) -> Iterator[bytes]:
     with store.reading(ref) as reading:
         for kind in KINDS:
-            rows = reading.find(kind, Query())
-            rows.sort(key=lambda row: str(row["id"]))
-            for row in rows:
-                yield row_line(kind, row)
+            # Sorted here: engines do not all collate ids alike.
+            for values in sorted(reading.scan(kind, kind.columns, Query()), key=itemgetter(0)):
+                yield row_line(kind, dict(zip(kind.columns, values, strict=True)))
 
 
 def _parents_first(found: list[BranchState]) -> list[BranchState]:

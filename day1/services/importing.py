@@ -1,20 +1,16 @@
-"""Bringing memory in from foreign places, and from day1's own files (design section 4).
+"""Bringing memory in from foreign places: git, Markdown, knowledge graphs (design section 4).
 
-Both go in units of at most 2,000 rows, each durable as a commit of its own before the next is
+It goes in units of at most 2,000 rows, each durable as a commit of its own before the next is
 begun. Ids say what is there already, so an import that was cut off is done again from the start
 and adds the rest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
 from day1.errors import Day1Error, Json
-from day1.model.branch import MAIN, Branch
 from day1.model.change import Message, Query
-from day1.model.exported import BranchLine, RowLine, parsed
 from day1.model.held import open_items
 from day1.model.kind import (
     EDIT,
@@ -30,8 +26,8 @@ from day1.model.kind import (
 from day1.model.origin import Origin
 from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft, Source
 from day1.ports.store import Work
-from day1.services.branching import find, find_open
-from day1.services.deeds import Repository, deed
+from day1.services.branching import find_open
+from day1.services.deeds import Repository
 from day1.services.recording import (
     REMOVED,
     changed_groups,
@@ -119,7 +115,7 @@ def import_foreign(
             done += 1
 
     try:
-        for unit in _units(drafts(), UNIT_ROWS):
+        for unit in in_units(drafts(), UNIT_ROWS):
             imported.take(_put_foreign(repo, branch, unit, origin))
             report(done, total)
     except Day1Error as failed:
@@ -129,52 +125,7 @@ def import_foreign(
     return imported
 
 
-def import_own(
-    repo: Repository, branch: str, lines: Iterable[bytes], now: int, report: Report
-) -> Imported:
-    """Bring in an export of day1's, every column as it was (`model.exported`).
-
-    The export of a branch goes into `branch`. That of a store goes into the branches that it
-    names; one that is not here is created with the store's first commit as its base: an export
-    holds no history, and any later base would make a merge take the branch's older cells for
-    changes. Rows removed here, and rows whose id exists with other content, are left and listed.
-
-    Args:
-        repo: where to.
-        branch: for the export of one branch.
-        lines: of the file, with their line ends.
-        now: the time of created branches, microseconds UTC.
-        report: is told the number of rows done after each durable unit.
-
-    Raises:
-        UnknownBranch, BranchClosed: the branch does not take rows.
-        ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
-    """
-    imported, done = Imported(), 0
-
-    def rows() -> Iterator[tuple[BranchLine, RowLine]]:
-        target = BranchLine(branch)
-        for line in parsed(lines):
-            if isinstance(line, BranchLine):
-                target = line
-                if _enter(repo, line, now):
-                    imported.branches.append(line.name)
-            else:
-                yield target, line
-
-    try:
-        for unit in _units(rows(), UNIT_ROWS):
-            for target, part in groupby(unit, key=itemgetter(0)):
-                imported.take(_put_own(repo, target, [line for _, line in part]))
-            done += len(unit)
-            report(done, None)
-    except Day1Error as failed:
-        failed.details.update(imported.counts())
-        raise
-    return imported
-
-
-def _units(items: Iterable[T], size: int) -> Iterator[list[T]]:
+def in_units(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Cut items into lists; where reading them fails, what came before is given first."""
     unit: list[T] = []
     try:
@@ -204,7 +155,7 @@ def _put_foreign(
                 for row_id, before in present.items()
             }
             open_to_doubt = [row_id for row_id in rows if groups.get(row_id, (WHOLE,))]
-            edits = _edits(work, open_to_doubt)
+            edits = edits_of(work, open_to_doubt)
             held = _held(work, [row_id for row_id in open_to_doubt if row_id in present])
             fresh: list[Row] = []
             for row_id in open_to_doubt:
@@ -220,7 +171,7 @@ def _put_foreign(
             work.add(kind, fresh)
             unit.added += len(fresh)
             unit.unchanged += len(rows) - len(open_to_doubt)
-        _commit(work, unit)
+        commit_unit(work, unit)
     return unit
 
 
@@ -228,44 +179,35 @@ def _built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict
     """The rows of drafts by kind and id; of two with one id the first counts."""
     built: dict[Kind, dict[str, Row]] = {}
     for draft in drafts:
-        match draft:
-            case FactDraft():
-                kind, row = FACT, _fact(draft, origin, now)
-            case ObservationDraft():
-                kind, row = OBSERVATION, _observation(draft, origin, now)
-            case RelationDraft():
-                kind, row = RELATION, _relation(draft, origin, now)
+        kind, row = _row(draft, origin, now)
         built.setdefault(kind, {}).setdefault(draft.id, row)
     return built
 
 
-def _fact(draft: FactDraft, origin: Origin, now: int) -> Row:
-    text, category = _clean(draft.text, MAX_TEXT), draft.category
-    category = None if category is None else _clean(category, _MAX_NAME)
-    happened_at = draft.happened_at
-    return fact_row(draft.id, text, origin, now, category=category, happened_at=happened_at)
-
-
-def _observation(draft: ObservationDraft, origin: Origin, now: int) -> Row:
-    return observation_row(
-        draft.id,
-        draft.observation_type,
-        _clean(draft.summary, MAX_TEXT),
-        origin,
-        now,
-        tool_name=draft.tool_name,
-        raw_input=draft.raw_input,
-        happened_at=draft.happened_at,
-    )
-
-
-def _relation(draft: RelationDraft, origin: Origin, now: int) -> Row:
-    triple = (draft.source_entity, draft.relation_type, draft.target_entity)
-    source, relation_type, target = (_clean(name, _MAX_NAME) for name in triple)
-    happened_at = draft.happened_at
-    return relation_row(
-        draft.id, source, relation_type, target, origin, now, happened_at=happened_at
-    )
+def _row(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
+    at = draft.happened_at
+    match draft:
+        case FactDraft():
+            text, category = _clean(draft.text, MAX_TEXT), draft.category
+            category = None if category is None else _clean(category, _MAX_NAME)
+            return FACT, fact_row(draft.id, text, origin, now, category=category, happened_at=at)
+        case ObservationDraft():
+            return OBSERVATION, observation_row(
+                draft.id,
+                draft.observation_type,
+                _clean(draft.summary, MAX_TEXT),
+                origin,
+                now,
+                tool_name=draft.tool_name,
+                raw_input=draft.raw_input,
+                happened_at=at,
+            )
+        case RelationDraft():
+            triple = (draft.source_entity, draft.relation_type, draft.target_entity)
+            start, relation_type, end = (_clean(name, _MAX_NAME) for name in triple)
+            return RELATION, relation_row(
+                draft.id, start, relation_type, end, origin, now, happened_at=at
+            )
 
 
 def _clean(text: str, most: int) -> str:
@@ -285,7 +227,7 @@ def _claimed(kind: Kind, row: Row) -> Row:
     return {column: row[column] for cell in _CLAIMED[kind] for column in kind.group(cell)}
 
 
-def _edits(work: Work, row_ids: Sequence[str]) -> dict[str, list[Row]]:
+def edits_of(work: Work, row_ids: Sequence[str]) -> dict[str, list[Row]]:
     """The edits of rows, oldest first."""
     edits: dict[str, list[Row]] = {}
     for edit in work.find(EDIT, Query(among={"row_id": row_ids})) if row_ids else ():
@@ -308,7 +250,7 @@ def _why_left(
     own; or if a cell is no longer as import's last edit made it (a restore leaves no edit).
     """
     if before is None:
-        return "removed" if _was_removed(edits) else None
+        return "removed" if was_removed(edits) else None
     watched = {*_CLAIMED[kind], "status"}
     given = {edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT}
     by_others = any(e["agent_id"] != AGENT and e["cell"] in watched for e in edits)
@@ -318,7 +260,8 @@ def _why_left(
     return "edited" if by_others or restored else None
 
 
-def _was_removed(edits: Sequence[Row]) -> bool:
+def was_removed(edits: Sequence[Row]) -> bool:
+    """Say whether one of a row's edits removed it."""
     return any(edit["cell"] == WHOLE and edit["value"] == REMOVED for edit in edits)
 
 
@@ -332,86 +275,8 @@ def _change(repo: Repository, work: Work, kind: Kind, before: Row, values: Row) 
     work.add(EDIT, edit_rows(kind, {**before, **values}, groups, origin, work.now, repo.new_id))
 
 
-def _commit(work: Work, unit: Imported) -> None:
+def commit_unit(work: Work, unit: Imported) -> None:
+    """End a unit of work: with a commit if anything in it is new, else without a trace."""
     rows = unit.added + unit.changed
     if rows:
         work.commit(Message("import", f"import {rows} {'row' if rows == 1 else 'rows'}"))
-
-
-def _put_own(repo: Repository, target: BranchLine, lines: Sequence[RowLine]) -> Imported:
-    """Make one unit of a branch's own rows durable, if anything in it is new."""
-    unit = Imported()
-    by_kind: dict[Kind, list[Row]] = {}
-    for line in lines:
-        by_kind.setdefault(line.kind, []).append(line.row)
-    with repo.store.changing(target.name) as work:
-        for kind, rows in by_kind.items():
-            known = work.get(kind, [str(row["id"]) for row in rows])
-            edits = _edits(work, [str(r["id"]) for r in rows if r["id"] not in known])
-            fresh: list[Row] = []
-            for row in rows:
-                row_id = str(row["id"])
-                if row_id not in known and not _was_removed(edits.get(row_id, ())):
-                    fresh.append(row)
-                    known[row_id] = row
-                elif known.get(row_id) == row:
-                    unit.unchanged += 1
-                else:
-                    why: Why = "conflict" if row_id in known else "removed"
-                    unit.left.append(Left(row_id, target.name, why))
-            work.add(kind, fresh)
-            unit.added += len(fresh)
-            work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
-        if unit.added:
-            _check_open(repo, target)
-        _commit(work, unit)
-    return unit
-
-
-def _check_open(repo: Repository, target: BranchLine) -> None:
-    """A closed branch takes rows only while it is made anew from an export of a closed one."""
-    if not (target.closed and find(repo, target.name).closed):
-        find_open(repo, target.name)
-
-
-def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
-    """Create the branch of an export, or give it the notes that it lacks; says if it is new."""
-    known = repo.ledger.branch(line.name)
-    if known is None:
-        _create(repo, line, now)
-        return True
-    found = find(repo, line.name)
-    noted = replace(
-        found,
-        description=found.description or line.description,
-        purpose=found.purpose or line.purpose,
-        owner=found.owner or line.owner,
-        ttl_days=line.ttl_days if found.ttl_days is None else found.ttl_days,
-        tags=found.tags or line.tags,
-    )
-    if noted != found:
-        repo.ledger.put_branch(noted)
-    return False
-
-
-def _create(repo: Repository, line: BranchLine, now: int) -> None:
-    *_, first = repo.history.log(MAIN)
-    parent = None if line.parent is None else repo.ledger.branch(line.parent)
-    branch = Branch(
-        id=repo.new_id("branch", now),
-        name=line.name,
-        parent_id=None if parent is None else parent.id,
-        fork_commit=first.id,
-        created_at=now,
-        description=line.description,
-        purpose=line.purpose,
-        owner=line.owner,
-        ttl_days=line.ttl_days,
-        tags=line.tags,
-        archived=line.archived,
-        closed=line.closed,
-    )
-    payload: dict[str, Json] = {**asdict(branch), "tags": list(line.tags)}
-    with deed(repo, "fork", payload, now):
-        repo.history.fork(branch.name, first.id)
-        repo.ledger.put_branch(branch)

@@ -41,7 +41,7 @@ class GraphSource:
             for number, line in enumerate(lines, start=1):
                 try:
                     drafts = self._drafts(_parsed(line)) if line.strip() else []
-                except (ValueError, KeyError, TypeError) as exc:
+                except (ValueError, KeyError, TypeError, RecursionError) as exc:
                     raise ImportBroken(
                         f"Line {number} is cut off or is no entity and no relation of a "
                         "knowledge graph. What came before it is stored: mend the line and "

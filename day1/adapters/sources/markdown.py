@@ -33,6 +33,7 @@ _FRONT = re.compile(
 """Front matter has a key in its first line; a note may as well open with a rule of dashes."""
 _OTHER_BLOCK = re.compile(r" {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|)")
 """What opens a quote, a list or a table: its lines are no setext heading."""
+_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 
 
 @dataclass(slots=True)
@@ -144,12 +145,12 @@ def sections(text: str) -> Iterator[Section]:
 
 def _paragraph_after(paragraph: list[str] | None, line: str) -> list[str] | None:
     """The plain paragraph that goes on after a line; None inside another block of text."""
-    if not line.strip():
+    if not line.strip() or _RULE.match(line):
         return []
     indented = not paragraph and line.startswith(("    ", "\t"))
     if paragraph is None or indented or _OTHER_BLOCK.match(line):
         return None
-    if len(paragraph) == _MOST_HEADING_LINES:
+    if len(paragraph) == _MOST_HEADING_LINES:  # prose, whatever comes below it
         return None
     return [*paragraph, line]
 

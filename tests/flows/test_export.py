@@ -1,0 +1,182 @@
+"""`day1 export`: one branch, or all, as lines that come back byte for byte."""
+
+import json
+
+import pytest
+
+from day1.model.change import Ref
+from day1.model.ids import content_hash
+from day1.model.kind import CONVERSATION, HELD, MESSAGE
+from day1.services import branching
+from day1.services.exporting import export_branch
+from tests.flows.imported_memory import ImportedMemory
+
+
+@pytest.fixture
+def memory(tmp_path):
+    memory = ImportedMemory(tmp_path / "store")
+    yield memory
+    memory.close()
+
+
+@pytest.fixture
+def other(tmp_path):
+    """An empty store on another day."""
+    other = ImportedMemory(tmp_path / "other store")
+    other.clock.now += 10_000_000_000
+    yield other
+    other.close()
+
+
+def fill(memory):
+    """Rows of every kind, edits, a removal, and held items."""
+    for n in range(4):
+        memory.add_fact("main", f"fact_{n}", fact_text=f'Zeile {n} "quoted"\n\u2028 é 🐦\t\\')
+        memory.clock.tick()
+    memory.add_fact("main", "fact_9", fact_text="Dated", happened_at=-5, confidence=0.1 + 0.2)
+    memory.add_observation("main", "obs_1", summary="Seen", observation_type="insight")
+    memory.add_relation(
+        "main",
+        "rel_1",
+        source_entity="a",
+        target_entity="b",
+        relation_type="c",
+        properties='{"x":1}',
+    )
+    memory.fork("side", "main")
+    for branch, text in (("main", "Ours"), ("side", "Theirs")):
+        memory.clock.tick()
+        memory.update_fact(branch, "fact_0", fact_text=text)
+    memory.update_fact("side", "fact_1", category="merged")
+    memory.merge("side", "main")
+    memory.supersede("main", "fact_2", "fact_5", "Better")
+    memory.remove("main", "fact_3")
+    with memory.store.adding("main") as work:
+        origin = {**memory.origin.columns(work.now)}
+        conversation = {"id": "conv_1", "title": None, "happened_at": None, **origin}
+        work.add(CONVERSATION, [conversation])
+        message = dict.fromkeys(MESSAGE.columns) | origin
+        content = {"content": "Hello", "content_hash": content_hash("Hello"), "role": "user"}
+        message |= {"id": "msg_1", "conversation_id": "conv_1", **content}
+        work.add(MESSAGE, [message])
+
+
+def test_import_into_an_empty_store_and_export_again_is_byte_identical(memory, other):
+    fill(memory)
+    exported = memory.export()
+    tables = {json.loads(line).get("kind") for line in exported.splitlines()}
+    assert tables >= {"facts", "observations", "relations", "conversations", "messages"}
+    assert tables >= {"edits", "held"}
+    assert other.take_own(exported.splitlines(keepends=True)).left == []
+    assert other.export() == exported
+    assert memory.export() == exported
+
+
+def test_the_lines_are_canonical_and_sorted(memory):
+    fill(memory)
+    header, *rows, end = memory.export().splitlines()
+    assert header == b'{"format":"day1-export","version":1}'
+    assert end == b'{"end":{"rows":%d}}' % len(rows)
+    read = [json.loads(row) for row in rows]
+    tables = ["facts", "observations", "relations", "conversations", "messages", "edits", "held"]
+    order = [(tables.index(row["kind"]), row["id"]) for row in read]
+    assert order == sorted(order)
+    for line, row in zip(rows, read, strict=True):
+        text = json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert line.decode() == text
+
+
+def test_nothing_names_the_commit_the_place_or_the_time_of_the_export(memory, tmp_path):
+    memory.add_fact("main", "fact_1", fact_text="One")
+    first = memory.export()
+    tip = memory.store.cut("main")
+    memory.clock.tick(10_000_000)
+    assert memory.export() == first
+    assert tip.encode() not in first
+    assert str(tmp_path).encode() not in first
+
+
+def test_one_branch_at_one_commit_is_written(memory, other):
+    memory.add_fact("main", "fact_1", fact_text="One")
+    commit = memory.store.cut("main")
+    then = memory.export()
+    memory.add_fact("main", "fact_2", fact_text="Two")
+    assert b"".join(export_branch(memory.store, Ref(commit=commit))) == then
+    assert memory.export() != then
+
+
+def test_an_empty_store_has_an_export_too(memory, other):
+    exported = memory.export()
+    assert len(exported.splitlines()) == 2
+    assert other.take_own(exported.splitlines()).added == 0
+
+
+def test_held_items_are_still_open_after_the_journey(memory, other):
+    fill(memory)
+    other.take_own(memory.export().splitlines(keepends=True))
+    assert [held.row_id for held in other.held("main")] == ["fact_0"]
+    assert other.rows(HELD) == memory.rows(HELD)
+
+
+def test_a_whole_store_comes_back_byte_for_byte(memory, other):
+    fill(memory)
+    memory.fork("side/late", "side")
+    memory.fork("a/first", "side/late")
+    memory.add_fact("a/first", "fact_a", fact_text="Only here")
+    memory.remove("side/late", "fact_1")
+    branching.enrich(memory.repo, "main", purpose="all of it", tags=("x", "y"))
+    branching.enrich(memory.repo, "side", owner="ada", ttl_days=3)
+    memory.repo.ledger.put_branch(branching.find(memory.repo, "side/late").noted(closed=True))
+    exported = memory.export_all()
+    names = [
+        line["branch"]["name"]
+        for line in map(json.loads, exported.splitlines())
+        if "branch" in line
+    ]
+    assert names == ["main", "side", "side/late", "a/first"]
+    imported = other.take_own(exported.splitlines(keepends=True))
+    assert imported.branches == ["side", "side/late", "a/first"]
+    assert other.export_all() == exported
+    for name in names:
+        assert other.export(name) == memory.export(name)
+    again = other.take_own(exported.splitlines(keepends=True))
+    assert (again.added, again.left, again.branches) == (0, [], [])
+
+
+def test_a_whole_store_that_was_cut_off_is_completed(memory, tmp_path):
+    fill(memory)
+    memory.fork("late", "side")
+    exported = memory.export_all()
+    for place in range(len(exported) // 8, len(exported), len(exported) // 8):
+        other = ImportedMemory(tmp_path / f"cut {place}")
+        with pytest.raises(Exception, match="Line"):
+            other.take_own(exported[:place].splitlines(keepends=True))
+        assert other.take_own(exported.splitlines(keepends=True)).left == []
+        assert other.export_all() == exported
+        other.close()
+
+
+def test_branches_that_came_back_do_not_undo_one_another_when_merged(memory, other):
+    """The file holds no history, so what differs is held and never taken for a change."""
+    memory.add_fact("main", "fact_1", fact_text="Old")
+    memory.fork("side", "main")
+    memory.update_fact("main", "fact_1", fact_text="New")
+    memory.add_fact("main", "fact_2", fact_text="Later")
+    memory.add_fact("side", "fact_3", fact_text="Aside")
+    other.take_own(memory.export_all().splitlines(keepends=True))
+    assert other.merge("side", "main").rejected == 1
+    assert {f["id"]: f["fact_text"] for f in other.facts()} == {
+        "fact_1": "New",
+        "fact_2": "Later",
+        "fact_3": "Aside",
+    }
+
+
+def test_a_branch_that_is_here_keeps_its_own_notes(memory, other):
+    for each, purpose in ((memory, "theirs"), (other, "mine")):
+        each.fork("side", "main")
+        branching.enrich(each.repo, "side", purpose=purpose)
+    branching.enrich(memory.repo, "side", owner="ada")
+    other.take_own(memory.export_all().splitlines(keepends=True))
+    side = branching.find(other.repo, "side")
+    assert (side.purpose, side.owner) == ("mine", "ada")
