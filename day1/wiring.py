@@ -112,9 +112,7 @@ def _search_ports(
 ) -> SearchPorts:
     from day1.adapters.index.index import open_index
 
-    index = open_index(
-        folder, read_only=read_only, owns_chroma=serves and settings.search.chroma
-    )
+    index = open_index(folder, read_only=read_only, owns_chroma=serves and settings.search.chroma)
     return SearchPorts(repo.store, repo.history, index, embedder(settings.embedder))
 
 
@@ -135,7 +133,9 @@ def embedder(settings: EmbedderSettings) -> Embedder | None:
             key=settings.key.get_secret_value(),
             dimension=settings.dimension,
         )
-    return MiniLm(partial(find_model, settings.model_dir, model_folders()), threads=settings.threads)
+    return MiniLm(
+        partial(find_model, settings.model_dir, model_folders()), threads=settings.threads
+    )
 
 
 class ProcessHead:
@@ -205,4 +205,3 @@ def _point(kill_at: str | None) -> Point:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return at
-

@@ -47,7 +47,8 @@ def main() -> None:
     print(json.dumps({"mcpServers": {"day1": server}}, indent=2))
     say("7", "Try next")
     print(f"  export DAY1_HOME={HOME}")
-    for command in ('day1 search "merge conflicts"', "day1 log --graph", "day1 held", "day1 doctor"):
+    next_steps = ('day1 search "merge conflicts"', "day1 log --graph", "day1 held", "day1 doctor")
+    for command in next_steps:
         print(f"  {command}")
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from day1.model.change import Changes, CommitId, Query, Ref, RowChange
-from day1.model.kind import FACT, HELD, MEMORIES, Row
 from day1.model.held import HeldItem, open_items
+from day1.model.kind import FACT, HELD, MEMORIES, Row
 from day1.model.merge import MergePlan
 from day1.services.deeds import Repository
 from day1.services.merging import MergeRequest, preview
@@ -52,5 +52,3 @@ def _fits(change: RowChange, category: str | None) -> bool:
 
 def _sides(change: RowChange) -> tuple[Row | None, Row | None]:
     return (change.before, change.after)
-
-

@@ -87,12 +87,11 @@ def _call(
     params: CallToolRequestParams,
     meta: Mapping[str, Any] | None,
 ) -> CallToolResult:
+    operation = by_name.get(params.name)
+    if operation is None:
+        unknown = f"There is no tool {params.name[:80]!r} here."
+        return result(UnknownTool(unknown, tools=sorted(by_name)).body(), is_error=True)
     try:
-        operation = by_name.get(params.name)
-        if operation is None:
-            raise UnknownTool(
-                f"There is no tool {params.name[:80]!r} here.", tools=sorted(by_name)
-            )
         answer = operation.call(make_context(meta), params.arguments or {})
     except Day1Error as exc:
         return result(exc.body(), is_error=True)
@@ -109,7 +108,9 @@ def _call(
     return result(answer, text=answer["result"] if operation.is_list else answer)
 
 
-def result(structured: Mapping[str, Any], *, text: Any = None, is_error: bool = False) -> CallToolResult:
+def result(
+    structured: Mapping[str, Any], *, text: Any = None, is_error: bool = False
+) -> CallToolResult:
     """An answer as MCP sends it: one JSON text block, and notes as a second one."""
     blocks = [_block(_json(structured if text is None else text))]
     state = structured.get("read") or structured.get("written") or {}

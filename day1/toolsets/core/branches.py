@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -195,9 +195,7 @@ def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
     return Enriched(branch_name=branch.name, metadata=branch.metadata())
 
 
-CREATE = Operation(
-    "memory_branch_create", BranchCreate, BranchCreated, branch_create, Effect.WRITE
-)
+CREATE = Operation("memory_branch_create", BranchCreate, BranchCreated, branch_create, Effect.WRITE)
 LIST = Operation("memory_branch_list", BranchList, Branches, branch_list, Effect.READ)
 SWITCH = Operation(
     "memory_branch_switch",

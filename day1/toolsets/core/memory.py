@@ -30,9 +30,9 @@ class WriteFact(WriteRequest):
     """Seed 001 `memory_write_fact`; checklist S1-010."""
 
     fact_text: Annotated[Text, Field(description="One claim; name its subject and date.")]
-    category: Annotated[
-        Label | None, Field(description="bug_fix, architecture, preference …")
-    ] = None
+    category: Annotated[Label | None, Field(description="bug_fix, architecture, preference …")] = (
+        None
+    )
     confidence: Confidence | None = 1.0
     branch: Label | None = None
     happened_at: Annotated[Label | None, Field(description="ISO; when it was true")] = None
@@ -188,5 +188,7 @@ OPERATIONS = (
         write_observation,
         Effect.WRITE,
     ),
-    Operation("memory_write_relation", WriteRelation, RelationWritten, write_relation, Effect.WRITE),
+    Operation(
+        "memory_write_relation", WriteRelation, RelationWritten, write_relation, Effect.WRITE
+    ),
 )

@@ -169,9 +169,7 @@ class BranchMerge(WriteRequest):
     source_branch: Label
     target_branch: Label | None = MAIN
     strategy: Strategy
-    items: Annotated[
-        list[Label] | None, Field(description="cherry_pick: ids to take")
-    ] = None
+    items: Annotated[list[Label] | None, Field(description="cherry_pick: ids to take")] = None
     choices: Choices = None
     expect: Annotated[Label | None, Field(description="digest of the previewed plan")] = None
 
@@ -188,8 +186,11 @@ class BranchMerged(Response):
 
 
 def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
-    """Merge source into target. auto takes all that does not clash and holds the rest for
-    review; cherry_pick takes `items`; squash makes one commit and closes the source."""
+    """Merge source into target.
+
+    auto takes all that does not clash and holds the rest; cherry_pick takes `items`; squash
+    makes one commit and closes the source.
+    """
     asked = merge_request(
         find(ctx.repo, request.source_branch).name,
         find(ctx.repo, request.target_branch or MAIN).name,
@@ -211,7 +212,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
 
 
-def merge_request(  # noqa: PLR0913 - the parts of one merge
+def merge_request(
     source: str,
     target: str,
     strategy: Strategy,

@@ -131,9 +131,7 @@ def _read(branch: str, answer: Found) -> Read:
 
 def read_of(reading: Reading, branch: str, *notes: str) -> Read:
     """The state that an open reading stands for."""
-    return Read(
-        branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes)
-    )
+    return Read(branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes))
 
 
 class GraphQuery(Request):
@@ -168,9 +166,7 @@ def graph_query(ctx: Context, request: GraphQuery) -> Graph:
     """Relations around an entity, both directions, nearest first."""
     branch = ctx.branch(request.branch)
     with ctx.repo.store.reading(at(branch, request.at)) as reading:
-        edges = neighbourhood(
-            reading, request.entity, request.relation_type, request.depth or 1
-        )
+        edges = neighbourhood(reading, request.entity, request.relation_type, request.depth or 1)
         notes = [] if edges else [f"No relation of {RELATION.table} touches this entity."]
         return Graph(
             result=[

@@ -107,9 +107,7 @@ class HeldRequest(WriteRequest):
 
     action: Literal["list", "take", "edit", "dismiss"] | None = "list"
     id: Annotated[Label | None, Field(description="held item")] = None
-    value: Annotated[
-        dict[str, JsonValue] | None, Field(description="edit: columns to set")
-    ] = None
+    value: Annotated[dict[str, JsonValue] | None, Field(description="edit: columns to set")] = None
     branch: Label | None = None
 
 
@@ -152,15 +150,11 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
         if request.id is None:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
         value: Any = request.value
-        done = decide(
-            ctx.repo, branch, request.id, _DECISIONS[action], ctx.origin(request), value
-        )
+        done = decide(ctx.repo, branch, request.id, _DECISIONS[action], ctx.origin(request), value)
         wrote = Written(branch=branch, commit=done.commit)
     items = [_held(offer) for offer in offers(ctx.repo, branch)]
     read = None if wrote else Read(branch=branch, commit=ctx.repo.history.branches()[branch])
-    return HeldAnswer(
-        items=items, decided=request.id if wrote else None, read=read, written=wrote
-    )
+    return HeldAnswer(items=items, decided=request.id if wrote else None, read=read, written=wrote)
 
 
 def _held(offer: Offer) -> HeldShown:
