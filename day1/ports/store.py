@@ -56,7 +56,10 @@ class Reading(Protocol):
         """Rows by conditions, ordered by time and id."""
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
-        """Some columns of the rows that `find` would give, as tuples in the order of ids."""
+        """Some columns of the rows that `find` would give, as tuples.
+
+        In the order of ids, or with `created_after` in that of `created_at`.
+        """
 
     def count(self, kind: Kind) -> int:
         """How many rows of a kind there are."""

@@ -41,8 +41,8 @@ def test_a_commit_becomes_an_observation_and_its_relations(memory, git):
     entity = f"commit {commit[:12]}"
     assert memory.triples() == {
         (entity, "authored_by", "Ada Lovelace"),
-        (entity, "touches", "up.py"),
-        (entity, "touches", "docs/über.md"),
+        ("Ada Lovelace", "touches", "up.py"),
+        ("Ada Lovelace", "touches", "docs/über.md"),
     }
     assert memory.reports[-1] == (1, 1)
 

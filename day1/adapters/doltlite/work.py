@@ -14,6 +14,8 @@ from day1.errors import IntegrityBroken
 from day1.model.change import Changes, CommitId, Message, Pending, Writes
 from day1.model.kind import KINDS, MEMORIES, Kind, Row
 
+# Built once: SQLAlchemy then finds the compiled statement by one look-up.
+_INSERT = {name: insert(table) for name, table in TABLES.items()}
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -38,7 +40,7 @@ class DoltLiteWork(SqlReading):
         """Insert rows."""
         if rows:
             self._touch(kind.table, [str(row["id"]) for row in rows])
-            self.connection.execute(insert(TABLES[kind.table]), list(rows))
+            self.connection.execute(_INSERT[kind.table], list(rows))
 
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         """Set columns of a row that exists."""
@@ -55,7 +57,7 @@ class DoltLiteWork(SqlReading):
                 self.connection.execute(delete(table).where(table.c.id.in_(some)))
             present = [row for row in rows.values() if row is not None]
             if present:
-                self.connection.execute(insert(table), present)
+                self.connection.execute(_INSERT[table_name], present)
 
     def _touch(self, table: str, ids: Sequence[str]) -> None:
         self._touched.setdefault(table, set()).update(ids)

@@ -248,8 +248,8 @@ def _drafts(commit: _Commit) -> list[Draft]:
             raw_input=f"git show {commit.hash}",
             happened_at=commit.at,
         ),
-        _relation(commit, "authored_by", commit.author, ""),
-        *(_relation(commit, "touches", name, name) for name in commit.files),
+        _relation(commit, (commit.entity, "authored_by", commit.author), ""),
+        *(_relation(commit, (commit.author, "touches", name), name) for name in commit.files),
     ]
 
 
@@ -262,18 +262,18 @@ def _summary(commit: _Commit) -> str:
     return "\n\n".join(part for part in (commit.subject, commit.body, last) if part)
 
 
-def _relation(commit: _Commit, relation_type: str, target: str, key: str) -> RelationDraft:
+def _relation(commit: _Commit, triple: tuple[str, str, str], key: str) -> RelationDraft:
     """A relation of a commit.
 
     Args:
-        commit: where it starts.
-        relation_type: `touches` or `authored_by`.
-        target: the entity at its end.
+        commit: what says it.
+        triple: the commit is `authored_by` its author, who `touches` each of its files: equal
+            triples tell how often.
         key: what tells it from the commit's others of that type; not the author's name, which
             a mailmap may mend later.
     """
-    relation_id = derived_id("rel", commit.at, GitSource.name, commit.hash, relation_type, key)
-    return RelationDraft(relation_id, commit.entity, relation_type, target, commit.at)
+    relation_id = derived_id("rel", commit.at, GitSource.name, commit.hash, triple[1], key)
+    return RelationDraft(relation_id, *triple, commit.at)
 
 
 def _tag_draft(root: str, *tag: str) -> FactDraft:

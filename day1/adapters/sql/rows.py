@@ -1,9 +1,12 @@
 """Rows of one state over an open connection: the queries that all SQL engines share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, select
+from sqlalchemy import Row as SqlRow
 from sqlalchemy.sql.elements import ColumnElement
 
 from day1.adapters.sql.tables import TABLES
@@ -41,19 +44,18 @@ class SqlReading:
 
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
         """Rows by id; unknown ids are left out."""
-        table = TABLES[kind.table]
         found: dict[str, Row] = {}
         for some in chunks(list(dict.fromkeys(ids))):
-            statement = self._visible(select(table), table).where(table.c.id.in_(some))
-            for row in self.connection.execute(statement):
+            for row in self._select(kind, (), "id", Query(among={"id": some})):
                 found[row.id] = dict(row._mapping)
         return found
 
     def find(self, kind: Kind, query: Query) -> list[Row]:
         """Rows by conditions, ordered by time and id."""
-        table = TABLES[kind.table]
         parts = list(_narrowed(query))
-        rows = [row for narrowed in parts for row in self._find(table, query, narrowed)]
+        rows = [
+            dict(row._mapping) for part in parts for row in self._select(kind, (), "time", part)
+        ]
         if len(parts) == 1:
             return rows
         rows.sort(key=_in_time, reverse=query.descending)
@@ -62,25 +64,29 @@ class SqlReading:
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Some columns of the rows that `find` would give, as tuples in the order of ids.
 
-        Made for many rows: no order to compute, no columns that are not needed, no dicts.
+        Made for many rows: an order that an index has, no columns that are not needed, no dicts.
+        With `created_after` the order is that of `created_at`, which is the index to use then.
         """
-        table = TABLES[kind.table]
-        order = table.c.id.desc() if query.descending else table.c.id
-        rows: list[tuple[Cell, ...]] = []
-        for narrowed in _narrowed(query):
-            statement = self._visible(select(*(table.c[name] for name in columns)), table)
-            statement = statement.where(*_tests(table, query, narrowed)).order_by(order)
-            statement = statement.limit(query.limit)
-            rows.extend(tuple(row) for row in self.connection.execute(statement))
-        return rows
+        order = "id" if query.created_after is None else "created_at"
+        return [
+            tuple(row)
+            for part in _narrowed(query)
+            for row in self._select(kind, tuple(columns), order, part)
+        ]
 
-    def _find(self, table: Table, query: Query, narrowed: dict[str, Sequence[Cell]]) -> list[Row]:
-        when = _when(table)
-        order = (when.desc(), table.c.id.desc()) if query.descending else (when, table.c.id)
-        statement = self._visible(select(table), table)
-        statement = statement.where(*_tests(table, query, narrowed)).order_by(*order)
-        statement = statement.limit(query.limit)
-        return [dict(row._mapping) for row in self.connection.execute(statement)]
+    def _select(
+        self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
+    ) -> Sequence[SqlRow[Any]]:
+        values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
+        values |= {f"among_{c}": list(v) for c, v in query.among.items()}
+        values |= {f"without_{c}": list(v) for c, v in query.without.items()}
+        bounds = ("after", "before", "created_after", "limit")
+        values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
+        if self.until is not None:
+            values["until"] = self.until
+        empty = tuple(c for c, v in query.equal.items() if v is None)
+        shape = (kind.table, columns, order, query.descending, empty, tuple(values))
+        return self.connection.execute(_statement(*shape), values).all()
 
     def count(self, kind: Kind) -> int:
         """How many rows of a kind there are."""
@@ -108,32 +114,55 @@ def _when(table: Table) -> ColumnElement[int]:
     return table.c.created_at
 
 
-def _narrowed(query: Query) -> Iterator[dict[str, Sequence[Cell]]]:
-    """A long list of allowed values in parts that an engine takes; else one empty part."""
+def _narrowed(query: Query) -> Iterator[Query]:
+    """The query, in parts that an engine takes where a list of allowed values is long."""
     for column, values in query.among.items():
         if len(values) > _CHUNK:
-            yield from ({column: some} for some in chunks(values))
+            for some in chunks(values):
+                yield replace(query, among={**query.among, column: some})
             return
-    yield {}
+    yield query
 
 
-def _tests(
-    table: Table, query: Query, narrowed: dict[str, Sequence[Cell]]
-) -> list[ColumnElement[bool]]:
-    tests: list[ColumnElement[bool]] = []
-    for column, value in query.equal.items():
-        tests.append(table.c[column].is_(None) if value is None else table.c[column] == value)
-    for column, values in {**query.among, **narrowed}.items():
-        tests.append(table.c[column].in_(values))
-    for column, values in query.without.items():
-        tests.append(table.c[column].not_in(values))
-    if query.after is not None:
-        tests.append(_when(table) >= query.after)
-    if query.before is not None:
-        tests.append(_when(table) <= query.before)
-    if query.created_after is not None:
-        tests.append(table.c.created_at > query.created_after)
-    return tests
+@lru_cache(maxsize=512)
+def _statement(
+    table_name: str,
+    columns: tuple[str, ...],
+    order: str,
+    descending: bool,  # noqa: FBT001 - part of the key
+    empty: tuple[str, ...],
+    values: tuple[str, ...],
+) -> Select[Any]:
+    """The statement of a query's shape, built once: building costs more than running it.
+
+    `values` names the bound values: a bound, or what is asked of a column (`equal_category`).
+    """
+    table = TABLES[table_name]
+    tests: list[ColumnElement[bool]] = [table.c[column].is_(None) for column in empty]
+    for name in values:
+        how, _, column = name.partition("_")
+        if name in _BOUNDS:
+            tests.append(_BOUNDS[name](table, bindparam(name)))
+        elif how == "equal":
+            tests.append(table.c[column] == bindparam(name))
+        elif how == "among":
+            tests.append(table.c[column].in_(bindparam(name, expanding=True)))
+        elif how == "without":
+            tests.append(table.c[column].not_in(bindparam(name, expanding=True)))
+    first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[order]
+    by = [table.c.id] if first is None else [first, table.c.id]
+    statement = select(*(table.c[c] for c in columns)) if columns else select(table)
+    statement = statement.where(*tests).order_by(*(c.desc() if descending else c for c in by))
+    return statement.limit(bindparam("limit")) if "limit" in values else statement
+
+
+_Test = Callable[[Table, Any], ColumnElement[bool]]
+_BOUNDS: dict[str, _Test] = {
+    "after": lambda table, value: _when(table) >= value,
+    "before": lambda table, value: _when(table) <= value,
+    "created_after": lambda table, value: table.c.created_at > value,
+    "until": lambda table, value: table.c.created_at <= value,
+}
 
 
 def _in_time(row: Row) -> tuple[Cell, Cell]:

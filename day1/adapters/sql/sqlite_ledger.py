@@ -35,8 +35,9 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        # A read is one statement, which needs no transaction.
+        if connection.get_execution_options().get("writes"):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     ledger = SqlLedger(engine, deeds, FILE)
     if not read_only:
