@@ -68,7 +68,7 @@ def _settle_merge(repo: Repository, payload: dict[str, Json]) -> None:
         if commit.ts < int(str(payload["created_at"])):
             return
         if commit.meta.get("id") == merge_id:
-            counts = {key: commit.meta[key] for key in ("merged_count", "rejected_count")}
+            counts = {key: commit.meta[key] for key in ("base", "merged_count", "rejected_count")}
             record = MergeRecord(**{**payload, **counts, "commit": commit.id})  # type: ignore[arg-type]  # as `merging` wrote it
             record_merge(repo, record)
             return

@@ -94,7 +94,6 @@ def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> 
         "source_id": source.id,
         "target_id": target.id,
         "source_commit": commit,
-        "base": repo.history.merge_base(repo.store.cut(target.name), commit),
         "strategy": request.strategy,
         "choices": _choices_json(request.choices),
         "decided_by": origin.agent_id,
@@ -106,7 +105,8 @@ def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> 
             ends = _Ends(Ref(commit=commit), commit, work)
             plan, base = _plan(repo, request, source.id, ends)
             _check_plan(request, plan)
-            done = _do(work, plan, _Deed(repo, request, source.id, commit, merge_id, origin))
+            what = _Deed(repo, request, source.id, commit, merge_id, origin, base)
+            done = _do(work, plan, what)
             at = work.now
         repo.point("merge.after_deed")
         counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
@@ -229,6 +229,7 @@ class _Deed:
     source_commit: CommitId
     merge_id: str
     origin: Origin
+    base: CommitId
 
 
 def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
@@ -254,6 +255,7 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
         "source": request.source,
         "source_id": what.source_id,
         "source_commit": what.source_commit,
+        "base": what.base,
         "strategy": plan.strategy,
         "merged_count": plan.merged_count,
         "rejected_count": plan.rejected_count,
