@@ -88,8 +88,11 @@ def create(
         "description": description,
     }
     with deed(repo, "fork", payload, now):
+        repo.point("fork.after_intent")
         repo.history.fork(name, start)
+        repo.point("fork.after_deed")
         repo.ledger.put_branch(fresh)
+        repo.point("fork.after_ledger")
     return fresh
 
 
@@ -168,9 +171,13 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
         )
     tip = repo.store.cut(name)
     with deed(repo, "delete", {"id": branch.id, "name": name}, now):
+        repo.point("delete.after_intent")
         repo.history.keep(f"keep/{branch.id}", tip)
+        repo.point("delete.after_keep")
         repo.history.drop(name)
+        repo.point("delete.after_deed")
         repo.ledger.remove_branch(branch.id)
+        repo.point("delete.after_ledger")
     return replace(branch, retired_tip=tip)
 
 

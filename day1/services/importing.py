@@ -117,6 +117,7 @@ def import_foreign(
     try:
         for unit in in_units(drafts(), UNIT_ROWS):
             imported.take(_put_foreign(repo, branch, unit, origin))
+            repo.point("import.after_unit")
             report(done, total)
     except Day1Error as failed:
         failed.details.update(imported.counts())

@@ -112,6 +112,7 @@ def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> 
         counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
         record = MergeRecord(**{**payload, **counts, "base": base, "commit": done})  # type: ignore[arg-type]  # built above
         record_merge(repo, record)
+        repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan))
 
 

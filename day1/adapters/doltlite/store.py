@@ -143,6 +143,7 @@ class DoltLiteStore:
                 cut_waiting(connection, work.pending)
                 self.point("change.after_cut")
                 work = self._begin(connection, branch)
+            work.point = self.point
             yield work
 
     def _begin(self, connection: Connection, branch: str) -> DoltLiteWork:
@@ -178,6 +179,7 @@ class DoltLiteStore:
         before = self._connections.path.stat().st_size
         with self._lock.held():
             self._connections.forget_commits()
+            self.point("compact.before")
             with self._connections.on("main") as connection:
                 connection.exec_driver_sql("SELECT dolt_gc()")
         self.point("compact.done")

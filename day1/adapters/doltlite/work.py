@@ -1,6 +1,6 @@
 """A unit of work on a DoltLite branch: an open transaction under day1's lock."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, update
@@ -29,6 +29,8 @@ class DoltLiteWork(SqlReading):
         super().__init__(connection, tip, pending, branch=branch)
         self.now = now
         self.committed = False
+        self.point: Callable[[str], None] = lambda _: None
+        """Called at named points of `commit`, where a test may kill the process."""
         self._touched: dict[str, set[str]] = {}
         self._planned: Writes | None = None
 
@@ -91,8 +93,10 @@ class DoltLiteWork(SqlReading):
         agents = _agents(found)
         text = encode(message, self.now, agents, _counts(found))
         empty = "--allow-empty" if self._planned is not None else "--skip-empty"
+        self.point("change.before_commit")
         commit = self.connection.exec_driver_sql(_COMMIT, (text, author_of(agents), empty))
         made = str(commit.scalar_one())
+        self.point("change.after_commit")
         # dolt_commit opened a transaction of its own; nothing may be read in it.
         self.connection.exec_driver_sql("COMMIT")
         self.committed = True
