@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from day1.errors import Day1Error, InvalidRequest, Json, Refused
 from day1.model.branch import MAIN
+from day1.model.kind import canonical
 from day1.model.origin import Origin, Source
 from day1.services.branching import find
 
@@ -28,6 +30,8 @@ log = logging.getLogger(__name__)
 
 MAX_TEXT = 32_768
 MAX_LABEL = 255
+MAX_INTEGER = 2**53
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Effect(Enum):
@@ -41,6 +45,8 @@ class Effect(Enum):
 def _clean(text: str) -> str:
     if "\0" in text:
         raise ValueError("must not contain NUL characters")
+    if not text.isascii() and _SURROGATE.search(text):
+        raise ValueError("must not contain half a character (a lone surrogate)")
     return text
 
 
@@ -60,6 +66,36 @@ Label = Annotated[
     str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(_clean), AfterValidator(_filled)
 ]
 """A short name."""
+OnBranch = Annotated[Label | None, Field(description="default: your active branch, at first main")]
+"""The branch of a call."""
+
+
+def _sound(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Hold JSON against the rules for text: it comes back to other readers as it went in."""
+    for part in _parts(value):
+        if isinstance(part, str):
+            _clean(part)
+        elif isinstance(part, int | float) and not -MAX_INTEGER <= part <= MAX_INTEGER:
+            raise ValueError("numbers must be finite and within 2^53")
+    if len(canonical(value)) > MAX_TEXT:
+        raise ValueError(f"must have at most {MAX_TEXT} characters as JSON")
+    return value
+
+
+def _parts(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _parts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _parts(inner)
+    else:
+        yield value
+
+
+JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_sound)]
+"""Open JSON: its texts as clean as `Text`, its numbers finite, no longer than a text."""
 
 
 class Request(BaseModel):
@@ -251,7 +287,9 @@ def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> Invali
         where = ".".join(str(part) for part in error["loc"] if not _is_branch_of_union(part))
         text = error["msg"].removeprefix("Value error, ")
         if error["type"] == "extra_forbidden":
-            text = f"unknown argument; known are: {', '.join(request.model_fields)}"
+            text = "unknown argument"
+            if len(error["loc"]) == 1:
+                text += f"; known are: {', '.join(request.model_fields)}"
         problem: dict[str, Json] = {"argument": where, "problem": text}
         if problem not in problems:
             problems.append(problem)

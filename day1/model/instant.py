@@ -16,12 +16,14 @@ def parse(text: str, *, end: bool = False) -> int:
     A bare date means its first instant, or with `end` its last.
 
     Raises:
-        InvalidRequest: the text is not an ISO 8601 date or time.
+        InvalidRequest: the text is not an ISO 8601 date or time of the years 1 to 9999 UTC.
     """
     stripped = text.strip()
     try:
         moment = datetime.fromisoformat(stripped)
-    except ValueError as exc:
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as exc:
         raise InvalidRequest(
             "A time is ISO 8601, such as 2026-03-01 or 2026-03-01T10:00:00Z.", given=stripped[:40]
         ) from exc

@@ -112,6 +112,7 @@ def result(
     structured: Mapping[str, Any], *, text: Any = None, is_error: bool = False
 ) -> CallToolResult:
     """An answer as MCP sends it: one JSON text block, and notes as a second one."""
+    structured = _sendable(structured)
     blocks = [_block(_json(structured if text is None else text))]
     state = structured.get("read") or structured.get("written") or {}
     if state.get("notes"):
@@ -121,9 +122,19 @@ def result(
     )
 
 
+def _sendable(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One lone surrogate in an answer (an error names what was given) would end a session."""
+    whole = _json(answer)
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        cleaned: dict[str, Any] = json.loads(whole.encode("utf-8", "replace"))
+        return cleaned
+    return answer
+
+
 def _block(text: str) -> TextContent:
-    # One lone surrogate in an answer would end a stdio session.
-    return TextContent(type="text", text=text.encode("utf-8", "replace").decode("utf-8"))
+    return TextContent(type="text", text=text)
 
 
 def _json(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -9,8 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 
 
 def serve(server: Server[Any], close: Callable[[], None]) -> None:
@@ -21,13 +26,33 @@ def serve(server: Server[Any], close: Callable[[], None]) -> None:
             if sys.platform != "win32":
                 tasks.start_soon(_leave_on_signal, close)
             async with stdio_server() as (reading, writing):
-                await server.run(reading, writing, server.create_initialization_options())
+                sending, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
+                tasks.start_soon(_mend, reading, sending)
+                await server.run(mended, writing, server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
     try:
         anyio.run(run)
     finally:
         close()
+
+
+async def _mend(reading: Any, sending: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """Hand messages on, with those that the SDK drops for half a character in a text.
+
+    JSON can say a lone surrogate, a cut emoji. Dropped, the request would never be answered.
+    """
+    async with sending:
+        async for item in reading:
+            await sending.send(_reparsed(item) if isinstance(item, ValidationError) else item)
+
+
+def _reparsed(error: ValidationError) -> SessionMessage | Exception:
+    try:
+        message = json.loads(error.errors()[0]["input"])
+        return SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False))
+    except (TypeError, ValueError):
+        return error
 
 
 async def _leave_on_signal(close: Callable[[], None]) -> None:

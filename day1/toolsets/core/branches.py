@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from day1.model.branch import MAIN, Status
+from day1.model.change import Ref
 from day1.model.instant import show
 from day1.operation import (
     Context,
@@ -20,6 +21,7 @@ from day1.operation import (
     Written,
 )
 from day1.services.branching import Node, create, enrich, states, topology
+from day1.toolsets.core.search import read_of
 
 Tags = list[Label]
 
@@ -97,8 +99,7 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
         for s in states(ctx.repo)
         if request.status in {None, s.status}
     ]
-    tip = next((i.commit for i in items if i.active), "")
-    return Branches(result=items, read=Read(branch=here, commit=tip))
+    return Branches(result=items, read=_stand(ctx, here))
 
 
 class BranchSwitch(Request):
@@ -111,12 +112,13 @@ class BranchSwitched(Response):
     """S1-034."""
 
     active_branch: str
+    read: Read
 
 
 def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
     """Make a branch the default of your later calls."""
     ctx.switch(request.branch_name)
-    return BranchSwitched(active_branch=request.branch_name)
+    return BranchSwitched(active_branch=request.branch_name, read=_stand(ctx, request.branch_name))
 
 
 class Topology(Request):
@@ -152,8 +154,7 @@ def branch_topology(ctx: Context, request: Topology) -> Tree:
         include_archived=bool(request.include_archived),
     )
     top = _node(root)
-    read = Read(branch=root.state.branch.name, commit=root.state.tip)
-    return Tree(**dict(top), read=read)
+    return Tree(**dict(top), read=_stand(ctx, root.state.branch.name))
 
 
 def _node(node: Node) -> TreeNode:
@@ -180,6 +181,7 @@ class Enriched(Response):
 
     branch_name: str
     metadata: dict[str, Any]
+    read: Read
 
 
 def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
@@ -192,7 +194,14 @@ def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
         ttl_days=request.ttl_days,
         tags=None if request.tags is None else tuple(request.tags),
     )
-    return Enriched(branch_name=branch.name, metadata=branch.metadata())
+    return Enriched(
+        branch_name=branch.name, metadata=branch.metadata(), read=_stand(ctx, branch.name)
+    )
+
+
+def _stand(ctx: Context, branch: str) -> Read:
+    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        return read_of(reading, branch)
 
 
 CREATE = Operation("memory_branch_create", BranchCreate, BranchCreated, branch_create, Effect.WRITE)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from day1.errors import Refused
 from day1.model.instant import parse, show
@@ -11,8 +11,10 @@ from day1.model.secret import looks_secret
 from day1.operation import (
     Context,
     Effect,
+    JsonObject,
     Label,
     LongText,
+    OnBranch,
     Operation,
     Response,
     Text,
@@ -34,7 +36,7 @@ class WriteFact(WriteRequest):
         None
     )
     confidence: Confidence | None = 1.0
-    branch: Label | None = None
+    branch: OnBranch = None
     happened_at: Annotated[Label | None, Field(description="ISO; when it was true")] = None
 
 
@@ -79,7 +81,7 @@ class WriteObservation(WriteRequest):
     tool_name: Annotated[Label | None, Field(description="Bash, Edit, Read …")] = None
     raw_input: LongText | None = None
     raw_output: LongText | None = None
-    branch: Label | None = None
+    branch: OnBranch = None
     happened_at: Label | None = None
 
 
@@ -125,8 +127,8 @@ class WriteRelation(WriteRequest):
     source_entity: Label
     target_entity: Label
     relation_type: Annotated[Label, Field(description="depends_on, causes, fixes …")]
-    properties: dict[str, JsonValue] | None = None
-    branch: Label | None = None
+    properties: JsonObject | None = None
+    branch: OnBranch = None
     happened_at: Label | None = None
 
 

@@ -8,12 +8,13 @@ from pydantic import Field, JsonValue
 
 from day1.model.branch import MAIN
 from day1.model.change import Changes, RowChange
-from day1.model.instant import show_optional
-from day1.model.kind import BY_TABLE, FACT, OBSERVATION, RELATION, WHOLE, Kind, Row, revision
+from day1.model.instant import show
+from day1.model.kind import BY_TABLE, FACT, OBSERVATION, RELATION, WHOLE, Cell, Kind, Row, revision
 from day1.model.merge import Choice, MergePlan, PlanRow, Strategy
 from day1.operation import (
     Context,
     Effect,
+    JsonObject,
     Label,
     Operation,
     Read,
@@ -31,18 +32,21 @@ _HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch"})
 
 
 def shown(kind: Kind, row: Row) -> dict[str, Any]:
-    """A row as tools show it: times as ISO, JSON as JSON, with its revision."""
-    answer: dict[str, Any] = {"type": kind.name}
-    for column, value in row.items():
-        if column in _HIDDEN:
-            continue
-        if column in {"created_at", "happened_at"}:
-            answer[column] = show_optional(None if value is None else int(value))
-        elif column in _JSON_COLUMNS:
-            answer[column] = None if value is None else json.loads(str(value))
-        else:
-            answer[column] = value
-    return {**answer, "revision": revision(kind, row)}
+    """A row as tools show it, with its revision."""
+    return {"type": kind.name, **shown_columns(row), "revision": revision(kind, row)}
+
+
+def shown_columns(columns: Row) -> dict[str, Any]:
+    """Columns as tools show them: times as ISO, JSON as JSON, no bookkeeping."""
+    return {c: _shown(c, value) for c, value in columns.items() if c not in _HIDDEN}
+
+
+def _shown(column: str, value: Cell) -> Any:
+    if value is None:
+        return None
+    if column in {"created_at", "happened_at"}:
+        return show(int(value))
+    return json.loads(str(value)) if column in _JSON_COLUMNS else value
 
 
 class BranchDiff(Request):
@@ -117,8 +121,8 @@ def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
     return {
         "type": kind.name,
         "id": change.id,
-        "before": {c: before[c] for c in columns},
-        "after": {c: after[c] for c in columns},
+        "before": shown_columns({c: before[c] for c in columns}),
+        "after": shown_columns({c: after[c] for c in columns}),
     }
 
 
@@ -144,7 +148,7 @@ def _value(kind: Kind, row: Row | None, cell: str) -> str:
     column = kind.text if cell == WHOLE and kind.text else cell
     if column == WHOLE:
         return f"{row.get('source_entity')} {row.get('relation_type')} {row.get('target_entity')}"
-    value = row[column]
+    value = row[column] if column in _JSON_COLUMNS else _shown(column, row[column])
     return "" if value is None else str(value)
 
 
@@ -154,7 +158,7 @@ class ChoiceGiven(Request):
     id: Label
     take: Literal["ours", "theirs", "value", "delete", "skip"]
     cell: Label | None = WHOLE
-    value: dict[str, JsonValue] | None = None
+    value: JsonObject | None = None
 
 
 Choices = Annotated[

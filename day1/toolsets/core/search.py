@@ -8,8 +8,18 @@ from pydantic import Field
 from day1.errors import InvalidRequest
 from day1.model.change import Ref
 from day1.model.instant import parse, show, show_optional
-from day1.model.kind import FACT, OBSERVATION, RELATION, revision
-from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text
+from day1.model.kind import FACT, OBSERVATION, revision
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    OnBranch,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+)
 from day1.ports.store import Reading
 from day1.services.branching import find
 from day1.services.searching import Found, Hit, SearchRequest, search
@@ -31,7 +41,7 @@ class MemorySearch(Request):
     query: Text
     search_type: Literal["hybrid", "vector", "keyword"] | None = "hybrid"
     category: Label | None = None
-    branch: Label | None = None
+    branch: OnBranch = None
     limit: Limit | None = 10
     time_range: Annotated[TimeRange | None, Field(description="ISO after, before")] = None
     types: Annotated[
@@ -140,7 +150,7 @@ class GraphQuery(Request):
     entity: Label
     relation_type: Label | None = None
     depth: Annotated[int, Field(ge=1, le=5)] | None = 1
-    branch: Label | None = None
+    branch: OnBranch = None
     at: Label | None = None
 
 
@@ -167,7 +177,7 @@ def graph_query(ctx: Context, request: GraphQuery) -> Graph:
     branch = ctx.branch(request.branch)
     with ctx.repo.store.reading(at(branch, request.at)) as reading:
         edges = neighbourhood(reading, request.entity, request.relation_type, request.depth or 1)
-        notes = [] if edges else [f"No relation of {RELATION.table} touches this entity."]
+        notes = [] if edges else ["No relation touches this entity."]
         return Graph(
             result=[
                 GraphEdge(
@@ -193,7 +203,7 @@ class Timeline(Request):
     """Seed 001 `memory_timeline`; checklist S1-026."""
 
     session_id: Label | None = None
-    branch: Label | None = None
+    branch: OnBranch = None
     after: Label | None = None
     before: Label | None = None
     limit: Annotated[int, Field(ge=1, le=500)] | None = 50

@@ -5,7 +5,18 @@ from typing import Annotated
 from pydantic import Field
 
 from day1.model.instant import parse, show
-from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    OnBranch,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    Written,
+)
 from day1.services.searching import SearchRequest
 from day1.services.snapshotting import snapshot, snapshots
 from day1.toolsets.core.search import Hits, Limit, found
@@ -15,7 +26,7 @@ class TakeSnapshot(Request):
     """Seed 001 `memory_snapshot`; checklist S1-043."""
 
     label: Label | None = None
-    branch: Label | None = None
+    branch: OnBranch = None
 
 
 class SnapshotTaken(Response):
@@ -83,7 +94,7 @@ class TimeTravel(Request):
 
     timestamp: Annotated[Label, Field(description="ISO")]
     query: Text
-    branch: Label | None = None
+    branch: OnBranch = None
     limit: Limit | None = 10
 
 

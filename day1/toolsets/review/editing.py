@@ -11,6 +11,7 @@ from day1.operation import (
     Context,
     Effect,
     Label,
+    OnBranch,
     Operation,
     Response,
     Text,
@@ -34,7 +35,7 @@ class UpdateFact(WriteRequest):
         Label | None, Field(description="refuse if the row changed since you read it")
     ] = None
     reason: Text | None = None
-    branch: Label | None = None
+    branch: OnBranch = None
 
 
 class FactUpdated(Response):
@@ -92,7 +93,7 @@ class SupersedeFact(WriteRequest):
     category: Annotated[Label | None, Field(description="default: the old one's")] = None
     confidence: Confidence | None = None
     reason: Text | None = None
-    branch: Label | None = None
+    branch: OnBranch = None
 
 
 class FactSuperseded(Response):
@@ -133,7 +134,7 @@ class RetractFact(WriteRequest):
 
     fact_id: Annotated[Label, Field(description="fact, observation or relation id")]
     reason: Text | None = None
-    branch: Label | None = None
+    branch: OnBranch = None
 
 
 class FactRetracted(Response):

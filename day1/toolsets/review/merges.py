@@ -2,16 +2,19 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from day1.errors import InvalidRequest
 from day1.model.branch import MAIN
 from day1.model.instant import show
+from day1.model.kind import Row
 from day1.model.merge import Strategy
 from day1.operation import (
     Context,
     Effect,
+    JsonObject,
     Label,
+    OnBranch,
     Operation,
     Read,
     Request,
@@ -22,8 +25,16 @@ from day1.operation import (
 from day1.services.branching import find
 from day1.services.duplicates import Twin, possible_duplicates
 from day1.services.holding import Offer, decide, offers
-from day1.services.merging import MergeRequest, preview
-from day1.toolsets.core.merges import ChoiceGiven, Choices, Clash, clashes, merge_request, summary
+from day1.services.merging import preview
+from day1.toolsets.core.merges import (
+    ChoiceGiven,
+    Choices,
+    Clash,
+    clashes,
+    merge_request,
+    shown_columns,
+    summary,
+)
 
 
 class MergePreview(Request):
@@ -72,7 +83,7 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
         source, target, request.strategy or "auto", request.choices, request.items
     )
     seen = preview(ctx.repo, asked)
-    twins = possible_duplicates(ctx.repo, ctx.search, seen, MergeRequest(source, target, "auto"))
+    twins = possible_duplicates(ctx.repo, ctx.search, seen, target)
     held = [o.item.id for o in offers(ctx.repo, target)]
     return Plan(
         digest=seen.plan.digest,
@@ -107,8 +118,8 @@ class HeldRequest(WriteRequest):
 
     action: Literal["list", "take", "edit", "dismiss"] | None = "list"
     id: Annotated[Label | None, Field(description="held item")] = None
-    value: Annotated[dict[str, JsonValue] | None, Field(description="edit: columns to set")] = None
-    branch: Label | None = None
+    value: Annotated[JsonObject | None, Field(description="edit: columns to set")] = None
+    branch: OnBranch = None
 
 
 class HeldShown(Response):
@@ -165,16 +176,16 @@ def _held(offer: Offer) -> HeldShown:
         type=item.kind.name,
         cell=item.cell,
         reason=item.reason,
-        present=_public(offer.present),
-        offered=_public(offer.offered),
+        present=_shown(offer.present),
+        offered=_shown(offer.offered),
         source_branch=offer.source,
         merge_id=item.merge_id,
         held_at=show(item.created_at),
     )
 
 
-def _public(columns: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if columns is None else {k: v for k, v in columns.items() if k != "content_hash"}
+def _shown(columns: Row | None) -> dict[str, Any] | None:
+    return None if columns is None else shown_columns(columns)
 
 
 OPERATIONS = (

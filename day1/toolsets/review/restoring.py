@@ -11,6 +11,7 @@ from day1.operation import (
     Context,
     Effect,
     Label,
+    OnBranch,
     Operation,
     Response,
     WriteRequest,
@@ -26,7 +27,7 @@ class Restore(WriteRequest):
 
     to: Annotated[Label, Field(description="snapshot id or label, or ISO time")]
     id: Annotated[Label | None, Field(description="one row; else the whole branch")] = None
-    branch: Label | None = None
+    branch: OnBranch = None
     confirm: Annotated[Label | None, Field(description="whole branch: its name")] = None
 
 
