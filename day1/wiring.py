@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,19 +16,24 @@ from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.store import FILE, DoltLiteStore
 from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.sql.sqlite_ledger import open_ledger
 from day1.errors import EmbedderUnavailable, UnknownBranch
 from day1.model.branch import MAIN
 from day1.model.ids import new_id
+from day1.model.ranking import Weights
 from day1.operation import Caller, Context, Head, Limits
 from day1.services.branching import adopt, find
+from day1.services.candidates import Reach
 from day1.services.deeds import Point, Repository, no_point, settle
 from day1.services.searching import SearchPorts
-from day1.settings import EmbedderSettings, Settings, find_home, model_folders
+from day1.settings import EmbedderSettings, Settings, find_home, model_folders, own_model_folder
 
 if TYPE_CHECKING:
     from day1.adapters.sql.ledger import SqlLedger
     from day1.ports.embedder import Embedder
+    from day1.ports.source import Source
+    from day1.services.checking import Place
 
 
 def now() -> int:
@@ -110,10 +116,18 @@ def _writable(folder: Path) -> bool:
 def _search_ports(
     settings: Settings, folder: Path, repo: Repository, *, read_only: bool, serves: bool
 ) -> SearchPorts:
-    from day1.adapters.index.index import open_index
+    from day1.adapters.index.index import LocalIndex
 
-    index = open_index(folder, read_only=read_only, owns_chroma=serves and settings.search.chroma)
-    return SearchPorts(repo.store, repo.history, index, embedder(settings.embedder))
+    index = LocalIndex(folder, read_only=read_only, chroma=serves and settings.search.chroma)
+    weight = settings.search.vector_weight
+    return SearchPorts(
+        repo.store,
+        repo.history,
+        index,
+        embedder(settings.embedder),
+        weights=Weights(vector=weight, keyword=1 - weight),
+        reach=Reach(exact_rows=settings.search.exact_rows),
+    )
 
 
 def embedder(settings: EmbedderSettings) -> Embedder | None:
@@ -205,3 +219,49 @@ def _point(kill_at: str | None) -> Point:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return at
+
+
+def model_place(settings: EmbedderSettings) -> str | None:
+    """Where the embedding model is, at a glance; None if there is none."""
+    if settings.kind == "none":
+        return None
+    if settings.kind == "openai":
+        return settings.url
+    folder = find_model(settings.model_dir, model_folders())
+    return None if folder is None or lacking(folder) is not None else str(folder)
+
+
+def install_model(
+    settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
+) -> Path | None:
+    """Put the model where it is looked for; None if no way led to it."""
+    from day1.adapters.embedders.install import install
+
+    return install(settings.model_dir or own_model_folder(), given=given, report=report)
+
+
+def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
+    """A place to import from: git, markdown or graph; of the first and last the one path."""
+    if kind == "git":
+        from day1.adapters.sources.git import GitSource
+
+        return GitSource(paths[0])
+    if kind == "graph":
+        from day1.adapters.sources.graph import GraphSource
+
+        return GraphSource(paths[0])
+    from day1.adapters.sources.markdown import MarkdownSource
+
+    return MarkdownSource(paths, root)
+
+
+def place_of(house: House) -> Place:
+    """What is known of where a store lies."""
+    from day1.services.checking import Place
+
+    return Place(
+        store_bytes=(house.folder / FILE).stat().st_size,
+        free_bytes=shutil.disk_usage(house.folder).free,
+        read_only=house.read_only,
+        chroma=(house.folder / "chroma").is_dir(),
+    )

@@ -26,19 +26,19 @@ class Tender:
         """Tend until stopped."""
         while not self._stopped.is_set():
             try:
-                waiting = self._step()
+                more = self._step()
             except Day1Error as exc:
                 log.info("tending waits: %s", exc.code)
-                waiting = 0
-            if not waiting:
+                more = False
+            if not more:
                 self._stopped.wait(_PAUSE_S)
 
     def stop(self) -> None:
         """Let the thread end after its present step."""
         self._stopped.set()
 
-    def _step(self) -> int:
-        """Cut what is due, follow every branch, embed a batch; says how much still waits."""
+    def _step(self) -> bool:
+        """Cut what is due, follow every branch, embed a batch; says whether more waits."""
         for branch in self._repo.ledger.branches():
             if branch.retired_tip is None and not self._stopped.is_set():
                 self._repo.store.cut_if_due(branch.name)
@@ -50,8 +50,9 @@ class Tender:
                     branch.id,
                 )
         if self._search.embedder is None or self._stopped.is_set():
-            return 0
+            return False
         try:
-            return embed_pending(self._search.index, self._search.embedder, _BATCH)
+            waiting = embed_pending(self._search.index, self._search.embedder, _BATCH)
         except EmbedderUnavailable:
-            return 0
+            return False
+        return self._search.index.tend() or waiting > 0

@@ -1,0 +1,258 @@
+"""The file `index.db`: connections to it, its tables, and starting anew when it is damaged.
+
+Stock SQLite in WAL mode. Several processes have it open; one that finds it damaged deletes it
+together with the vectors, and the others notice that the file has changed. The file's generation
+is part of the names of what depends on it, so a process that still has the old files open harms
+nobody.
+"""
+
+import logging
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from day1.adapters.index.lock import FileLock
+from day1.model.kind import KINDS
+from day1.ports.index import IndexBehind, IndexLost
+
+log = logging.getLogger(__name__)
+
+FILE = "index.db"
+VECTORS = "vectors"
+
+_VERSION = 1
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_UNUSABLE = (
+    *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_FULL", "SQLITE_IOERR"),
+    *("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
+)
+_TABLES = """
+CREATE TABLE meta (generation TEXT NOT NULL);
+CREATE TABLE cursors (key TEXT PRIMARY KEY, "commit" TEXT NOT NULL, newest INTEGER, moved INTEGER);
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, content_hash TEXT NOT NULL,
+    UNIQUE (kind, content_hash));
+CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER NOT NULL,
+    vectors INTEGER NOT NULL DEFAULT 0, UNIQUE (name, dimension));
+CREATE TABLE vectors (
+    space INTEGER, position INTEGER, text INTEGER NOT NULL, passage INTEGER NOT NULL,
+    PRIMARY KEY (space, position)) WITHOUT ROWID;
+CREATE INDEX vectors_text ON vectors (text);
+CREATE TABLE waiting (space INTEGER, text INTEGER, PRIMARY KEY (space, text)) WITHOUT ROWID;
+CREATE TABLE neighbours (
+    space INTEGER, kind TEXT, fed INTEGER NOT NULL, PRIMARY KEY (space, kind)) WITHOUT ROWID;
+CREATE TABLE forgotten (space INTEGER, kind TEXT, position INTEGER);
+"""
+"""`texts` never uses a number twice. A space is an embedder's. `vectors` says which row of the
+space's file belongs to which passage; `waiting`, which texts have none; `neighbours`, up to which
+row Chroma surely has a kind; `forgotten`, which rows it must delete."""
+
+
+class Database:
+    """Hands out connections to `index.db` and knows when it was begun anew."""
+
+    def __init__(self, folder: Path, *, read_only: bool, wait_s: float) -> None:
+        """Open nothing yet; writers wait for one another at most `wait_s` seconds."""
+        self.folder = folder
+        self.read_only = read_only
+        self._path = folder / FILE
+        self._wait_s = wait_s
+        self._making = FileLock(folder / "index.lock")
+        self._guard = threading.Lock()
+        self._free: list[sqlite3.Connection] = []
+        self._file: tuple[int, int] | None = None
+        self._generation = ""
+
+    def generation(self) -> str:
+        """Changes when the file was begun anew."""
+        with self.reading():
+            return self._generation
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection; each statement sees the newest state unless BEGIN is said.
+
+        Raises:
+            IndexLost: the file was damaged; it is empty now.
+            IndexBehind: it cannot be opened.
+        """
+        file: tuple[int, int] | None = None
+        connection = None
+        try:
+            connection, file = self._borrow()
+            yield connection
+        except sqlite3.DatabaseError as error:
+            self._translate(error, file)
+        finally:
+            if connection is not None:
+                self._give_back(connection, file)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside a transaction, which ends with the block.
+
+        Raises:
+            IndexBehind: nothing can be written now.
+            IndexLost: as `reading`.
+        """
+        if self.read_only:
+            raise IndexBehind("The store's folder is read-only: its index stays as it is.")
+        with self.reading() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    def lose(self, file: tuple[int, int] | None = None) -> None:
+        """Begin the index anew, unless another process has done so since `file` was opened.
+
+        Raises:
+            IndexLost: always, so that the caller follows again.
+            IndexBehind: the folder may not be written.
+        """
+        if self.read_only:
+            raise IndexBehind("The index is damaged, and the folder is read-only.")
+        with self._making.held(wait=True):
+            if self._identity() == (file or self._file):
+                log.warning("the index is damaged: it is deleted and built anew")
+                for path in [*self.folder.glob(f"{FILE}*"), *self.folder.glob(f"{VECTORS}/*.f32")]:
+                    path.unlink(missing_ok=True)
+        raise IndexLost("The index was damaged and is being built anew; try again.")
+
+    def close(self) -> None:
+        """Close what is not in use, with the WAL written back into the file."""
+        with self._guard:
+            free, self._free, self._file = self._free, [], None
+        for number, connection in enumerate(free):
+            if number == 0 and not self.read_only:
+                _checkpoint(connection)
+            connection.close()
+
+    def checkpoint(self) -> None:
+        """Write the WAL back into the file, so that what was deleted is nowhere."""
+        with self.reading() as connection:
+            _checkpoint(connection)
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _borrow(self) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+        file = self._identity()
+        with self._guard:
+            if file is not None and file == self._file and self._free:
+                return self._free.pop(), file
+            stale = self._free if file != self._file else []
+            if stale:
+                self._free = []
+        for connection in stale:
+            connection.close()
+        return self._connect()
+
+    def _give_back(self, connection: sqlite3.Connection, file: tuple[int, int] | None) -> None:
+        if connection.in_transaction:
+            connection.rollback()
+        with self._guard:
+            if file is not None and file == self._file:
+                self._free.append(connection)
+                return
+        connection.close()
+
+    def _connect(self) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+        if self.read_only:
+            return self._opened("mode=ro&immutable=1")
+        if self._identity() is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        with self._making.held(wait=True):  # nobody deletes or makes it meanwhile
+            return self._opened("mode=rwc")
+
+    def _opened(self, mode: str) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+        connection = sqlite3.connect(
+            f"file:{quote(os.fsencode(self._path.absolute()))}?{mode}",
+            uri=True,
+            timeout=self._wait_s,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        file = self._identity()
+        try:
+            self._prepare(connection)
+            generation = connection.execute("SELECT generation FROM meta").fetchone()[0]
+        except BaseException:
+            connection.close()
+            with self._guard:
+                self._file = file
+            raise
+        with self._guard:
+            self._file, self._generation = file, generation
+        return connection, file
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, _VERSION) or (self.read_only and version == 0):
+            raise _NotOurs
+        if self.read_only:
+            return
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        if version == 0:
+            _make_tables(connection)
+        connection.execute("SELECT count(*) FROM meta").fetchone()
+
+    def _translate(self, error: sqlite3.DatabaseError, file: tuple[int, int] | None) -> None:
+        name = getattr(error, "sqlite_errorname", "")
+        if isinstance(error, _NotOurs) or name.startswith(_DAMAGED):
+            self.lose(file)
+        if name.startswith(_UNUSABLE):
+            raise IndexBehind(
+                "The index cannot be used now: its answers lag or lack. Free some disk space, or "
+                "give this user write access to the store's folder.",
+                file=FILE,
+                engine_code=name,
+            ) from error
+        raise error
+
+
+class _NotOurs(sqlite3.DatabaseError):
+    """The file is another version's."""
+
+
+def _checkpoint(connection: sqlite3.Connection) -> None:
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.DatabaseError:  # somebody reads or writes; SQLite does it itself before long
+        log.info("the index could not be checkpointed now")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    words = "".join(
+        f"CREATE VIRTUAL TABLE {words_of(kind.table)}"
+        " USING fts5 (text, tokenize = 'porter unicode61');"
+        for kind in KINDS
+        if kind.text
+    )
+    generation = secrets.token_hex(4)
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {_TABLES} {words} INSERT INTO meta VALUES ('{generation}');"  # noqa: S608 - our own text
+        f"PRAGMA user_version = {_VERSION}; COMMIT;"
+    )
+
+
+def words_of(table: str) -> str:
+    """The FTS5 table that holds the words of a kind."""
+    return f"{table}_words"
+
+
+def rows_written(connection: sqlite3.Connection, space: int) -> int:
+    """How many rows of a space's vector file are in use."""
+    found = connection.execute("SELECT vectors FROM spaces WHERE id = ?", (space,)).fetchone()
+    return int(found[0]) if found else 0

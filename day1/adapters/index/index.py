@@ -1,0 +1,67 @@
+"""The index of this machine: words in `index.db`, vectors in files, Chroma beside them."""
+
+import logging
+from pathlib import Path
+
+from day1.adapters.index import words
+from day1.adapters.index.database import Database
+from day1.adapters.index.vectors import FileVectors
+from day1.adapters.index.words import SqliteWords
+from day1.model.kind import KINDS, Kind
+from day1.ports.index import IndexLost, TextId
+
+log = logging.getLogger(__name__)
+
+
+class LocalIndex:
+    """`ports.index.Index` in a store's folder; threads and processes may share it."""
+
+    def __init__(
+        self, folder: Path, *, read_only: bool = False, chroma: bool = False, wait_s: float = 5.0
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            folder: where `index.db`, `vectors/` and `chroma/` are or shall be.
+            read_only: the folder may not be written; what is there is used as it is.
+            chroma: this process may own Chroma (a long-lived one, never a CLI call).
+            wait_s: how long a writer waits for another process's.
+        """
+        self.read_only = read_only
+        self._database = Database(folder, read_only=read_only, wait_s=wait_s)
+        neighbours = None
+        if chroma and not read_only:
+            from day1.adapters.index.chroma import Neighbours  # noqa: PLC0415 - brings numpy
+
+            neighbours = Neighbours(self._database)
+        self.words = SqliteWords(self._database)
+        self.vectors = FileVectors(self._database, self.words, neighbours)
+
+    def generation(self) -> str:
+        """Changes when the index was begun anew."""
+        return self._database.generation()
+
+    def forget(self, content_hash: str) -> None:
+        """Delete words and vectors of a text, of every kind."""
+        texts: dict[TextId, Kind] = {}
+        for kind in KINDS:
+            if kind.text:
+                known = self.words.known(kind, [content_hash])
+                texts |= dict.fromkeys(known.values(), kind)
+        with self._database.writing() as connection:
+            for text, kind in texts.items():
+                words.forget(connection, kind, text)
+        self.vectors.forget(texts)
+        self._database.checkpoint()
+
+    def tend(self) -> bool:
+        """Take Chroma over if nobody owns it, and feed it; returns whether more is to be fed."""
+        try:
+            return self.vectors.tend()
+        except IndexLost:
+            return False
+
+    def close(self) -> None:
+        """Let go of files, with the WAL written back into `index.db`."""
+        self.vectors.close()
+        self._database.close()

@@ -1,0 +1,233 @@
+"""The vectors of one embedder: an append-only float32 file, mapped, and whose its rows are.
+
+Imports numpy, which costs 0.1 s: only `vectors.py` imports this module, on first use.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from day1.adapters.index.database import VECTORS, Database, rows_written
+from day1.model.ids import short_hash
+from day1.ports.index import TextId
+
+if TYPE_CHECKING:  # a name for what numpy gives
+    from day1.ports.index import Vector
+
+Integers = NDArray[np.int64]
+Matrix = NDArray[np.float32]
+_Number = TypeVar("_Number", np.int64, np.float32)
+
+_GATHERED = 512
+"""Scattered rows compared at once: more fall out of the processor's cache."""
+_WASTE = 3
+"""Reading the rows between is quicker than gathering while they are at most so many times more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was known at one time; never changed, only replaced.
+
+    Shape: `matrix` (rows, dimension); `text_of` (rows,), -1 where the text was forgotten; `first`
+    and `count` by text number: where the passages of a text begin, -1 for none, and how many.
+    """
+
+    matrix: Matrix
+    text_of: Integers
+    first: Integers
+    count: Integers
+
+    def firsts(self, texts: Integers) -> Integers:
+        """Where the passages of each of `texts` begin, -1 for none."""
+        found = np.full(len(texts), -1, np.int64)
+        inside = texts < len(self.first)
+        found[inside] = self.first[texts[inside]]
+        return found
+
+    def scores(self, vector: Vector, texts: Integers) -> NDArray[np.float32]:
+        """The cosine of the best passage of each of `texts`, NaN where there is none."""
+        best = np.full(len(texts), np.nan, np.float32)
+        firsts = self.firsts(texts)
+        have = firsts >= 0
+        if not have.any():
+            return best
+        starts, counts = firsts[have], self.count[texts[have]]
+        if counts.max() == 1:
+            best[have] = self._dots(vector, starts)
+            return best
+        ends = np.cumsum(counts)
+        begins = ends - counts
+        within = np.arange(ends[-1]) - np.repeat(begins, counts)
+        dots = self._dots(vector, np.repeat(starts, counts) + within)
+        best[have] = np.maximum.reduceat(dots, begins)
+        return best
+
+    def nearest(
+        self, vector: Vector, texts: Sequence[TextId], limit: int
+    ) -> tuple[list[TextId], int]:
+        """The nearest of `texts`, nearest first, and how many have no vector."""
+        among = np.asarray(texts, np.int64)
+        scores = self.scores(vector, among)
+        missing = int((self.firsts(among) < 0).sum())
+        return [int(text) for text in among[top(scores, limit)]], missing
+
+    def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
+        """The cosine of the best passage of each of `texts` that has vectors."""
+        scores = self.scores(vector, np.asarray(texts, np.int64)).tolist()
+        return {t: score for t, score in zip(texts, scores, strict=True) if score == score}  # noqa: PLR0124 - not NaN
+
+    def pairs(
+        self, some: Sequence[TextId], others: Sequence[TextId], above: float
+    ) -> list[tuple[TextId, TextId, float]]:
+        """Pairs of one of `some` and one of `others` whose first passages are that alike."""
+        one, other = np.asarray(some, np.int64), np.asarray(others, np.int64)
+        one, other = one[self.firsts(one) >= 0], other[self.firsts(other) >= 0]
+        if not len(one) or not len(other):
+            return []
+        alike = self.matrix[self.firsts(one)] @ self.matrix[self.firsts(other)].T
+        places = np.argwhere(alike > above)
+        return [(int(one[i]), int(other[j]), float(alike[i, j])) for i, j in places]
+
+    def best_passage(self, vector: Vector, text: TextId) -> int | None:
+        """Which passage of a text is the nearest; None if it has one only."""
+        (first,) = self.firsts(np.array([text]))
+        if first < 0 or self.count[text] == 1:
+            return None
+        return int(np.argmax(self.matrix[first : first + self.count[text]] @ vector))
+
+    def _dots(self, vector: Vector, positions: Integers) -> NDArray[np.float32]:
+        low, high = int(positions.min()), int(positions.max()) + 1
+        if high - low <= _WASTE * len(positions):
+            return np.asarray((self.matrix[low:high] @ vector)[positions - low])
+        order = np.argsort(positions)
+        dots = np.empty(len(positions), np.float32)
+        for start in range(0, len(order), _GATHERED):
+            some = order[start : start + _GATHERED]
+            dots[some] = self.matrix[positions[some]] @ vector
+        return dots
+
+
+def top(scores: NDArray[np.float32], limit: int) -> Integers:
+    """Where the `limit` highest of `scores` are, highest first; NaN is none."""
+    ranked = np.where(np.isnan(scores), -2, scores)
+    limit = min(limit, int((ranked > -2).sum()))  # noqa: PLR2004 - below any cosine
+    if limit == 0:
+        return np.empty(0, np.int64)
+    some = np.argpartition(ranked, -limit)[-limit:] if limit < len(ranked) else np.arange(limit)
+    return some[np.argsort(-ranked[some], kind="stable")]
+
+
+class Space:
+    """The rows of one embedder in this generation of the index."""
+
+    def __init__(
+        self, database: Database, generation: str, number: int, name: str, dimension: int
+    ) -> None:
+        """Name the embedder's number in `index.db`, its name and the length of its vectors."""
+        self.number = number
+        self.dimension = dimension
+        self.safe_name = _safe(name)
+        self._database = database
+        self._generation = generation
+        file = f"{self.safe_name}.{self._generation}.f32"
+        self._file = database.folder / VECTORS / file
+        self._guard = threading.Lock()
+        none = np.empty(0, np.int64)
+        self._seen = Snapshot(np.empty((0, dimension), np.float32), none, none, none)
+
+    def snapshot(self) -> Snapshot:
+        """What is known now.
+
+        Raises:
+            IndexLost: the file lacks rows that `index.db` speaks of.
+        """
+        with self._guard:
+            self._refresh()
+            return self._seen
+
+    def _refresh(self) -> None:
+        seen = self._seen
+        known = len(seen.text_of)
+        with self._database.reading() as connection:
+            end = rows_written(connection, self.number)
+            if end <= known:
+                return
+            rows = connection.execute(
+                "SELECT position, text, passage FROM vectors"
+                " WHERE space = ? AND position BETWEEN ? AND ?",
+                (self.number, known, end - 1),
+            ).fetchall()
+        matrix = self._map(end)
+        if matrix is None:
+            self._database.lose()
+            return
+        positions, texts, passages = np.array(rows, np.int64).reshape(-1, 3).T
+        text_of = _grown(seen.text_of, end, -1)
+        text_of[positions] = texts
+        size = max(len(seen.first), int(texts.max(initial=-1)) + 1)
+        first, count = _grown(seen.first, size, -1), _grown(seen.count, size, 0)
+        first[texts[passages == 0]] = positions[passages == 0]
+        np.maximum.at(count, texts, passages + 1)
+        self._seen = Snapshot(matrix, text_of, first, count)
+
+    def _map(self, end: int) -> Matrix | None:
+        try:
+            if self._file.stat().st_size < end * self.dimension * 4:
+                return None
+            return np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
+        except FileNotFoundError:
+            return None
+
+    def write(self, vectors: Matrix, start: int) -> None:
+        """Put rows into the file from row `start` on, durably; by one process at a time.
+
+        What lies there already was written by a process that ended before it could say so.
+        """
+        self._file.parent.mkdir(exist_ok=True)
+        handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            data = memoryview(np.ascontiguousarray(vectors, np.float32).tobytes())
+            offset = start * self.dimension * 4
+            while data:
+                done = os.pwrite(handle, data, offset)
+                data, offset = data[done:], offset + done
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def blank(self, positions: Sequence[int]) -> None:
+        """Overwrite rows with zeros, whose cosine with anything is 0."""
+        if self._file.exists():
+            for position in positions:
+                self.write(np.zeros((1, self.dimension), np.float32), position)
+        with self._guard:
+            none = np.empty(0, np.int64)
+            matrix = np.empty((0, self.dimension), np.float32)
+            self._seen = Snapshot(matrix, none, none, none)
+
+    def sweep(self) -> None:
+        """Delete files that a lost generation of the index left."""
+        for file in self._file.parent.glob("*.f32"):
+            if not file.name.endswith(f".{self._generation}.f32"):
+                file.unlink(missing_ok=True)
+
+
+def _safe(name: str) -> str:
+    """A name for files and collections, still unlike that of any other embedder."""
+    safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).strip("._-")
+    return safe if safe == name else f"{safe}-{short_hash(name)[:8]}"
+
+
+def _grown(values: NDArray[_Number], size: int, filler: int) -> NDArray[_Number]:
+    """A longer copy."""
+    longer = np.full(size, filler, values.dtype)
+    longer[: len(values)] = values
+    return longer

@@ -1,0 +1,221 @@
+"""The vector side of the index: who embeds what, and comparing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from day1.adapters.index.database import Database, rows_written
+from day1.adapters.index.lock import FileLock
+from day1.adapters.index.words import SqliteWords
+from day1.model.kind import BY_TABLE, Kind
+from day1.ports.embedder import Embedder
+from day1.ports.index import Text, TextId
+
+if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does without
+    from day1.adapters.index.chroma import Neighbours
+    from day1.adapters.index.space import Matrix, Space
+    from day1.ports.index import Vector
+
+Point = Callable[[str], None]
+"""Called at named points of a batch, where a test may kill the process."""
+
+
+class FileVectors:
+    """`ports.index.Vectors`: files of float32 compared with numpy, or with Chroma's help."""
+
+    def __init__(self, database: Database, words: SqliteWords, chroma: Neighbours | None) -> None:
+        """Share the index's file; without `chroma` there are no approximate neighbours."""
+        self.point: Point = _pass
+        self._database = database
+        self._words = words
+        self._chroma = chroma
+        self._embedding = FileLock(database.folder / "vectors.lock")
+        self._guard = threading.Lock()
+        self._spaces: dict[tuple[str, int], Space] = {}
+
+    def waiting(self, embedder: Embedder) -> int:
+        """How many texts have no vector of this embedder yet."""
+        number = self._number(embedder)
+        with self._database.reading() as connection:
+            if number is None:  # an embedder that a read-only index does not know
+                found = connection.execute("SELECT count(*) FROM texts")
+            else:
+                statement = "SELECT count(*) FROM waiting WHERE space = ?"
+                found = connection.execute(statement, (number,))
+            return int(found.fetchone()[0])
+
+    def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
+        """Give the newest waiting texts their vectors, some `limit` passages of them."""
+        waiting = self.waiting(embedder)
+        if waiting == 0 or self._database.read_only:
+            return waiting
+        with self._embedding.held(wait=wait) as mine:
+            if mine:
+                self._embed(embedder, limit)
+        return self.waiting(embedder)
+
+    def _embed(self, embedder: Embedder, limit: int) -> None:
+        space = self._space(embedder)
+        if space is None:
+            return
+        space.sweep()
+        texts: list[tuple[TextId, int]] = []
+        passages: list[str] = []
+        for text, content in self._newest(space.number, limit):
+            cut = [] if content is None else embedder.passages(content)
+            if passages and len(passages) + len(cut) > limit:
+                break
+            texts.append((text, len(cut)))
+            passages += cut
+        if texts:
+            self._store(space, texts, embedder.embed(passages))
+
+    def _newest(self, space: int, limit: int) -> list[tuple[TextId, str | None]]:
+        with self._database.reading() as connection:
+            newest = connection.execute(
+                "SELECT w.text, t.kind FROM waiting AS w LEFT JOIN texts AS t ON t.id = w.text"
+                " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
+                (space, limit),
+            ).fetchall()
+        found: dict[TextId, Text] = {}
+        for table in {table for _, table in newest if table is not None}:
+            some = [text for text, its in newest if its == table]
+            found |= self._words.texts(BY_TABLE[table], some)
+        return [(n, found[n].content if n in found else None) for n, _ in newest]
+
+    def _store(self, space: Space, texts: list[tuple[TextId, int]], vectors: Matrix) -> None:
+        """The file first, then `index.db`: a crash between leaves rows that nobody speaks of."""
+        with self._database.reading() as connection:
+            start = rows_written(connection, space.number)
+        space.write(vectors, start)
+        self.point("embed.vectors_written")
+        rows, position = [], start
+        for text, passages in texts:
+            rows += [(space.number, position + n, text, n) for n in range(passages)]
+            position += passages
+        with self._database.writing() as connection:
+            connection.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", rows)
+            done = [(space.number, text) for text, _ in texts]
+            connection.executemany("DELETE FROM waiting WHERE space = ? AND text = ?", done)
+            connection.execute(
+                "UPDATE spaces SET vectors = ? WHERE id = ?", (position, space.number)
+            )
+            self.point("embed.before_commit")
+
+    def nearest(
+        self, embedder: Embedder, vector: Vector, texts: Sequence[TextId], limit: int
+    ) -> tuple[list[TextId], int]:
+        """The nearest of `texts` exactly, nearest first, and how many have no vector."""
+        space = self._space(embedder)
+        if space is None or not texts:
+            return [], len(texts)
+        return space.snapshot().nearest(vector, texts, limit)
+
+    def neighbours(
+        self, kind: Kind, embedder: Embedder, vector: Vector, limit: int
+    ) -> list[TextId] | None:
+        """The nearest texts of all branches by Chroma; None when this process has none to ask."""
+        if self._chroma is None or not self._chroma.ready():
+            return None
+        space = self._space(embedder)
+        return None if space is None else self._chroma.ask(kind, space, vector, limit)
+
+    def approximate(self) -> bool:
+        """Whether `neighbours` may give an answer in this process."""
+        return self._chroma is not None and self._chroma.ready()
+
+    def cosines(
+        self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
+    ) -> dict[TextId, float]:
+        """The cosine of the best passage of each of `texts` that has vectors."""
+        space = self._space(embedder)
+        if space is None or not texts:
+            return {}
+        return space.snapshot().cosines(vector, texts)
+
+    def pairs(
+        self,
+        embedder: Embedder,
+        some: Sequence[TextId],
+        others: Sequence[TextId],
+        above: float,
+    ) -> list[tuple[TextId, TextId, float]]:
+        """Pairs of one of `some` and one of `others` whose first passages are that alike."""
+        space = self._space(embedder)
+        return [] if space is None else space.snapshot().pairs(some, others, above)
+
+    def best_passage(self, embedder: Embedder, vector: Vector, text: TextId) -> int | None:
+        """Which passage of a text is the nearest, from 0; None if the text is not cut."""
+        space = self._space(embedder)
+        return None if space is None else space.snapshot().best_passage(vector, text)
+
+    def forget(self, texts: Mapping[TextId, Kind]) -> None:
+        """Delete the vectors of texts: overwritten in the file, deleted from Chroma when it can."""
+        with self._embedding.held(wait=True):
+            for space in self._all():
+                with self._database.writing() as connection:
+                    gone: list[int] = []
+                    for text, kind in texts.items():
+                        rows = connection.execute(
+                            "DELETE FROM vectors WHERE space = ? AND text = ? RETURNING position",
+                            (space.number, text),
+                        ).fetchall()
+                        gone += [position for (position,) in rows]
+                        connection.executemany(
+                            "INSERT INTO forgotten VALUES (?, ?, ?)",
+                            [(space.number, kind.table, position) for (position,) in rows],
+                        )
+                    space.blank(gone)
+
+    def tend(self) -> bool:
+        """Take Chroma over if nobody has it, and feed it; returns whether more is to be fed."""
+        return self._chroma is not None and self._chroma.tend(self._all())
+
+    def close(self) -> None:
+        """Let another process own Chroma."""
+        if self._chroma is not None:
+            self._chroma.close()
+
+    def _all(self) -> list[Space]:
+        with self._database.reading() as connection:
+            found = connection.execute("SELECT id, name, dimension FROM spaces").fetchall()
+        return [self._opened(*row) for row in found]
+
+    def _space(self, embedder: Embedder) -> Space | None:
+        """The embedder's space, made when it is new; None if it is and cannot be."""
+        number = self._number(embedder)
+        return None if number is None else self._opened(number, embedder.name, embedder.dimension)
+
+    def _opened(self, number: int, name: str, dimension: int) -> Space:
+        from day1.adapters.index.space import Space  # noqa: PLC0415 - brings numpy
+
+        generation = self._database.generation()
+        key = (generation, number)
+        with self._guard:
+            if key not in self._spaces:
+                self._spaces[key] = Space(self._database, generation, number, name, dimension)
+            return self._spaces[key]
+
+    def _number(self, embedder: Embedder) -> int | None:
+        values = (embedder.name, embedder.dimension)
+        statement = "SELECT id FROM spaces WHERE name = ? AND dimension = ?"
+        with self._database.reading() as connection:
+            found = connection.execute(statement, values).fetchone()
+        if found is None and not self._database.read_only:
+            with self._database.writing() as connection:
+                connection.execute(
+                    "INSERT OR IGNORE INTO spaces (name, dimension) VALUES (?, ?)", values
+                )
+                connection.execute(
+                    "INSERT OR IGNORE INTO waiting SELECT s.id, t.id FROM spaces AS s, texts AS t"
+                    " WHERE s.name = ? AND s.dimension = ?",
+                    values,
+                )
+                found = connection.execute(statement, values).fetchone()
+        return None if found is None else int(found[0])
+
+
+def _pass(_: str) -> None:
+    """No point is armed outside tests."""

@@ -1,0 +1,144 @@
+"""Candidates of one kind: the best rows by meaning and the best by words, with both true scores.
+
+The union of both lists; a score is looked up where a row is on one list only, since to call an
+absent score 0 costs ten points of recall (`model.ranking`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from day1.model.ranking import Candidate
+from day1.services.visible import Asked, Entry, Filter, View
+
+if TYPE_CHECKING:
+    from day1.ports.embedder import Embedder
+    from day1.ports.index import Index, TextId, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far is looked. Units: rows and candidates. Every number is a setting."""
+
+    exact_rows: int = 20_000
+    """Up to so many visible rows, the vectors of exactly those are compared."""
+    candidates: int = 200
+    """Rows of each list."""
+    neighbours: tuple[int, ...] = (200, 800, 3_200)
+    """How many are asked for, one number after the other, until `enough` are visible."""
+    enough: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The question in the space of an embedder."""
+
+    embedder: Embedder
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What is looked for among the visible rows of one kind."""
+
+    index: Index
+    reach: Reach
+    wanted: Filter
+    match: str
+    """FTS5 expression; empty to look by meaning only."""
+    meaning: Meaning | None
+    """None to look by words only."""
+    exactly: Callable[[], AbstractContextManager[View]]
+    """A view of the same state, for when the neighbours do not suffice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What was found. `texts` by row id; `missing` texts have no vector."""
+
+    found: list[Candidate]
+    texts: dict[str, TextId]
+    missing: int
+
+
+def candidates(looking: Looking, visible: View | Asked, *, by_words: bool) -> Candidates:
+    """The best rows by meaning and, with `by_words`, the best by words."""
+    index, wanted, meaning = looking.index, looking.wanted, looking.meaning
+    entries: list[Entry] = []
+    missing = 0
+    if meaning is not None:
+        entries, missing = _nearest(looking, visible, meaning)
+    if by_words and looking.match:
+        entries = entries + _worded(looking, visible)
+    texts = list({entry.text for entry in entries})
+    contents = index.words.texts(wanted.kind, texts)
+    bm25 = index.words.scores(wanted.kind, looking.match, texts) if looking.match else {}
+    cosines: dict[TextId, float] = {}
+    if meaning is not None:
+        cosines = index.vectors.cosines(meaning.embedder, meaning.vector, texts)
+    found = {
+        entry.row_id: Candidate(
+            entry.row_id,
+            contents[entry.text].content,
+            entry.created_at,
+            entry.happened_at,
+            cosines.get(entry.text),
+            bm25.get(entry.text, 0.0),
+        )
+        for entry in entries
+        if entry.text in contents
+    }
+    return Candidates(list(found.values()), {e.row_id: e.text for e in entries}, missing)
+
+
+def _nearest(looking: Looking, visible: View | Asked, meaning: Meaning) -> tuple[list[Entry], int]:
+    """The visible rows that are nearest to the question, and how many texts have no vector."""
+    if isinstance(visible, Asked):
+        entries = _neighbours(looking, visible, meaning)
+        if entries is not None:
+            return entries, looking.index.vectors.waiting(meaning.embedder)
+        with looking.exactly() as view:
+            return _compared(looking, view, meaning)
+    return _compared(looking, visible, meaning)
+
+
+def _compared(looking: Looking, view: View, meaning: Meaning) -> tuple[list[Entry], int]:
+    texts, most = view.texts(looking.wanted), looking.reach.candidates
+    near, missing = looking.index.vectors.nearest(meaning.embedder, meaning.vector, texts, most)
+    return view.entries(near, looking.wanted)[:most], missing
+
+
+def _neighbours(looking: Looking, visible: Asked, meaning: Meaning) -> list[Entry] | None:
+    """The visible among more and more neighbours; None when they never suffice."""
+    kind, reach = looking.wanted.kind, looking.reach
+    seen: set[TextId] = set()
+    entries: list[Entry] = []
+    for limit in reach.neighbours:
+        texts = looking.index.vectors.neighbours(kind, meaning.embedder, meaning.vector, limit)
+        if texts is None:
+            return None
+        new = [text for text in dict.fromkeys(texts) if text not in seen]
+        entries += visible.entries(new, looking.wanted)
+        if len(entries) >= reach.enough:
+            return entries[: reach.candidates]
+        if not new:
+            return None
+        seen.update(new)
+    return None
+
+
+def _worded(looking: Looking, visible: View | Asked) -> list[Entry]:
+    """The visible rows with the best words; those of other branches are passed over."""
+    most = looking.reach.candidates
+    limit, seen = most, 0
+    entries: list[Entry] = []
+    while True:
+        texts = looking.index.words.best(looking.wanted.kind, looking.match, limit)
+        entries += visible.entries(texts[seen:], looking.wanted)
+        if len(entries) >= most or len(texts) < limit:
+            return entries[:most]
+        # So many as should suffice if the rest is as visible, since each time all are scored.
+        seen, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))

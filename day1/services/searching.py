@@ -1,0 +1,290 @@
+"""Searching: both candidate lists, what of them is visible, and their true scores.
+
+    query ─ embed ─▶ nearest texts ┐
+          └ words ─▶ best texts    ├─▶ rows visible at the state ─▶ both scores of each ─▶ rank
+                                   ┘
+
+The index finds texts, whatever branch they are on; which rows have them at the state that is asked
+for is decided by SQL (`visible`). Up to `exact_rows` visible rows the vectors of exactly those are
+compared. Above, the approximate neighbours are asked for more and more until enough are visible;
+in a process that has none to ask, and when they do not suffice, all are compared.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from day1.errors import EmbedderUnavailable, InvalidRequest
+from day1.model.change import CommitId, Pending, Ref
+from day1.model.kind import BY_TABLE, Cell, Kind, Row
+from day1.model.ranking import Candidate, Mode, Scored, Weights, rank
+from day1.model.wording import embedding_query, keyword_query
+from day1.ports.index import IndexBehind, IndexLost, TextId
+from day1.services.candidates import Candidates, Looking, Meaning, Reach, candidates
+from day1.services.following import catch_up, embed_pending
+from day1.services.visible import FACETS, Asked, Filter, View, Views
+
+if TYPE_CHECKING:
+    from day1.ports.embedder import Embedder
+    from day1.ports.index import Index
+    from day1.ports.store import History, Reading, Store
+
+log = logging.getLogger(__name__)
+
+_QUOTED = 300
+"""Characters of the passage that a hit quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPorts:
+    """What a search works with. Made once for a process: `views` is what makes it quick."""
+
+    store: Store
+    history: History
+    index: Index
+    embedder: Embedder | None
+    weights: Weights = field(default_factory=Weights)
+    reach: Reach = field(default_factory=Reach)
+    embedded_at_once: int = 16
+    """Waiting texts that a search embeds, unless it is to wait for all."""
+    words_wait_s: float = 5.0
+    """How long a search indexes words, unless it is to wait for all."""
+    views: Views = field(default_factory=Views)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What is asked. Units: instants in microseconds UTC, both ends included."""
+
+    query: str
+    mode: Mode = "hybrid"
+    kinds: tuple[str, ...] = ("facts",)
+    """Tables whose rows are wanted: facts, observations, messages."""
+    category: str | None = None
+    after: int | None = None
+    before: int | None = None
+    limit: int = 10
+    min_score: float = 0.0
+    include_inactive: bool = False
+    """Also facts that are superseded, archived or invalidated."""
+    wait: bool = False
+    """Wait until every text of the branch has its words and vectors."""
+    equal: Mapping[str, Cell] = field(default_factory=dict)
+    """Further columns and their values: conversation_id, role, observation_type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found row. `score`, `cosine` and `keyword` are in 0..1."""
+
+    row: Row
+    kind: Kind
+    score: float
+    cosine: float | None
+    keyword: float
+    passage: str | None
+    """The part of a long text that fits best; None for a short one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search answers, and what it was read from."""
+
+    hits: list[Hit]
+    mode_used: Mode
+    pending_vectors: int
+    """Texts that have no vector yet, and so were found by words only."""
+    notes: list[str]
+    commit: CommitId
+    pending: Pending
+
+
+def search(ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest) -> Found:
+    """Find rows of a state by meaning and by words, best first.
+
+    `branch_id` is what the ledger calls the branch that `ref` names.
+
+    Raises:
+        InvalidRequest: a kind that has no text.
+        UnknownBranch, NotFound: as the store says of `ref`.
+        IndexBehind: there is no index, and none can be made.
+    """
+    try:
+        return _Search(ports, ref, branch_id, request).run()
+    except IndexLost:
+        found = _Search(ports, ref, branch_id, request).run()
+        note = "the index was damaged and is being built anew; vectors follow"
+        return replace(found, notes=[note, *found.notes])
+
+
+class _Search:
+    """One question, on its way through both sides of the index."""
+
+    def __init__(
+        self, ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest
+    ) -> None:
+        self._ports, self._index = ports, ports.index
+        self._ref, self._request = ref, request
+        self._live_id = branch_id if ref.branch is not None and ref.until is None else None
+        self._filters = _filters(request)
+        words = keyword_query(request.query)
+        self._match = words or keyword_query(request.query, all_words=True)
+        self._mode: Mode = request.mode
+        self._meanings: dict[str, Meaning] = {}
+        self._notes: dict[str, None] = {}
+        self._missing = 0
+
+    def run(self) -> Found:
+        """Prepare on one reading, embed without any open, and find on a fresh one."""
+        reduced: dict[str, str] = {}
+        with self._ports.store.reading(self._ref) as reading:
+            self._follow(reading)
+            if self._mode != "keyword":
+                reduced = self._reduced(reading)
+        if self._mode != "keyword":
+            self._embed(reduced)
+        with self._ports.store.reading(self._ref) as reading:
+            if self._ref.until is None:
+                self._follow(reading)
+            return Found(
+                hits=self._find(reading),
+                mode_used=self._mode,
+                pending_vectors=self._missing,
+                notes=list(self._notes),
+                commit=reading.tip,
+                pending=reading.pending,
+            )
+
+    def _note(self, text: str) -> None:
+        self._notes[text] = None
+
+    def _follow(self, reading: Reading) -> None:
+        """Index the words of the state, or of the branch or commit that it is a part of."""
+        within_s = None if self._request.wait else self._ports.words_wait_s
+        history = self._ports.history
+        try:
+            if self._ref.until is None or not reading.tip:
+                done = catch_up(reading, history, self._index, self._live_id, within_s)
+            else:
+                live = Ref(branch=self._ref.branch)
+                whole = live if reading.pending.count else Ref(commit=reading.tip)
+                with self._ports.store.reading(whole) as all_of_it:
+                    done = catch_up(all_of_it, history, self._index, None, within_s)
+        except IndexBehind as error:
+            log.warning("the index does not follow: %s", error.details.get("engine_code"))
+            done = False
+        if not done:
+            why = "the folder is read-only" if self._index.read_only else "the index lags"
+            self._note(f"{why}: what was written last may not be found")
+
+    @contextmanager
+    def _visible(self, reading: Reading, wanted: Filter) -> Iterator[View | Asked]:
+        many = reading.count(wanted.kind) > self._ports.reach.exact_rows
+        if many and (self._mode == "keyword" or self._index.vectors.approximate()):
+            yield Asked(wanted.kind, reading, self._index)
+        else:
+            with self._view(reading, wanted) as view:
+                yield view
+
+    def _view(self, reading: Reading, wanted: Filter) -> AbstractContextManager[View]:
+        ports = self._ports
+        return ports.views.at(reading, self._ref, wanted, ports.history, ports.index)
+
+    def _reduced(self, reading: Reading) -> dict[str, str]:
+        """The question as it is embedded for each table: without the words that all rows have."""
+        reduced = {}
+        for wanted in self._filters:
+            with self._visible(reading, wanted) as visible:
+                common = self._ports.views.common(reading, self._ref, visible, self._index)
+            reduced[wanted.kind.table] = embedding_query(self._request.query, common)
+        return reduced
+
+    def _embed(self, reduced: dict[str, str]) -> None:
+        embedder = self._ports.embedder
+        if embedder is None:
+            self._words_only("no embedding model; run `day1 model install`")
+            return
+        try:
+            texts = list(dict.fromkeys(reduced.values()))
+            vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+            self._meanings = {t: Meaning(embedder, vectors[text]) for t, text in reduced.items()}
+            limit = None if self._request.wait else self._ports.embedded_at_once
+            embed_pending(self._index, embedder, limit)
+        except EmbedderUnavailable as error:
+            self._words_only(str(error))
+        except IndexBehind as error:
+            log.warning("vectors cannot be kept: %s", error.details.get("engine_code"))
+
+    def _words_only(self, why: str) -> None:
+        self._mode, self._meanings = "keyword", {}
+        self._note(f"keyword only: {why}")
+
+    def _find(self, reading: Reading) -> list[Hit]:
+        found: dict[str, tuple[Candidate, Kind, TextId]] = {}
+        for wanted in self._filters:
+            some = self._candidates(reading, wanted)
+            self._missing += some.missing
+            found |= {c.row_id: (c, wanted.kind, some.texts[c.row_id]) for c in some.found}
+        candidates = [candidate for candidate, _, _ in found.values()]
+        weights = self._ports.weights
+        ranked = rank(candidates, self._request.query, self._mode, weights)
+        best = [s for s in ranked if s.score >= self._request.min_score][: self._request.limit]
+        rows: dict[str, Row] = {}
+        for wanted in self._filters:
+            ids = [s.row_id for s in best if found[s.row_id][1] is wanted.kind]
+            rows |= reading.get(wanted.kind, ids)
+        return [
+            self._hit(rows[scored.row_id], scored, *found[scored.row_id])
+            for scored in best
+            if scored.row_id in rows
+        ]
+
+    def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
+        looking = Looking(
+            self._index,
+            self._ports.reach,
+            wanted,
+            self._match,
+            self._meanings.get(wanted.kind.table),
+            lambda: self._view(reading, wanted),
+        )
+        with self._visible(reading, wanted) as visible:
+            if visible.unindexed:
+                self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
+            return candidates(looking, visible, by_words=self._mode != "vector")
+
+    def _hit(self, row: Row, scored: Scored, candidate: Candidate, kind: Kind, text: TextId) -> Hit:
+        passage = None
+        meaning = self._meanings.get(kind.table)
+        if meaning is not None and scored.cosine is not None:
+            embedder, vectors = meaning.embedder, self._index.vectors
+            number = vectors.best_passage(embedder, meaning.vector, text)
+            if number is not None:
+                passage = _quoted(embedder.passages(candidate.text)[number])
+        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
+
+
+def _quoted(passage: str) -> str:
+    """A passage in short, cut between words."""
+    if len(passage) <= _QUOTED:
+        return passage
+    return passage[:_QUOTED].rsplit(None, 1)[0] + " \u2026"
+
+
+def _filters(request: SearchRequest) -> list[Filter]:
+    """One filter for each kind that can have what is asked for."""
+    equal = dict(request.equal)
+    if request.category is not None:
+        equal["category"] = request.category
+    filters = []
+    for table in dict.fromkeys(request.kinds):
+        if table not in FACETS:
+            raise InvalidRequest(f"{table!r} has no text to search.", kinds=[*FACETS])
+        if equal.keys() <= set(FACETS[table]):
+            kind, inactive = BY_TABLE[table], request.include_inactive
+            filters.append(Filter(kind, inactive, equal, request.after, request.before))
+    return filters

@@ -1,0 +1,304 @@
+"""Which rows of a state search may find: decided by SQL, and remembered for the next search.
+
+There are two ways. A `View` holds the few columns that search needs of every row, and is brought
+to a later state of its branch by what was added or changed, so that a repeated search reads hardly
+anything. `Asked` holds nothing and asks SQL about the texts in question, for states of so many
+rows that to read them all first is not wanted.
+"""
+
+import threading
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from day1.errors import NotFound, StoreUnavailable
+from day1.model.change import CommitId, Query, Ref
+from day1.model.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.model.wording import content_words
+from day1.ports.index import Index, TextId
+from day1.ports.store import History, Reading
+
+FACETS: Mapping[str, tuple[str, ...]] = {
+    FACT.table: ("category",),
+    OBSERVATION.table: ("observation_type",),
+    MESSAGE.table: ("conversation_id", "role"),
+}
+"""The columns by which the rows of each kind can be filtered."""
+
+SAMPLE = 400
+"""Texts by which the words of a state are judged; a share of a quarter is then known to 2 %."""
+
+_ROWS_KEPT = 300_000
+"""Rows in all views of a process; each costs some 400 bytes."""
+_FEWEST = 20
+"""In fewer memories, a word that a quarter of them has may still be the one that matters."""
+
+
+class Entry(NamedTuple):
+    """A visible row without its text. Units: microseconds UTC."""
+
+    row_id: str
+    text: TextId
+    created_at: int
+    happened_at: int | None
+    facets: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows of one kind are wanted."""
+
+    kind: Kind
+    inactive: bool = False
+    """Also facts that are superseded, archived or invalidated."""
+    equal: Mapping[str, Cell] = field(default_factory=dict)
+    """Facet (`FACETS`) -> value."""
+    after: int | None = None
+    before: int | None = None
+
+    def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
+        """Ask SQL for what is wanted."""
+        active = active_rows(self.kind, inactive=self.inactive)
+        return replace(
+            active,
+            equal={**active.equal, **self.equal},
+            among=among,
+            after=self.after,
+            before=self.before,
+        )
+
+    def allows(self, entry: Entry) -> bool:
+        """Whether a row that a view of this kind and `inactive` holds is wanted."""
+        when = entry.created_at if entry.happened_at is None else entry.happened_at
+        if (self.after is not None and when < self.after) or (
+            self.before is not None and when > self.before
+        ):
+            return False
+        names = FACETS[self.kind.table]
+        return all(entry.facets[names.index(name)] == cell for name, cell in self.equal.items())
+
+
+def active_rows(kind: Kind, *, inactive: bool) -> Query:
+    """The rows that search finds unless asked for more."""
+    if inactive or kind is not FACT:
+        return Query()
+    return Query(equal={"status": "active"}, without={"verification": ("invalidated",)})
+
+
+class View:
+    """The rows of one kind at one state, by id and by text; one thread at a time uses it."""
+
+    def __init__(self, kind: Kind, *, inactive: bool) -> None:
+        """Hold nothing yet."""
+        self.kind = kind
+        self.lock = threading.Lock()
+        self.unindexed = 0
+        """Visible rows whose text the index does not know."""
+        self._active = active_rows(kind, inactive=inactive)
+        self._columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[kind.table])
+        self._tip: CommitId | None = None
+        self._newest: int | None = None
+        self._rows: dict[str, Entry] = {}
+        self._waiting: set[str] = set()
+        self._by_text: dict[TextId, list[str]] = {}
+        self._texts: array[int] | None = array("q")
+
+    def __len__(self) -> int:
+        """How many rows are held."""
+        return len(self._rows)
+
+    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
+        """The wanted rows that have one of `texts`, in their order."""
+        found = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
+        return [entry for entry in found if wanted.allows(entry)]
+
+    def texts(self, wanted: Filter) -> Sequence[TextId]:
+        """The texts of all wanted rows, each once."""
+        if wanted.equal or wanted.after is not None or wanted.before is not None:
+            return list({e.text for e in self._rows.values() if wanted.allows(e)})
+        if self._texts is None:
+            self._texts = array("q", self._by_text)
+        return self._texts
+
+    def sample(self, most: int) -> list[TextId]:
+        """Texts from all of the view, evenly."""
+        texts = list(self._by_text)
+        return texts[:: len(texts) // most + 1]
+
+    def advance(self, reading: Reading, history: History, index: Index) -> None:
+        """Bring the view to the state of `reading`, reading no more than what differs."""
+        pending = reading.pending
+        if self.unindexed and not index.read_only:
+            self._tip = None
+        if self._tip != reading.tip:
+            base, self._tip = self._tip, None  # half way is nowhere, should this fail
+            self._move(base, reading, history, index)
+        elif pending.oldest is not None and self._newest != pending.newest:
+            since = pending.oldest - 1 if self._newest is None else self._newest
+            self._add_waiting(reading, index, since)
+        self._tip, self._newest = reading.tip, pending.newest
+
+    def _move(
+        self, base: CommitId | None, reading: Reading, history: History, index: Index
+    ) -> None:
+        changes = None
+        if base is not None:
+            try:
+                changes = history.changes(base, Ref(commit=reading.tip))
+            except (NotFound, StoreUnavailable):  # compaction has destroyed that commit
+                changes = None
+        if changes is None:
+            self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
+            rows = reading.scan(self.kind, self._columns, self._active)
+            self._put(rows, index)
+            oldest = reading.pending.oldest
+            self._waiting = {e.row_id for e in self._rows.values() if _since(e, oldest)}
+            return
+        # Rows that waited are in the difference if they were cut and are still there.
+        self._drop(self._waiting)
+        found = changes.get(self.kind.table, [])
+        self._drop(change.id for change in found)
+        present = [change.after for change in found if change.after is not None]
+        shown = [row for row in present if self._shows(row)]
+        self._put([tuple(row[name] for name in self._columns) for row in shown], index)
+        self._waiting = set()
+        if reading.pending.oldest is not None:
+            self._add_waiting(reading, index, reading.pending.oldest - 1)
+
+    def _add_waiting(self, reading: Reading, index: Index, since: int) -> None:
+        query = replace(self._active, created_after=since)
+        rows = reading.scan(self.kind, self._columns, query)
+        self._put(rows, index)
+        self._waiting.update(str(row[0]) for row in rows)
+
+    def _shows(self, row: Row) -> bool:
+        return all(row[name] == cell for name, cell in self._active.equal.items()) and not any(
+            row[name] in cells for name, cells in self._active.without.items()
+        )
+
+    def _put(self, rows: list[tuple[Cell, ...]], index: Index) -> None:
+        numbers: Mapping[Cell, TextId] = index.words.known(self.kind, [str(r[1]) for r in rows])  # type: ignore[assignment]  # a hash is a cell
+        for row in rows:
+            text = numbers.get(row[1])
+            if text is None:
+                self.unindexed += 1
+                continue
+            entry = _entry(row, text)
+            if entry.row_id in self._rows:
+                continue
+            self._rows[entry.row_id] = entry
+            ids = self._by_text.setdefault(text, [])
+            ids.append(entry.row_id)
+            if len(ids) == 1 and self._texts is not None:
+                self._texts.append(text)
+
+    def _drop(self, ids: Iterable[str]) -> None:
+        for row_id in ids:
+            entry = self._rows.pop(row_id, None)
+            if entry is None:
+                continue
+            left = self._by_text[entry.text]
+            left.remove(row_id)
+            if not left:
+                del self._by_text[entry.text]
+                self._texts = None
+
+
+def _entry(row: tuple[Cell, ...], text: TextId) -> Entry:
+    row_id, _, created_at, happened_at, *facets = row
+    return Entry(row_id, text, created_at, happened_at, tuple(facets))  # type: ignore[arg-type]  # of these columns
+
+
+def _since(entry: Entry, oldest: int | None) -> bool:
+    return oldest is not None and entry.created_at >= oldest
+
+
+class Asked:
+    """The rows of one kind at an open state, asked for as they are needed."""
+
+    def __init__(self, kind: Kind, reading: Reading, index: Index) -> None:
+        """Use an open reading."""
+        self.kind = kind
+        self.unindexed = 0
+        self._reading = reading
+        self._index = index
+
+    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
+        """The wanted rows that have one of `texts`, in their order."""
+        order = list(dict.fromkeys(texts))
+        hashes = {t.content_hash: n for n, t in self._index.words.texts(self.kind, order).items()}
+        columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[self.kind.table])
+        rows = self._reading.scan(self.kind, columns, wanted.query({"content_hash": [*hashes]}))
+        by_text: dict[TextId, list[Entry]] = {}
+        for row in rows:
+            text = hashes[str(row[1])]
+            by_text.setdefault(text, []).append(_entry(row, text))
+        return [entry for text in order for entry in by_text.get(text, ())]
+
+    def sample(self, most: int) -> list[TextId]:
+        """Texts of the newest rows."""
+        query = Query(limit=most, descending=True)
+        hashes = [str(row[0]) for row in self._reading.scan(self.kind, ("content_hash",), query)]
+        return list(self._index.words.known(self.kind, hashes).values())
+
+
+class Views:
+    """What a process remembers of the states it searched; threads may share it."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._guard = threading.Lock()
+        self._generation = ""
+        self._views: OrderedDict[tuple[object, ...], View] = OrderedDict()
+        self._common: dict[tuple[object, ...], tuple[int, frozenset[str]]] = {}
+
+    @contextmanager
+    def at(
+        self, reading: Reading, ref: Ref, wanted: Filter, history: History, index: Index
+    ) -> Iterator[View]:
+        """Lend the view of an open state, which `ref` named."""
+        with self._guard:
+            generation = index.generation()
+            if generation != self._generation:  # the numbers of texts mean nothing any more
+                self._views.clear()
+                self._generation = generation
+            key = (*_state(reading, ref), wanted.kind.table, wanted.inactive)
+            view = self._views.pop(key, None) or View(wanted.kind, inactive=wanted.inactive)
+            self._views[key] = view
+            while len(self._views) > 1 and sum(map(len, self._views.values())) > _ROWS_KEPT:
+                self._views.popitem(last=False)
+        with view.lock:
+            view.advance(reading, history, index)
+            yield view
+
+    def common(
+        self, reading: Reading, ref: Ref, visible: "View | Asked", index: Index
+    ) -> frozenset[str]:
+        """The words in more than a quarter of the visible memories, judged by a sample.
+
+        The sample is taken anew when there are a tenth more or fewer rows than then.
+        """
+        key, rows = (*_state(reading, ref), visible.kind.table), reading.count(visible.kind)
+        known = self._common.get(key)
+        if known is None or abs(known[0] - rows) * 10 > known[0]:
+            if len(self._common) > SAMPLE:
+                self._common.clear()
+            texts = index.words.texts(visible.kind, visible.sample(SAMPLE)).values()
+            known = self._common[key] = rows, _common([text.content for text in texts])
+        return known[1]
+
+
+def _state(reading: Reading, ref: Ref) -> tuple[object, ...]:
+    """A branch as it is stays one state while it moves; the past does not move."""
+    live = ref.branch is not None and ref.until is None
+    return (ref.branch,) if live else (reading.tip, ref.until)
+
+
+def _common(texts: Sequence[str]) -> frozenset[str]:
+    if len(texts) < _FEWEST:
+        return frozenset()
+    counts = Counter(word for text in texts for word in content_words(text))
+    return frozenset(word for word, count in counts.items() if count * 4 > len(texts))
