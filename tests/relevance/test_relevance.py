@@ -20,7 +20,7 @@ from day1.settings import EmbedderSettings, Settings
 from day1.wiring import House, open_house
 
 HERE = Path(__file__).parent
-COMMITTED = {"hybrid": (0.95, 0.78), "vector": (0.96, 0.82), "keyword": (0.74, 0.56)}
+COMMITTED = {"hybrid": (0.950, 0.783), "vector": (0.960, 0.818), "keyword": (0.665, 0.549)}
 """Mode -> recall@10, MRR."""
 SLACK = 0.02
 
