@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from day1.model.branch import MAIN, Status
-from day1.model.change import Ref
 from day1.model.instant import show
 from day1.operation import (
     Context,
@@ -21,7 +20,7 @@ from day1.operation import (
     Written,
 )
 from day1.services.branching import Node, create, enrich, states, topology
-from day1.toolsets.core.search import read_of
+from day1.toolsets.core.search import stand
 
 Tags = list[Label]
 
@@ -99,7 +98,7 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
         for s in states(ctx.repo)
         if request.status in {None, s.status}
     ]
-    return Branches(result=items, read=_stand(ctx, here))
+    return Branches(result=items, read=stand(ctx, here))
 
 
 class BranchSwitch(Request):
@@ -118,7 +117,7 @@ class BranchSwitched(Response):
 def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
     """Make a branch the default of your later calls."""
     ctx.switch(request.branch_name)
-    return BranchSwitched(active_branch=request.branch_name, read=_stand(ctx, request.branch_name))
+    return BranchSwitched(active_branch=request.branch_name, read=stand(ctx, request.branch_name))
 
 
 class Topology(Request):
@@ -154,7 +153,7 @@ def branch_topology(ctx: Context, request: Topology) -> Tree:
         include_archived=bool(request.include_archived),
     )
     top = _node(root)
-    return Tree(**dict(top), read=_stand(ctx, root.state.branch.name))
+    return Tree(**dict(top), read=stand(ctx, root.state.branch.name))
 
 
 def _node(node: Node) -> TreeNode:
@@ -195,13 +194,8 @@ def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
         tags=None if request.tags is None else tuple(request.tags),
     )
     return Enriched(
-        branch_name=branch.name, metadata=branch.metadata(), read=_stand(ctx, branch.name)
+        branch_name=branch.name, metadata=branch.metadata(), read=stand(ctx, branch.name)
     )
-
-
-def _stand(ctx: Context, branch: str) -> Read:
-    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        return read_of(reading, branch)
 
 
 CREATE = Operation("memory_branch_create", BranchCreate, BranchCreated, branch_create, Effect.WRITE)

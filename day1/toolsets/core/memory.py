@@ -25,6 +25,7 @@ from day1.operation import (
 from day1.services.branching import find_open
 from day1.services.recording import fact_row, near_duplicate, observation_row, relation_row
 
+ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
@@ -76,7 +77,7 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
 class WriteObservation(WriteRequest):
     """Seed 001 `memory_write_observation`; checklist S1-014."""
 
-    observation_type: Literal["tool_use", "discovery", "decision", "error", "insight"]
+    observation_type: ObservationType
     summary: Text
     tool_name: Annotated[Label | None, Field(description="Bash, Edit, Read …")] = None
     raw_input: LongText | None = None

@@ -1,15 +1,28 @@
 """Seed 001, "Branch Operations": diff and merge."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
+from day1.errors import InvalidRequest
 from day1.model.branch import MAIN
 from day1.model.change import Changes, RowChange
 from day1.model.instant import show
-from day1.model.kind import BY_TABLE, FACT, OBSERVATION, RELATION, WHOLE, Cell, Kind, Row, revision
+from day1.model.kind import (
+    BY_TABLE,
+    FACT,
+    MEMORIES,
+    OBSERVATION,
+    RELATION,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    kind_of,
+    revision,
+)
 from day1.model.merge import Choice, MergePlan, PlanRow, Strategy
 from day1.operation import (
     Context,
@@ -26,6 +39,7 @@ from day1.operation import (
 from day1.services.branching import find
 from day1.services.comparing import compare
 from day1.services.merging import MergeRequest, merge
+from day1.toolsets.core.values import given_columns
 
 _JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
 _HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch"})
@@ -160,6 +174,27 @@ class ChoiceGiven(Request):
     cell: Label | None = WHOLE
     value: JsonObject | None = None
 
+    def choice(self) -> Choice:
+        """The decision as the plan takes it.
+
+        Raises:
+            InvalidRequest: the id is not of a row, the cell not of its kind, or the value unsound.
+        """
+        kind, cell = kind_of(self.id), self.cell or WHOLE
+        if kind not in MEMORIES:
+            raise InvalidRequest(f"choices: {self.id!r} is not the id of a memory.", id=self.id)
+        cells = [WHOLE, *(group[0] for group in kind.groups)]
+        if cell not in cells:
+            raise InvalidRequest(
+                f"choices: a {kind.name} has no cell {cell!r}; it has: {', '.join(cells)}.",
+                id=self.id,
+                cell=cell,
+            )
+        if (self.take == "value") != (self.value is not None):
+            raise InvalidRequest("choices: `value` goes with take=value, and only there.")
+        value = None if self.value is None else given_columns(kind, cell, self.value)
+        return Choice(self.id, self.take, cell, value)
+
 
 Choices = Annotated[
     list[ChoiceGiven] | None,
@@ -212,7 +247,11 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
         merge_id=record.id,
         conflicts=clashes(done.plan),
         left=list(done.left),
-        written=Written(branch=asked.target, commit=record.commit or "", notes=notes),
+        written=Written(
+            branch=asked.target,
+            commit=record.commit or ctx.repo.history.branches()[asked.target],
+            notes=notes,
+        ),
     )
 
 
@@ -229,17 +268,10 @@ def merge_request(
         source,
         target,
         strategy,
-        tuple(
-            Choice(c.id, c.take, c.cell or WHOLE, None if c.value is None else _cells(c.value))
-            for c in choices or ()
-        ),
+        tuple(given.choice() for given in choices or ()),
         None if items is None else tuple(items),
         expect,
     )
-
-
-def _cells(value: Mapping[str, JsonValue]) -> dict[str, Any]:
-    return {k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in value.items()}
 
 
 def summary(row: PlanRow) -> dict[str, Any]:

@@ -144,6 +144,12 @@ def read_of(reading: Reading, branch: str, *notes: str) -> Read:
     return Read(branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes))
 
 
+def stand(ctx: Context, branch: str) -> Read:
+    """Where a branch stands now."""
+    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        return read_of(reading, branch)
+
+
 class GraphQuery(Request):
     """Seed 001 `memory_graph_query`; checklist S1-023."""
 

@@ -35,6 +35,8 @@ from day1.toolsets.core.merges import (
     shown_columns,
     summary,
 )
+from day1.toolsets.core.search import stand
+from day1.toolsets.core.values import given_columns
 
 
 class MergePreview(Request):
@@ -160,12 +162,20 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     if action != "list":
         if request.id is None:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
-        value: Any = request.value
+        value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
         done = decide(ctx.repo, branch, request.id, _DECISIONS[action], ctx.origin(request), value)
         wrote = Written(branch=branch, commit=done.commit)
     items = [_held(offer) for offer in offers(ctx.repo, branch)]
-    read = None if wrote else Read(branch=branch, commit=ctx.repo.history.branches()[branch])
+    read = None if wrote else stand(ctx, branch)
     return HeldAnswer(items=items, decided=request.id if wrote else None, read=read, written=wrote)
+
+
+def _edited(ctx: Context, branch: str, item: str, value: JsonObject | None) -> Row | None:
+    """The columns given for a held cell; an item that is not listed is for `decide` to refuse."""
+    for offer in offers(ctx.repo, branch):
+        if offer.item.id == item:
+            return given_columns(offer.item.kind, offer.item.cell, value)
+    return None
 
 
 def _held(offer: Offer) -> HeldShown:
