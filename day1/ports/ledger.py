@@ -59,6 +59,9 @@ class Ledger(Protocol):
     def settle_orphans(self, settle: Settle) -> int:
         """Settle intents whose process is gone, if no deed is going on; says how many."""
 
+    def open_intents(self) -> list[Intent]:
+        """Deeds that are going on, or whose process is gone."""
+
     def head(self, key: str) -> str | None:
         """The branch id that a client's HEAD points at."""
 

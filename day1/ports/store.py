@@ -153,6 +153,9 @@ class Store(Protocol):
             Unsupported: the engine does this by itself.
         """
 
+    def check(self) -> list[str]:
+        """Read every page and index of the store; says what is wrong, nothing if all is whole."""
+
     def close(self) -> None:
         """Let go of files and connections."""
 

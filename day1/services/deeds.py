@@ -59,6 +59,13 @@ def _settle_delete(repo: Repository, payload: dict[str, Json]) -> None:
         repo.ledger.remove_branch(str(payload["id"]))
 
 
+def _settle_ref(repo: Repository, payload: dict[str, Json]) -> None:
+    """Of a branch that was being retired or revived: it is retired if its ref is gone."""
+    branch = repo.ledger.branch(str(payload["name"]))
+    if branch is not None and branch.name in repo.history.branches():
+        repo.ledger.put_branch(replace(branch, retired_tip=None))
+
+
 def _settle_merge(repo: Repository, payload: dict[str, Json]) -> None:
     """A merge was done if a commit of the target carries its id, with the counts beside it."""
     merge_id, target = str(payload["id"]), str(payload.pop("target"))
@@ -91,4 +98,6 @@ _SETTLERS: Mapping[str, Callable[[Repository, dict[str, Json]], None]] = {
     "fork": _settle_fork,
     "delete": _settle_delete,
     "merge": _settle_merge,
+    "retire": _settle_ref,
+    "revive": _settle_ref,
 }

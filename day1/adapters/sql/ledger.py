@@ -229,18 +229,19 @@ class SqlLedger:
 
     def settle_orphans(self, settle: Settle) -> int:
         """Settle intents whose process is gone, if no deed is going on; says how many."""
-        if not self._intents():
+        if not self.open_intents():
             return 0
         with self._deeds.held_if_free() as free:
             return self._settle_all(settle) if free else 0
 
-    def _intents(self) -> list[Intent]:
+    def open_intents(self) -> list[Intent]:
+        """Deeds that are going on, or whose process is gone."""
         return [
             Intent(**{**row, "payload": json.loads(row["payload"])}) for row in self._all(_INTENTS)
         ]
 
     def _settle_all(self, settle: Settle) -> int:
-        orphans = self._intents()
+        orphans = self.open_intents()
         for intent in orphans:
             self._settle(intent, settle)
         return len(orphans)

@@ -1,0 +1,87 @@
+"""Questions about a merge's conflicts, one key each, to a person at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from day1.errors import Refused
+from day1.interfaces.cli.diffing import one_spaced, words
+from day1.interfaces.cli.render import Screen, short
+
+WHOLE: Final = "*"
+_TEXTS: Final = frozenset({"fact_text", "category", "summary", "content", "title"})
+"""Cells that can be written in an editor."""
+
+Conflict = Mapping[str, Any]
+Choice = dict[str, Any]
+
+
+def show_conflict(screen: Screen, conflict: Conflict, source: str, target: str) -> None:
+    """Show both sides of a conflict, words that differ in colour."""
+    cell = "the whole memory" if conflict["cell"] == WHOLE else conflict["cell"]
+    why = {"delete_modify": "changed on one side, removed on the other"}
+    reason = why.get(conflict["reason"], conflict["reason"].replace("_", " "))
+    screen.line(("conflict ", "warn"), (short(conflict["id"]), "commit"), f" {cell}: {reason}")
+    width = max(len(source), len(target)) + 1
+    ours, theirs = conflict["target"], conflict["source"]
+    screen.line(f"    {target + ':':<{width}} ", *_side(ours))
+    if ours and theirs:
+        screen.line(f"    {source + ':':<{width}} ", *words(screen, ours, theirs))
+    else:
+        screen.line(f"    {source + ':':<{width}} ", *_side(theirs))
+
+
+def _side(value: str) -> tuple[tuple[str, str]]:
+    return (("(not there)", "dim") if not value else (one_spaced(value), ""),)
+
+
+def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> Choice | None:
+    """Ask how one conflict is decided; None leaves it to be held.
+
+    Raises:
+        Refused: the person gave up.
+    """
+    show_conflict(screen, conflict, source, target)
+    keys = {"o": f"[o]urs ({target})", "t": f"[t]heirs ({source})", "s": "[s]kip", "q": "[q]uit"}
+    if conflict["cell"] in _TEXTS:
+        keys = {**keys, "e": "[e]dit"}
+    while True:
+        screen.line(
+            ("  " + "  ".join(keys[key] for key in sorted(keys, key="otesq".index)), "bold")
+        )
+        key = click.getchar().lower()
+        if key not in keys:
+            continue
+        if key == "q":
+            raise Refused("Nothing was merged.")
+        if key == "e":
+            text = _edited(conflict, source, target)
+            if text is None:
+                continue
+            screen.line("  = ", (one_spaced(text), "added"))
+            return decided(conflict, "value", {conflict["cell"]: text})
+        screen.line("  = ", {"o": "ours", "t": "theirs", "s": "held"}[key])
+        return None if key == "s" else decided(conflict, {"o": "ours", "t": "theirs"}[key])
+
+
+def decided(conflict: Conflict, take: str, value: Mapping[str, Any] | None = None) -> Choice:
+    """A choice for a conflict, as operations take it."""
+    choice: Choice = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
+    return choice if value is None else {**choice, "value": dict(value)}
+
+
+def _edited(conflict: Conflict, source: str, target: str) -> str | None:
+    """What the person made of both sides; None if it was not settled."""
+    marked = (
+        f"<<<<<<< {target}\n{conflict['target']}\n=======\n{conflict['source']}\n>>>>>>> {source}\n"
+    )
+    text = click.edit(marked)
+    if text is None or not text.strip():
+        return None
+    marks = ("<<<<<<< ", ">>>>>>> ")
+    if any(line.startswith(marks) or line == "=======" for line in text.splitlines()):
+        return None
+    return text.strip()

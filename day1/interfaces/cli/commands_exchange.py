@@ -1,0 +1,206 @@
+"""Bringing memories in and writing them out: import, export."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from day1.errors import NotFound
+from day1.interfaces.cli.indexing import bring_up
+from day1.interfaces.cli.render import leave, plural, short
+from day1.interfaces.cli.session import Session, agent_option, at_option, branch_option, porcelain
+
+if TYPE_CHECKING:
+    from day1.services.importing import Imported, Report
+
+_SHOWN = 10
+_WHY = {
+    "edited": "was edited here",
+    "removed": "was removed here",
+    "held": "has a held item to decide",
+    "conflict": "is here with other content",
+}
+
+
+@click.group("import")
+def import_command() -> None:
+    """Bring memories in. A second run adds what is new and changes what changed there.
+
+    What was edited, removed or held here since is left as it is, and listed.
+    """
+
+
+def _importing(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of every import."""
+    index = click.option("--no-index", is_flag=True, help="Leave the index to the next search.")
+    return index(branch_option(agent_option(command)))
+
+
+@import_command.command("git")
+@click.argument("path", type=click.Path(path_type=Path), default=Path())
+@_importing
+@porcelain
+def import_git(session: Session, path: Path, **given: Any) -> None:
+    """Import the history of the git repository at PATH: commits, files, authors, tags."""
+    _foreign(session, "git", [path], given)
+
+
+@import_command.command("markdown")
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@_importing
+@porcelain
+def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
+    """Import notes: each section of Markdown files, or of the notes in folders, is a fact."""
+    _foreign(session, "markdown", list(paths), given)
+
+
+@import_command.command("graph")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@_importing
+@porcelain
+def import_graph(session: Session, path: Path, **given: Any) -> None:
+    """Import the JSON Lines of a knowledge graph (the MCP reference memory server's file)."""
+    _foreign(session, "graph", [path], given)
+
+
+@import_command.command("jsonl")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
+@_importing
+@porcelain
+def import_jsonl(session: Session, path: Path, **given: Any) -> None:
+    """Import what `day1 export` wrote, every column as it was; `-` reads stdin.
+
+    An export of a store (--all) goes into the branches that it names.
+    """
+    from day1.services.importing_own import import_own
+    from day1.wiring import now
+
+    context = session.context(create=True)
+    branch = context.branch(given["branch"])
+
+    def bring(report: Report) -> Imported:
+        with _lines(path) as lines:
+            return import_own(context.repo, branch, lines, now(), report)
+
+    _run(session, f"{path}", branch, bring, given)
+
+
+@contextmanager
+def _lines(path: Path) -> Iterator[Iterable[bytes]]:
+    if str(path) == "-":
+        yield sys.stdin.buffer
+        return
+    if not path.is_file():
+        raise NotFound(f"There is no file {path}.", path=str(path))
+    with path.open("rb") as file:
+        yield file
+
+
+def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
+    from day1.operation import WriteRequest
+    from day1.services.importing import import_foreign
+    from day1.wiring import import_source
+
+    context = session.context(create=True)
+    branch = context.branch(given["branch"])
+    # Ids come from paths relative to the store's surroundings, wherever one stands.
+    source = import_source(kind, paths, session.house().folder.parent)
+    origin = context.origin(WriteRequest(agent_id=given["agent"]))
+
+    def bring(report: Report) -> Imported:
+        return import_foreign(context.repo, branch, source, origin, report)
+
+    _run(session, f"{kind} {' '.join(map(str, paths))}", branch, bring, given)
+
+
+def _run(
+    session: Session,
+    what: str,
+    branch: str,
+    bring: Callable[[Report], Imported],
+    given: dict[str, Any],
+) -> None:
+    """Import in sight of the person, say what came of it, and let the index follow."""
+    with session.screen.progress("Importing") as report:
+        done = bring(report)
+    left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in done.left]
+    counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged}
+    if not session.answer({"branch": branch, **counts, "left": left, "branches": done.branches}):
+        told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        session.screen.line(f"Imported {what} into {branch}: {told}")
+        for row in done.left[:_SHOWN]:
+            session.screen.line(("left ", "warn"), f"{short(row.id)}: it {_WHY[row.why]}")
+        if len(left) > _SHOWN:
+            session.screen.line(f"… and {plural(len(left) - _SHOWN, 'more row')} left")
+        for name in done.branches:
+            session.screen.line(f"Branch {name} created.")
+    if not given["no_index"]:
+        bring_up(session, *dict.fromkeys([branch, *done.branches]))
+
+
+@click.command("export")
+@click.option("--all", "every", is_flag=True, help="Every branch, with its notes.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@at_option
+@branch_option
+@porcelain
+def export_command(session: Session, **given: Any) -> None:
+    """Write a branch's memories as JSON Lines, the same bytes for the same rows.
+
+    With --json a summary is printed, so the lines need a FILE.
+    """
+    from day1.model.change import Ref
+    from day1.model.instant import parse
+    from day1.services.exporting import export_branch, export_store
+
+    every, at, output = given["every"], session.moment(given["at"], end=True), given["output"]
+    if every and (at or given["branch"]):
+        raise click.UsageError("--all goes with neither --branch nor --at.")
+    if session.as_json and output is None:
+        raise click.UsageError("--json goes with -o FILE: the lines go there.")
+    repo = session.repo()
+    if every:
+        lines = export_store(repo)
+    else:
+        branch = session.branch(given["branch"])
+        ref = Ref(branch=branch, until=None if at is None else parse(at))
+        lines = export_branch(repo.store, ref)
+    if output is None:
+        _write(lines, sys.stdout.buffer)
+        return
+    count = _write_file(lines, output)
+    if not session.answer({"file": str(output), "lines": count}):
+        session.screen.line(f"Wrote {plural(count, 'line')} to {output}")
+
+
+def _write(lines: Iterable[bytes], file: IO[bytes]) -> int:
+    count = 0
+    try:
+        for line in lines:
+            file.write(line)
+            count += 1
+        file.flush()
+    except BrokenPipeError:
+        leave()
+    return count
+
+
+def _write_file(lines: Iterable[bytes], output: Path) -> int:
+    """Write a file whole or not at all."""
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            count = _write(lines, file)
+            os.fsync(file.fileno())
+        beside.replace(output)
+    finally:
+        beside.unlink(missing_ok=True)
+    return count

@@ -1,0 +1,114 @@
+"""`day1 held`: what merges held back, and deciding it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from day1.errors import InvalidRequest, Refused
+from day1.interfaces.cli.asking import WHOLE
+from day1.interfaces.cli.diffing import one_spaced, words
+from day1.interfaces.cli.render import Screen, plural, short
+from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
+
+Document = Mapping[str, Any]
+
+
+@click.command("held")
+@click.argument("action", required=False, type=click.Choice(["list", "take", "edit", "dismiss"]))
+@click.argument("held_id", metavar="[ID]", required=False)
+@click.argument("value", metavar="[VALUE]", required=False)
+@branch_option
+@agent_option
+@porcelain
+def held_command(session: Session, action: str | None, **given: Any) -> None:
+    """List what merges held back on a branch, or decide the item ID.
+
+    take what is offered, dismiss it, or edit: VALUE is what the cell becomes (without it
+    your editor opens on what is offered).
+    """
+    branch = session.branch(given["branch"])
+    listed = session.call("memory_held", branch=branch)
+    if action in {None, "list"}:
+        if not session.answer(listed):
+            _list(session.screen, listed["items"], branch)
+        return
+    if given["held_id"] is None:
+        raise click.UsageError(f"Which item? `day1 held` lists them, `day1 held {action} ID`.")
+    item = _find(listed["items"], given["held_id"], branch)
+    value = _value(session, item, given["value"]) if action == "edit" else None
+    answer = session.call(
+        "memory_held",
+        action=action,
+        id=item["id"],
+        value=value,
+        branch=branch,
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        done = {"take": "Took", "edit": "Edited", "dismiss": "Dismissed"}[str(action)]
+        left = plural(len(answer["items"]), "item")
+        session.screen.line(f"{done} {short(item['id'])}; {left} left on {branch}.")
+
+
+def _find(items: list[Document], text: str, branch: str) -> Document:
+    """The item of an id, or of the last letters of its own or its memory's id."""
+    letters = text.rpartition("_")[2].upper()
+    found = [i for i in items if letters and str(i["id"]).endswith(letters)]
+    found = found or [i for i in items if letters and str(i["row_id"]).endswith(letters)]
+    if len(found) != 1:
+        which = "No open item" if not found else "More than one open item"
+        raise InvalidRequest(f"{which} {text!r} on {branch!r}; `day1 held` lists them.", id=text)
+    return found[0]
+
+
+def _value(session: Session, item: Document, given: str | None) -> dict[str, Any]:
+    """The columns that an edit sets."""
+    cell = item["cell"]
+    offered = item["offered"] or item["present"] or {}
+    if cell == WHOLE:
+        cell = next((c for c in ("fact_text", "summary", "content") if c in offered), None)
+        if cell is None:
+            raise Refused("Only its text could be edited, and it has none: take or dismiss it.")
+    if given is None:
+        if not session.asks:
+            raise click.UsageError("Missing argument 'VALUE'.")
+        given = click.edit(str(offered.get(cell) or "") + "\n")
+        if given is None or not given.strip():
+            raise Refused("Nothing was written, so nothing is decided.")
+    text = given.strip()
+    if not isinstance(offered.get(cell), float):
+        return {cell: text}
+    try:
+        return {cell: float(text)}
+    except ValueError as exc:
+        raise InvalidRequest(f"{cell} is a number.", cell=cell) from exc
+
+
+def _list(screen: Screen, items: list[Document], branch: str) -> None:
+    for item in items:
+        where = "" if item["cell"] == WHOLE else f" {item['cell']}"
+        reason = str(item["reason"]).replace("_", " ")
+        screen.line((short(item["id"]), "warn"), f"  {short(item['row_id'])}{where}: {reason}")
+        source = item["source_branch"] or "source"
+        width = max(len(source), len(branch)) + 1
+        present, offered = _said(item, "present"), _said(item, "offered")
+        screen.line(f"    {branch + ':':<{width}} {present or '(not there)'}")
+        shown = words(screen, present, offered) if present and offered else [offered or "(removed)"]
+        screen.line(f"    {source + ':':<{width}} ", *shown)
+    if items:
+        screen.note("`day1 held take|edit|dismiss ID` decides one")
+    else:
+        screen.note(f"Nothing is held on {branch}.")
+
+
+def _said(item: Document, side: str) -> str:
+    columns = item[side]
+    if columns is None:
+        return ""
+    for column in (item["cell"], "fact_text", "summary", "content", "source_entity"):
+        if columns.get(column) is not None:
+            return one_spaced(str(columns[column]))
+    return ""

@@ -1,0 +1,151 @@
+"""`day1 log`: the commits of a branch, as a list or as a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from day1.interfaces.cli.diffing import told
+from day1.interfaces.cli.moments import brief
+from day1.interfaces.cli.render import Part, plural, short_commit
+from day1.interfaces.cli.session import Session, at_option, porcelain
+
+if TYPE_CHECKING:
+    from day1.model.change import Commit
+    from day1.services.deeds import Repository
+
+
+@click.command("log")
+@click.argument("branch", required=False)
+@click.option("-n", "limit", type=click.IntRange(min=1), help="At most so many commits.")
+@click.option("--oneline", is_flag=True, help="Each commit on one line.")
+@click.option("--graph", is_flag=True, help="Draw branches and merges; each commit on one line.")
+@click.option("--all", "every", is_flag=True, help="Of every branch.")
+@at_option
+@porcelain
+def log_command(session: Session, branch: str | None, **given: Any) -> None:
+    """Show the commits of BRANCH, newest first; rows that wait for a commit stand on top.
+
+    Without --graph and --all it is the branch's own past: merges count as one commit.
+    """
+    from day1.model.instant import parse
+
+    at = session.moment(given["at"], end=True)
+    context = session.context()
+    repo = context.repo
+    tips = repo.history.branches()
+    here = context.branch(None)
+    names = sorted(tips) if given["every"] else [context.branch(branch)]
+    commits = _commits(repo, names, tips, graph=given["graph"] or given["every"])
+    if at is not None:
+        instant = parse(at)
+        later = (c for c in commits if c.ts <= instant)
+        commits = later
+    commits = islice(commits, given["limit"])
+    labels = _labels(repo, tips, here)
+    if session.as_json:
+        document = [_document(commit, labels.get(commit.id, [])) for commit in commits]
+        session.answer({"result": document, "read": {"branch": names[0], "commit": tips[names[0]]}})
+    elif given["graph"]:
+        _draw_graph(session, commits, labels)
+    else:
+        _draw_list(session, commits, labels, oneline=given["oneline"])
+
+
+def _commits(
+    repo: Repository, names: list[str], tips: dict[str, str], *, graph: bool
+) -> Iterator[Commit]:
+    """Waiting rows as commits to be, then the commits."""
+    for name in names:
+        yield from _waiting(repo, name, tips[name])
+    starts = [tips[name] for name in names]
+    commits = repo.history.graph(starts) if graph else repo.history.log(starts[0])
+    # Before day1's first commit stands one that the engine made by itself.
+    yield from (commit for commit in commits if commit.parents or commit.op != "foreign")
+
+
+def _waiting(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
+    from day1.interfaces.cli.graphing import WAITING_OP
+    from day1.model.change import Commit, Ref
+
+    with repo.store.reading(Ref(branch=name)) as reading:
+        pending = reading.pending
+    if pending.count:
+        line = f"(waiting) {plural(pending.count, 'row')} on {name}"
+        yield Commit(f"{WAITING_OP}:{name}", (tip,), WAITING_OP, pending.newest or 0, "", line)
+
+
+def _labels(repo: Repository, tips: dict[str, str], here: str) -> dict[str, list[str]]:
+    """Branches and snapshots by their commit; the current branch comes first."""
+    labels: dict[str, list[str]] = {}
+    for name, tip in sorted(tips.items(), key=lambda pair: (pair[0] != here, pair[0])):
+        labels.setdefault(tip, []).append(f"HEAD -> {name}" if name == here else name)
+    for snapshot in repo.ledger.snapshots():
+        if snapshot.label:
+            labels.setdefault(snapshot.commit, []).append(f"snapshot: {snapshot.label}")
+    return labels
+
+
+def _document(commit: Commit, labels: list[str]) -> dict[str, Any]:
+    from day1.model.instant import show
+
+    return {
+        "commit": commit.id if commit.parents or ":" not in commit.id else None,
+        "parents": list(commit.parents),
+        "op": commit.op,
+        "author": commit.author,
+        "at": show(commit.ts),
+        "line": commit.line,
+        "labels": labels,
+        "meta": dict(commit.meta),
+    }
+
+
+def _draw_graph(session: Session, commits: Iterable[Commit], labels: dict[str, list[str]]) -> None:
+    from day1.interfaces.cli.graphing import drawn
+
+    for one in drawn(commits):
+        session.screen.line(f"{one.lanes} ", *_on_one_line(one.commit, labels))
+        for edge in one.edges:
+            session.screen.line(edge)
+
+
+def _draw_list(
+    session: Session, commits: Iterable[Commit], labels: dict[str, list[str]], *, oneline: bool
+) -> None:
+    from day1.interfaces.cli.graphing import WAITING_OP
+    from day1.model.instant import show
+
+    screen = session.screen
+    for number, commit in enumerate(commits):
+        if oneline or commit.op == WAITING_OP:
+            screen.line(*_on_one_line(commit, labels))
+            continue
+        if number and not oneline:
+            screen.line()
+        screen.line((f"commit {commit.id}", "commit"), *_decoration(commit, labels))
+        if len(commit.parents) > 1:
+            screen.line("Merge:  " + " ".join(short_commit(parent) for parent in commit.parents))
+        screen.line(f"Author: {commit.author}")
+        screen.line(f"Date:   {brief(show(commit.ts))}")
+        screen.line()
+        screen.line(f"    {told(commit)}")
+
+
+def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
+    from day1.interfaces.cli.graphing import WAITING_OP
+    from day1.model.instant import show
+
+    if commit.op == WAITING_OP:
+        return [(commit.line, "dim")]
+    by = f"  {commit.author}, {brief(show(commit.ts))}"
+    name: Part = (short_commit(commit.id), "commit")
+    return [name, *_decoration(commit, labels), f" {told(commit)}", (by, "dim")]
+
+
+def _decoration(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
+    names = labels.get(commit.id)
+    return [] if not names else [" (", (", ".join(names), "branch"), ")"]

@@ -1,0 +1,147 @@
+"""Commands that tend the store: model, doctor, gc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from day1.errors import Day1Error, NotAStore
+from day1.interfaces.cli.main import FAILED, in_commands
+from day1.interfaces.cli.render import Part, short_commit
+from day1.interfaces.cli.session import Session, porcelain
+
+if TYPE_CHECKING:
+    from day1.services.checking import Finding
+
+
+@click.group("model")
+def model_command() -> None:
+    """The model that turns texts into vectors, for search by meaning."""
+
+
+@model_command.command("install")
+@click.argument("path", required=False, type=click.Path(exists=True, path_type=Path))
+@porcelain
+def install_command(session: Session, path: Path | None) -> None:
+    """Install all-MiniLM-L6-v2 from PATH (a folder or archive), else by download.
+
+    When no way leads to it that is no failure: search is by keywords then.
+    """
+    from day1.wiring import install_model
+
+    place = install_model(session.settings.embedder, path, session.screen.note)
+    if not session.answer({"installed": place is not None, "folder": _text(place)}):
+        session.screen.line("No model." if place is None else f"The model is in {place}")
+
+
+@model_command.command("status")
+@porcelain
+def status_command(session: Session) -> None:
+    """Say which model is used and whether it works."""
+    from day1.errors import EmbedderUnavailable
+    from day1.wiring import embedder, model_place
+
+    settings = session.settings.embedder
+    used = embedder(settings)
+    document: dict[str, Any] = {"kind": settings.kind, "name": None, "works": False}
+    document["place"] = model_place(settings)
+    problem = "search is by keywords, by setting"
+    if used is not None:
+        document["name"] = used.name
+        try:
+            used.embed(["tried"])
+            document["works"] = True
+        except EmbedderUnavailable as exc:
+            problem = str(exc)
+    if not session.answer(document):
+        if document["works"]:
+            session.screen.line(f"{document['name']} from {document['place']}")
+        else:
+            session.screen.line(f"No model: {problem}")
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+@click.command("doctor")
+@click.option("--repair", is_flag=True, help="Mend what can be derived: ledger rows, the index.")
+@porcelain
+def doctor_command(session: Session, *, repair: bool) -> None:
+    """Check engine, rows, ledger, refs, space, model and index, and say what to do.
+
+    The exit code is 1 if anything is an error.
+    """
+    from day1 import __version__
+    from day1.services import checking
+    from day1.wiring import now, place_of
+
+    done: list[str] = []
+    try:
+        house = session.house()
+        if repair:
+            done = checking.repair(house.repo, house.search, now())
+        findings = list(checking.check(house.repo, house.search, place_of(house)))
+    except NotAStore:
+        raise
+    except Day1Error as exc:
+        findings = [checking.Finding("store", "error", str(exc), None)]
+    document = {
+        "version": __version__,
+        "repaired": done,
+        "findings": [
+            {"name": f.name, "level": f.level, "text": f.text, "advice": f.advice} for f in findings
+        ],
+    }
+    if not session.answer(document):
+        for line in done:
+            session.screen.line(("repair ", "changed"), line)
+        _draw_findings(session, findings)
+    if any(finding.level == "error" for finding in findings):
+        raise click.exceptions.Exit(FAILED)
+
+
+def _draw_findings(session: Session, findings: list[Finding]) -> None:
+    rows: list[list[Part]] = []
+    for finding in findings:
+        advice = f" {finding.advice}" if finding.advice else ""
+        text = in_commands(finding.text) + advice
+        rows.append([(finding.level, finding.level), finding.name, text])
+    session.screen.table(("", "check", "finding"), rows)
+
+
+@click.command("gc")
+@click.option("--retire", is_flag=True, help="Retire the branches that are offered.")
+@porcelain
+def gc_command(session: Session, *, retire: bool) -> None:
+    """Give unused space back, and offer branches to retire.
+
+    Offered are branches that are merged with nothing held, or past their ttl_days. A
+    retired branch gives up its ref; `day1 switch` brings it back. Everybody else waits
+    while the store is compacted.
+    """
+    from day1.services import retiring
+    from day1.wiring import now
+
+    repo = session.repo()
+    offered = retiring.candidates(repo, session.branch(), now())
+    if retire:
+        for one in offered:
+            retiring.retire(repo, one.state.branch.name, now())
+    sizes = repo.store.compact()
+    branches = [
+        {"branch_name": one.state.branch.name, "commit": one.state.tip, "why": one.why}
+        for one in offered
+    ]
+    if session.answer({**sizes, "retired" if retire else "offered": branches}):
+        return
+    before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
+    session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
+    for one in offered:
+        done: Part = ("retired ", "changed") if retire else "may be retired: "
+        tip = (short_commit(one.state.tip), "commit")
+        session.screen.line(done, (one.state.branch.name, "branch"), " ", tip, f" {one.why}")
+    if offered and not retire:
+        session.screen.note("`day1 gc --retire` retires them")

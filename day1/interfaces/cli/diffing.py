@@ -1,0 +1,101 @@
+"""How changes look: `+` what is new, `~` what changed, word by word, `-` what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from day1.interfaces.cli.render import WHOLE_ID, Part, Screen, one_line, plural, short
+from day1.model.kind import BY_TABLE
+from day1.model.worddiff import changed_words
+
+if TYPE_CHECKING:
+    from day1.model.change import Changes, Commit
+
+Document = Mapping[str, Any]
+
+
+def change_documents(changes: Changes) -> dict[str, list[dict[str, Any]]]:
+    """Changed memories as `day1 diff` has them: added, changed, removed."""
+    from day1.model.kind import MEMORIES
+    from day1.toolsets.core.merges import changed, shown
+
+    found: dict[str, list[dict[str, Any]]] = {"added": [], "changed": [], "removed": []}
+    for kind in MEMORIES:
+        for change in changes.get(kind.table, ()):
+            row = change.after if change.before is None else change.before
+            if change.how == "changed":
+                found["changed"].append(changed(kind, change))
+            elif row is not None:
+                found[change.how].append(shown(kind, row))
+    return found
+
+
+def draw_changes(screen: Screen, changes: Changes) -> None:
+    """Draw changed memories."""
+    found = change_documents(changes)
+    draw(screen, found["added"], found["changed"], found["removed"])
+
+
+def draw(
+    screen: Screen,
+    added: Iterable[Document],
+    changed: Iterable[Document],
+    removed: Iterable[Document],
+) -> None:
+    """Draw memories as operations show them."""
+    for row in added:
+        screen.line(("+ ", "added"), (short(row["id"]), "commit"), (f" {text_of(row)}", "added"))
+    for row in changed:
+        screen.line(("~ ", "changed"), (short(row["id"]), "commit"))
+        for column, after in row["after"].items():
+            before = row["before"][column]
+            screen.line(f"    {column}: ", *words(screen, before, after))
+    for row in removed:
+        line = f" {text_of(row)}"
+        screen.line(("- ", "removed"), (short(row["id"]), "commit"), (line, "removed"))
+
+
+def text_of(row: Document) -> str:
+    """What a memory says, on one line."""
+    match row["type"]:
+        case "relation":
+            said = f"{row['source_entity']} -{row['relation_type']}-> {row['target_entity']}"
+        case "fact":
+            said = str(row["fact_text"])
+        case "observation":
+            said = f"({row['observation_type']}) {row['summary']}"
+        case "conversation":
+            said = str(row["title"] or "")
+        case _:
+            said = f"({row['role']}) {row['content']}"
+    label = f"[{row['category']}] " if row.get("category") else ""
+    return one_line(label + said)
+
+
+def told(commit: Commit) -> str:
+    """What a commit says of itself, on one line: kinds with their counts, short ids."""
+    counts = commit.meta.get("counts")
+    if commit.op == "add" and isinstance(counts, Mapping):
+        kinds = ", ".join(
+            plural(int(str(count)), kind.name, table)
+            for table, count in counts.items()
+            if (kind := BY_TABLE.get(table)) is not None
+        )
+        return f"add {kinds}"
+    return one_line(WHOLE_ID.sub(lambda found: short(found[0]), commit.line))
+
+
+def words(screen: Screen, before: object, after: object) -> list[Part]:
+    """How a value became another: removed and added words in colour, or marked as git does."""
+    old, new = ("" if value is None else str(value) for value in (before, after))
+    parts: Sequence[tuple[str, str]] = changed_words(old, new)
+    if screen.colours:
+        return [(one_spaced(text), "" if how == "same" else how) for how, text in parts]
+    marks = {"removed": "[-{}-]", "added": "{{+{}+}}", "same": "{}"}
+    return [marks[how].format(one_spaced(text)) for how, text in parts]
+
+
+def one_spaced(text: str) -> str:
+    """A part of a text on one line; its outer gaps stay."""
+    return text.replace("\n", " ⏎ ")

@@ -1,0 +1,82 @@
+r"""A commit graph drawn with lines, as git draws it.
+
+Each commit waits in a lane for its turn; `|` is a lane that goes on, `|\` one that a merge
+opens, `|/` two that meet at a common parent.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from day1.model.change import Commit, CommitId
+
+NODE = "*"
+WAITING = "o"
+WAITING_OP = "waiting"
+"""The op of the commit that rows without a commit are drawn as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One commit with the lines before its text, and the lines that lead to the next one."""
+
+    commit: Commit
+    lanes: str
+    edges: tuple[str, ...]
+
+
+def drawn(commits: Iterable[Commit]) -> Iterator[Drawn]:
+    """Draw commits that come with children before parents."""
+    lanes: list[CommitId] = []
+    for commit in commits:
+        if commit.id not in lanes:
+            lanes.append(commit.id)
+        here = lanes.index(commit.id)
+        node = WAITING if commit.op == WAITING_OP else NODE
+        row = " ".join(node if lane == here else "|" for lane in range(len(lanes)))
+        edges = [*_part(lanes, here, commit.parents), *_meet(lanes)]
+        yield Drawn(commit, row, tuple(edges))
+
+
+def _part(lanes: list[CommitId], here: int, parents: tuple[CommitId, ...]) -> Iterator[str]:
+    """Put a commit's parents in its place: none closes the lane, each further one opens one."""
+    if not parents:
+        if here < len(lanes) - 1:
+            yield _row(len(lanes), {2 * here: " ", **_moved(here + 1, len(lanes), -1)})
+        del lanes[here]
+        return
+    lanes[here] = parents[0]
+    for number, parent in enumerate(parents[1:], start=1):
+        place = here + number
+        yield _row(len(lanes), {2 * place - 1: "\\", **_moved(place, len(lanes), 1)})
+        lanes.insert(place, parent)
+
+
+def _meet(lanes: list[CommitId]) -> Iterator[str]:
+    """Join lanes that wait for the same commit, into the leftmost."""
+    while True:
+        again = next((k for k, lane in enumerate(lanes) if lane in lanes[:k]), None)
+        if again is None:
+            return
+        first = lanes.index(lanes[again])
+        marks = {2 * again: " ", 2 * again - 1: "/"}
+        marks |= {2 * gap + 1: "_" for gap in range(first, again - 1)}
+        yield _row(len(lanes), {**marks, **_moved(again + 1, len(lanes), -1)})
+        del lanes[again]
+
+
+def _moved(start: int, end: int, by: int) -> dict[int, str]:
+    """Lanes from `start` on that move a place to the right (1) or the left (-1)."""
+    marks: dict[int, str] = {}
+    for lane in range(start, end):
+        marks[2 * lane] = " "
+        marks[2 * lane + by] = "\\" if by > 0 else "/"
+    return marks
+
+
+def _row(lanes: int, marks: dict[int, str]) -> str:
+    width = max([2 * lanes - 1, *(place + 1 for place in marks)])
+    row = ["|" if place % 2 == 0 and place < 2 * lanes else " " for place in range(width)]
+    # A lane that moves leaves its place, unless its neighbour moves there.
+    for place, mark in sorted(marks.items(), key=lambda pair: pair[1] != " "):
+        row[place] = mark
+    return "".join(row).rstrip()

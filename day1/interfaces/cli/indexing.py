@@ -1,0 +1,43 @@
+"""Letting the index follow a branch and catch up with its vectors, in sight of a person."""
+
+from __future__ import annotations
+
+from day1.errors import EmbedderUnavailable
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session
+
+_AT_ONCE = 256
+"""Passages between two reports: about a second's work."""
+
+
+def bring_up(session: Session, *branches: str) -> None:
+    """Index the words of branches and give every waiting text its vector.
+
+    Without a model the words are indexed and that is said; other failures of the index are
+    its own: memory is stored, and the next search tries again.
+    """
+    from day1.services.branching import find
+    from day1.services.following import embed_pending, follow
+
+    house = session.house()
+    search = house.search
+    for name in branches:
+        found = find(house.repo, name)
+        follow(search.store, search.history, search.index, found.name, found.id)
+    embedder = search.embedder
+    if embedder is None:
+        return
+    total = search.index.vectors.waiting(embedder)
+    if not total:
+        return
+    try:
+        with session.screen.progress("Embedding") as report:
+            left = total
+            while left:
+                before, left = left, embed_pending(search.index, embedder, _AT_ONCE)
+                report(total - left, total)
+                if left >= before:
+                    session.screen.note(f"{plural(left, 'text')} are embedded by another process")
+                    return
+    except EmbedderUnavailable as exc:
+        session.screen.note(("note: ", "dim"), str(exc))

@@ -1,0 +1,197 @@
+"""`day1`: commands in git's own words; each is loaded when it is called.
+
+`day1 --help` imports click and nothing else, and no command imports what it does not need.
+Exit codes are in the epilog below, which `day1 --help` prints.
+"""
+
+import difflib
+import importlib
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+import click
+
+from day1 import __version__
+from day1.errors import Day1Error
+
+OK: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+HELD: Final = 3
+INTERRUPTED: Final = 130
+
+EPILOG = f"""\b
+Exit codes:
+  {OK}    done
+  {FAILED}    refused or failed; stderr says why
+  {USAGE}    the command line does not fit
+  {HELD}    merged, and something is held: `day1 held` decides it
+  {INTERRUPTED}  interrupted
+
+\b
+The store is the nearest .day1 folder upward, else ~/.day1; DAY1_HOME overrides.
+TIME is ISO 8601 (UTC without an offset) or an age such as 10m, 2h, 3d, 1w.
+IDs may be shortened: the last six letters of a row's, the first four of a commit's.
+"""
+
+SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "Start": {
+        "init": ("write", "Make a store in this folder."),
+        "status": ("look", "Say where you are and what waits."),
+    },
+    "Remember": {
+        "add": ("write", "Remember a fact, an observation or a relation."),
+        "edit": ("write", "Correct a fact, or put another in its place."),
+        "rm": ("write", "Remove memories from a branch."),
+        "restore": ("write", "Bring a memory or a branch back to a past state."),
+    },
+    "Look": {
+        "search": ("look", "Find memories by meaning and by words."),
+        "show": ("look", "Show a memory, a commit or a snapshot."),
+        "log": ("log", "Show the commits of a branch."),
+        "diff": ("merge", "Show what a branch has that another has not."),
+    },
+    "Branch and merge": {
+        "branch": ("branch", "List, create or delete branches."),
+        "switch": ("branch", "Go to another branch."),
+        "topology": ("branch", "Draw the tree of branches."),
+        "merge": ("merge", "Bring a branch's memories into another."),
+        "cherry-pick": ("merge", "Take single memories from another branch."),
+        "held": ("held", "List and decide what merges held back."),
+        "snapshot": ("branch", "Mark a branch's present state, or list the marks."),
+    },
+    "Exchange": {
+        "import": ("exchange", "Bring memories in from git, Markdown, graphs or an export."),
+        "export": ("exchange", "Write memories out as JSON Lines."),
+    },
+    "Tend": {
+        "model": ("store", "Install the embedding model, or say which one is used."),
+        "doctor": ("store", "Check the store and say what to do."),
+        "gc": ("store", "Give unused space back and offer branches to retire."),
+    },
+    "Serve": {
+        "mcp": ("serve", "Serve an agent over stdin and stdout (MCP)."),
+        "call": ("serve", "Call any operation by its name."),
+    },
+}
+"""Each command's module (`commands_…` beside this one) and its help in a line."""
+
+_COMMANDS: Final = {name: found for names in SECTIONS.values() for name, found in names.items()}
+
+
+class Porcelain(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Every command, in the order of the help."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        where, line = _COMMANDS[cmd_name]
+        module = importlib.import_module(f"day1.interfaces.cli.commands_{where}")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
+        command.short_help = line
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one may have been meant."""
+        near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+        if args[0] not in _COMMANDS and not args[0].startswith("-") and near:
+            ctx.fail(f"There is no command '{args[0]}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the commands by section, without importing any."""
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
+
+
+@click.group(cls=Porcelain, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="day1", message="%(prog)s %(version)s")
+def day1() -> None:
+    """Git for agent memory: remember, branch, review, merge, travel in time."""
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; answers the exit code."""
+    try:
+        code: Any = day1.main(list(arguments), prog_name="day1", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from day1.interfaces.cli.render import READER_LEFT, be_quiet
+
+        be_quiet()
+        return READER_LEFT
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except Exception as exc:  # noqa: BLE001 - the wire's outermost handler
+        return _fail(exc, as_json="--json" in arguments)
+    return code if isinstance(code, int) else OK
+
+
+def _fail(exc: Exception, *, as_json: bool) -> int:
+    """Say on stderr what went wrong; answers the exit code."""
+    if isinstance(exc, click.ClickException) and not as_json:
+        exc.show()
+    elif as_json:
+        print(json.dumps(_body(exc), ensure_ascii=False), file=sys.stderr)
+    else:
+        from day1.interfaces.cli.render import Screen
+
+        Screen().note(("error: ", "error"), in_commands(_message(exc)))
+    return exc.exit_code if isinstance(exc, click.ClickException) else FAILED
+
+
+def _body(exc: Exception) -> Mapping[str, Any]:
+    if isinstance(exc, Day1Error):
+        return exc.body()
+    code = "usage" if isinstance(exc, click.ClickException) else "internal"
+    return {"error": {"code": code, "message": _message(exc), "details": {}}}
+
+
+def _message(exc: Exception) -> str:
+    if isinstance(exc, click.ClickException):
+        return exc.format_message()
+    if isinstance(exc, Day1Error):
+        return str(exc)
+    if os.environ.get("DAY1_LOG_LEVEL", "").upper() == "DEBUG":
+        traceback.print_exception(exc)
+    kind = type(exc).__name__
+    return f"day1 failed with {kind}; DAY1_LOG_LEVEL=DEBUG shows where. {_os_text(exc)}".strip()
+
+
+def _os_text(exc: Exception) -> str:
+    """What the operating system says, such as a missing permission; it quotes no memory."""
+    return str(exc) if isinstance(exc, OSError) else ""
+
+
+_IN_COMMANDS: Final = {
+    "memory_branch_list": "`day1 branch`",
+    "memory_snapshot_list": "`day1 snapshot --list`",
+    "memory_held": "`day1 held`",
+    "memory_restore": "`day1 restore`",
+}
+
+
+def in_commands(message: str) -> str:
+    """Say in commands what a message says in tools."""
+    return re.sub("|".join(_IN_COMMANDS), lambda found: _IN_COMMANDS[found[0]], message)

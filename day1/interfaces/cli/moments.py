@@ -1,0 +1,69 @@
+"""Times as people type them, beside the ISO 8601 that every wire takes."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from day1.model.instant import DAY, SECOND, parse, show
+
+_AGO = re.compile(r"(\d{1,9})\s*([smhdw])(?:\s+ago)?", re.IGNORECASE)
+_UNITS: Final = {
+    "s": SECOND,
+    "m": 60 * SECOND,
+    "h": 3_600 * SECOND,
+    "d": DAY,
+    "w": 7 * DAY,
+}
+_FRACTION = re.compile(r"[.,]\d+")
+_WHOLE_SECOND: Final = len("2026-03-01T10:00:00")
+_WHOLE_MINUTE: Final = len("2026-03-01T10:00")
+
+
+def moment(text: str, now: int, *, end: bool = False) -> str:
+    """Read `now`, `10m`, `2h ago`, `3d`, `1w` or an ISO time; answers it in ISO 8601.
+
+    A time is as exact as it is written: `2026-03-01`, `2026-03-01T10:00` and
+    `2026-03-01T10:00:07` stand for their first instant, or with `end` for their last, so that
+    "as of" a time that day1 printed includes what it was printed beside.
+
+    Raises:
+        InvalidRequest: it is none of these.
+    """
+    stripped = text.strip()
+    if stripped.lower() == "now":
+        return show(now)
+    ago = _AGO.fullmatch(stripped)
+    if ago is not None:
+        return show(max(0, now - int(ago[1]) * _UNITS[ago[2].lower()]))
+    instant = parse(stripped, end=end)
+    return show(instant + _rest(stripped) if end else instant)
+
+
+def _rest(text: str) -> int:
+    """Microseconds from the first to the last instant of what an ISO time names."""
+    clock = re.sub(r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$", "", text, flags=re.IGNORECASE)
+    if _FRACTION.search(clock) or ":" not in clock:
+        return 0
+    return {_WHOLE_SECOND: SECOND - 1, _WHOLE_MINUTE: 60 * SECOND - 1}.get(len(clock), 0)
+
+
+def brief(iso: str) -> str:
+    """An ISO time to the second in UTC, in a form that `moment` reads: 2026-03-01T10:00:07Z."""
+    at = datetime.fromisoformat(iso).astimezone(UTC)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def day(iso: str) -> str:
+    """The day of an ISO time, in UTC."""
+    return brief(iso)[: len("2026-03-01")]
+
+
+def since(instant: int, now: int) -> str:
+    """How long ago an instant was, in words."""
+    spent = timedelta(microseconds=max(0, now - instant))
+    seconds = int(spent.total_seconds())
+    for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {name}{'' if count == 1 else 's'} ago"
+    return "just now"

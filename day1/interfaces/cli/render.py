@@ -1,0 +1,169 @@
+"""Lines, tables and progress: colours and tables on a terminal, plain text in a pipe.
+
+What memory holds is untrusted: everything that is printed passes `visible`, so that no stored
+text can move the cursor, hide itself or speak to the terminal.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TextIO
+
+import click
+
+READER_LEFT: Final = 141
+"""Exit code when the reader of the pipe is gone: what a shell says of SIGPIPE."""
+
+Part = str | tuple[str, str]
+"""Text, or text with the name of a style."""
+
+Report = Callable[[int, int | None], None]
+"""Told how much is done, and of how much if that is known."""
+
+_STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "added": {"fg": "green"},
+    "removed": {"fg": "red"},
+    "changed": {"fg": "yellow"},
+    "commit": {"fg": "yellow"},
+    "branch": {"fg": "cyan", "bold": True},
+    "bold": {"bold": True},
+    "dim": {"dim": True},
+    "error": {"fg": "red", "bold": True},
+    "warn": {"fg": "yellow", "bold": True},
+    "ok": {"fg": "green"},
+}
+# Control characters but newline and tab, C1, what turns the direction of writing, half characters.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_SHORT: Final = 8
+WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
+
+
+def visible(text: str) -> str:
+    """Show what would act on a terminal instead of letting it act."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """Any text on one line."""
+    return " ".join(text.split())
+
+
+def short(row_id: str) -> str:
+    """An id as people see and type it: its kind and its last eight letters."""
+    kind, _, rest = row_id.partition("_")
+    return f"{kind}_{rest[-_SHORT:]}" if rest else row_id
+
+
+def short_commit(commit: str) -> str:
+    """A commit as people see and type it."""
+    return commit[:_SHORT]
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+class Screen:
+    """Where a command prints: stdout for what was asked, stderr for what is said about it."""
+
+    def __init__(self) -> None:
+        """Look at what stdout and stderr are."""
+        self.terminal = sys.stdout.isatty()
+        self._plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        self.colours = self.terminal and not self._plain
+
+    def line(self, *parts: Part) -> None:
+        """Print one line of the answer."""
+        self._print(sys.stdout, parts)
+
+    def note(self, *parts: Part) -> None:
+        """Print one line about the answer."""
+        self._print(sys.stderr, parts)
+
+    def _print(self, stream: TextIO, parts: Sequence[Part]) -> None:
+        colours = stream.isatty() and not self._plain
+        put(stream, "".join(self._painted(part, colours=colours) for part in parts) + "\n")
+
+    def _painted(self, part: Part, *, colours: bool) -> str:
+        text, style = (part, None) if isinstance(part, str) else part
+        text = visible(text)
+        return click.style(text, **_STYLES[style]) if colours and style else text
+
+    def json(self, document: object) -> None:
+        """Print one JSON document."""
+        indent = 2 if self.terminal else None
+        put(sys.stdout, json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
+
+    def table(self, headings: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
+        """Print rows: a table on a terminal, one line each with tabs in a pipe."""
+        if not self.terminal:
+            for row in rows:
+                texts = (part if isinstance(part, str) else part[0] for part in row)
+                self.line("\t".join(one_line(text) for text in texts))
+        elif rows:
+            self._rich_table(headings, rows)
+
+    def _rich_table(self, headings: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for number, heading in enumerate(headings):
+            wraps = number == len(headings) - 1
+            table.add_column(heading, no_wrap=not wraps, overflow="fold" if wraps else "ellipsis")
+        for row in rows:
+            table.add_row(*(Text.from_ansi(self._painted(p, colours=True)) for p in row))
+        Console(file=sys.stdout, no_color=self._plain, highlight=False).print(table)
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Report]:
+        """Show on stderr how far something is: a bar on a terminal, else a line now and then."""
+        if not sys.stderr.isatty():
+            yield lambda done, total: self.note(f"{what}: {_of(done, total)}")
+            return
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        console = Console(stderr=True, no_color=self._plain)
+        with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _of(done: int, total: int | None) -> str:
+    return f"{done:,}" if total is None else f"{done:,} of {total:,}"
+
+
+def put(stream: TextIO, text: str) -> None:
+    """Write to a stream; when its reader is gone, leave without a word."""
+    try:
+        stream.write(text)
+    except BrokenPipeError:
+        leave()
+
+
+def leave() -> None:
+    """End because the reader is gone."""
+    be_quiet()
+    raise click.exceptions.Exit(READER_LEFT)
+
+
+def be_quiet() -> None:
+    """Let what is still to be written at exit go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,152 @@
+"""One run of one command: settings, the open store, who calls, and how the answer is printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from day1.errors import InvalidRequest
+from day1.interfaces.cli.moments import moment
+from day1.interfaces.cli.render import Screen
+
+if TYPE_CHECKING:
+    from day1.operation import Context
+    from day1.services.deeds import Repository
+    from day1.settings import Settings
+    from day1.wiring import House
+
+HEAD = "cli"
+"""The ledger's key of the HEAD that the command line has in each store."""
+
+EVERY_TOOLSET = "core,review"
+
+
+class Session:
+    """What a command works with; the store is opened when it is first asked for."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        """Open nothing yet."""
+        self.as_json = as_json
+        self.screen = Screen()
+        self._house: House | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a person to ask."""
+        return self.screen.terminal and sys.stdin.isatty() and not self.as_json
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The environment's settings.
+
+        Raises:
+            InvalidRequest: one of them does not fit; all that do not are named.
+        """
+        from pydantic import ValidationError
+
+        from day1.logs import to_stderr
+        from day1.settings import Settings
+
+        try:
+            settings = Settings()
+        except ValidationError as exc:
+            problems = [
+                f"DAY1_{'__'.join(map(str, error['loc'])).upper()}: {error['msg']}"
+                for error in exc.errors(include_input=False)
+            ]
+            raise InvalidRequest("; ".join(problems), problems=problems) from exc
+        to_stderr(settings.log_level)
+        return settings
+
+    def house(self, *, create: bool = False) -> House:
+        """The store of this folder; with `create` it is made where there is none.
+
+        Raises:
+            NotAStore: there is none.
+        """
+        if self._house is None:
+            from day1.wiring import open_house
+
+            self._house = open_house(self.settings, create=create)
+        return self._house
+
+    def repo(self, *, create: bool = False) -> Repository:
+        """The open repository."""
+        return self.house(create=create).repo
+
+    def context(self, *, create: bool = False) -> Context:
+        """What an operation works with, called by a person."""
+        from day1.operation import Caller
+        from day1.wiring import LedgerHead
+
+        house = self.house(create=create)
+        settings = self.settings
+        return house.context(
+            Caller(
+                settings.agent_id,
+                settings.session_id,
+                settings.task_id,
+                source="user",
+                head=LedgerHead(house.repo, HEAD),
+            )
+        )
+
+    def branch(self, given: str | None = None) -> str:
+        """The branch of this call: the one given, else the one the command line is on."""
+        return self.context().branch(given)
+
+    def call(self, tool: str, *, create: bool = False, **arguments: Any) -> dict[str, Any]:
+        """Call an operation; arguments that are None are left out."""
+        from day1.toolsets import operations
+
+        operation = next(o for o in operations(EVERY_TOOLSET) if o.name == tool)
+        given = {name: value for name, value in arguments.items() if value is not None}
+        answer: dict[str, Any] = operation.call(self.context(create=create), given)
+        return answer
+
+    def moment(self, text: str | None, *, end: bool = False) -> str | None:
+        """A time that a person typed, as operations take it."""
+        from day1.wiring import now
+
+        return None if text is None else moment(text, now(), end=end)
+
+    def answer(self, document: Mapping[str, Any]) -> bool:
+        """Print the structured form if it was asked for; says whether it was."""
+        if self.as_json:
+            self.screen.json(document)
+        return self.as_json
+
+    def notes(self, answer: Mapping[str, Any]) -> None:
+        """Say on stderr what an operation's answer notes."""
+        state = answer.get("read") or answer.get("written") or {}
+        for note in state.get("notes", ()):
+            self.screen.note(("note: ", "dim"), str(note))
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._house is not None:
+            self._house.close()
+
+
+def porcelain(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command its session as the first argument, and the option `--json`."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+    @wraps(command)
+    def run(*, as_json: bool, **given: Any) -> None:
+        session = Session(as_json=as_json)
+        try:
+            command(session, **given)
+        finally:
+            session.close()
+
+    return run
+
+
+branch_option = click.option("-b", "--branch", metavar="NAME", help="Default: the current branch.")
+at_option = click.option("--at", metavar="TIME", help="As it was then: ISO time, or 10m, 2h, 3d.")
+agent_option = click.option("--agent", metavar="NAME", help="Who writes. Default: DAY1_AGENT_ID.")

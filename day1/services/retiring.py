@@ -1,0 +1,82 @@
+"""Retiring branches: the ref goes, so that refs stay few; the ledger's row and the commits stay."""
+
+from dataclasses import dataclass, replace
+
+from day1.errors import Conflict, Refused
+from day1.model.branch import MAIN, Branch
+from day1.model.change import CommitId
+from day1.model.instant import DAY
+from day1.services.branching import BranchState, find, states
+from day1.services.deeds import Repository, deed
+from day1.services.holding import offers
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A branch that may be retired, and why."""
+
+    state: BranchState
+    why: str
+
+
+def candidates(repo: Repository, current: str, now: int) -> list[Candidate]:
+    """Branches that are merged with nothing held, or past their days; never main or `current`."""
+    found = []
+    for state in states(repo):
+        branch = state.branch
+        if branch.name in {MAIN, current}:
+            continue
+        days = branch.ttl_days
+        if days is not None and branch.created_at + days * DAY < now:
+            found.append(Candidate(state, f"past its {days} days"))
+        elif state.status == "merged" and not offers(repo, branch.name):
+            found.append(Candidate(state, "merged"))
+    return found
+
+
+def retire(repo: Repository, name: str, now: int) -> Branch:
+    """Give up a branch's ref; `revive` brings it back as it was.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+        Refused: it is main.
+        Conflict: it was written to meanwhile; it stays.
+    """
+    branch = find(repo, name)
+    if name == MAIN:
+        raise Refused("main cannot be retired.", branch=name)
+    tip = repo.store.cut(name)
+    with deed(repo, "retire", {"name": name}, now):
+        # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
+        gone = replace(branch, retired_tip=tip)
+        repo.ledger.put_branch(gone)
+        if repo.store.cut(name) != tip:
+            raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
+        repo.point("retire.marked")
+        if not _reached_elsewhere(repo, name, tip):
+            # The tip is in the tag's name: a branch may be retired again, further on.
+            repo.history.keep(f"keep/{branch.id}.{tip[:8]}", tip)
+        repo.history.drop(name)
+    return gone
+
+
+def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
+    others = [commit for other, commit in repo.history.branches().items() if other != name]
+    return any(commit.id == tip for commit in repo.history.graph(others))
+
+
+def revive(repo: Repository, name: str, now: int) -> Branch:
+    """Give a retired branch its ref again; one that has its ref stays as it is.
+
+    Raises:
+        UnknownBranch: there is no branch of that name, retired or not.
+    """
+    branch = repo.ledger.branch(name)
+    if branch is None or branch.name != name or branch.retired_tip is None:
+        return find(repo, name)
+    back = replace(branch, retired_tip=None)
+    with deed(repo, "revive", {"name": name}, now):
+        repo.history.fork(name, branch.retired_tip)
+        repo.point("revive.forked")
+        repo.ledger.put_branch(back)
+    return back
