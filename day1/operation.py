@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from day1.errors import Day1Error, InvalidRequest, Json, Refused
-from day1.model.branch import MAIN
+from day1.model.branch import MAIN, Branch
 from day1.model.kind import canonical
 from day1.model.origin import Origin, Source
-from day1.services.branching import find
+from day1.services.branching import find, refuse_closed
 
 if TYPE_CHECKING:
     from day1.model.change import Pending
@@ -142,10 +142,10 @@ class Head(Protocol):
     """A client's own active branch."""
 
     def name(self) -> str:
-        """The branch it points at.
+        """The branch it points at, which may be gone.
 
         Raises:
-            UnknownBranch: that branch is gone.
+            UnknownBranch: it is known to be gone.
         """
 
     def move(self, name: str) -> None:
@@ -191,10 +191,22 @@ class Context:
         Raises:
             UnknownBranch: there is no such branch.
         """
+        return self._branch(given).name
+
+    def writable(self, given: str | None) -> str:
+        """The branch of this call, if it takes writes.
+
+        Raises:
+            UnknownBranch: there is no such branch.
+            BranchClosed: it was squashed.
+        """
+        return refuse_closed(self._branch(given)).name
+
+    def _branch(self, given: str | None) -> Branch:
         name = given or self.caller.branch
         if name is None and self.caller.head is not None:
-            return self.caller.head.name()
-        return find(self.repo, name or MAIN).name
+            name = self.caller.head.name()
+        return find(self.repo, name or MAIN)
 
     def origin(self, request: WriteRequest) -> Origin:
         """Who writes: what the request says, else what the wire knows."""

@@ -161,7 +161,7 @@ class ProcessHead:
 
     def name(self) -> str:
         """The branch it points at."""
-        return find(self._repo, self._name).name
+        return self._name
 
     def move(self, name: str) -> None:
         """Point it at another branch."""
@@ -182,7 +182,7 @@ class LedgerHead:
             return MAIN
         for branch in self._repo.ledger.branches():
             if branch.id == branch_id:
-                return find(self._repo, branch.name).name
+                return branch.name
         raise UnknownBranch(
             "The branch you were on is gone: `day1 switch main` goes back to main.",
             head=self._key,

@@ -43,12 +43,20 @@ def find_open(repo: Repository, name: str) -> Branch:
         UnknownBranch: there is none.
         BranchClosed: it was squashed.
     """
-    branch = find(repo, name)
+    return refuse_closed(find(repo, name))
+
+
+def refuse_closed(branch: Branch) -> Branch:
+    """The branch, if it takes writes.
+
+    Raises:
+        BranchClosed: it was squashed.
+    """
     if branch.closed:
         raise BranchClosed(
-            f"{name!r} was squashed into another branch and is closed: fork anew from the "
-            "target and write there.",
-            branch=name,
+            f"{branch.name!r} was squashed into another branch and is closed: fork anew from "
+            "the target and write there.",
+            branch=branch.name,
         )
     return branch
 

@@ -266,9 +266,10 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
 
 def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
     origin = what.origin.columns(work.now)
+    taken = work.get(HELD, [held_id(row.id, c, what.source_commit) for row, c in plan.holds])
     for row, cell in plan.holds:
         item = held_id(row.id, cell, what.source_commit)
-        if work.get(HELD, [item]):
+        if item in taken:
             item = held_id(row.id, cell, what.merge_id)
         yield (
             HELD,

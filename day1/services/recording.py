@@ -135,5 +135,5 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
 def near_duplicate(reading: Reading, text: str) -> str | None:
     """The id of a live fact with exactly this text, if there is one (checklist S1-013)."""
     query = Query(equal={"content_hash": content_hash(text), "status": "active"}, limit=1)
-    found = reading.find(FACT, query)
-    return str(found[0]["id"]) if found else None
+    found = reading.scan(FACT, ("id",), query)
+    return str(found[0][0]) if found else None

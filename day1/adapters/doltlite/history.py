@@ -140,7 +140,7 @@ class DoltLiteHistory:
 
     def tip(self, connection: Connection) -> Commit:
         """The newest commit of the branch that a connection stands on."""
-        commit = connection.exec_driver_sql("SELECT dolt_hashof('HEAD')").scalar_one()
+        commit = self._connections.say(connection, "SELECT dolt_hashof('HEAD')")
         return self.commit(connection, str(commit))
 
     def commit(self, connection: Connection, commit: CommitId) -> Commit:

@@ -186,7 +186,7 @@ class DoltLiteStore:
         return {"bytes_before": before, "bytes_after": self._connections.path.stat().st_size}
 
     def check(self) -> list[str]:
-        """Read every page and index (`PRAGMA integrity_check`: 72 s for 12 GB); says what is wrong."""
+        """Read every page and index (72 s for 12 GB); says what is wrong."""
         with self._connections.on("main") as connection:
             found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
             return [str(line) for line in found if line != "ok"]

@@ -49,9 +49,15 @@ DISCARD = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT")
 """After these the connection itself is not to be trusted any more."""
 
 
-def error_name(exc: DBAPIError) -> str:
+def is_drivers(exc: Exception) -> bool:
+    """Whether an error came from a driver, by way of SQLAlchemy or directly."""
+    return isinstance(exc, DBAPIError) or hasattr(exc, "sqlite_errorname")
+
+
+def error_name(exc: Exception) -> str:
     """SQLite's name of an error, such as SQLITE_BUSY_SNAPSHOT; empty for other drivers'."""
-    return str(getattr(exc.orig, "sqlite_errorname", ""))
+    found = exc.orig if isinstance(exc, DBAPIError) else exc
+    return str(getattr(found, "sqlite_errorname", ""))
 
 
 @contextmanager
@@ -64,7 +70,9 @@ def translated(what: str) -> Iterator[None]:
         yield
     except IntegrityError as exc:
         raise Conflict("A row with this id exists already.") from exc
-    except DBAPIError as exc:
+    except Exception as exc:
+        if not is_drivers(exc):
+            raise
         name = error_name(exc)
         for names, error, message in _BY_NAME:
             if name.startswith(names):

@@ -1,7 +1,9 @@
 """The versioned tables, once for all engines.
 
 A primary key and nothing else unique, no foreign keys (a merge would leave violations),
-secondary indexes where a query needs them. Design section 4.
+secondary indexes where a query needs them. Nothing is NOT NULL either: after a merge the engine
+checks such a column over the whole table (20 ms and more at 100,000 rows), and the models refuse
+what is missing before it comes here.
 """
 
 from typing import Any
@@ -25,8 +27,6 @@ _IDS = {"agent_id", "session_id", "task_id", "origin_id", "row_id", "closes", "s
 _IDS |= {"conversation_id", "previous_id", "content_hash", "merge_id", "source_commit"}
 _LONG = {"fact_text", "summary", "raw_input", "raw_output", "properties", "scores", "content"}
 _LONG |= {"thinking", "tool_calls", "ours", "theirs", "reason", "title"}
-_NEEDED = {"fact_text", "summary", "content", "content_hash", "created_at", "confidence", "status"}
-_NEEDED |= {"verification", "source_entity", "target_entity", "relation_type", "row_id", "source"}
 _INDEXED = {
     "facts": ("content_hash", "session_id", "created_at"),
     "observations": ("content_hash", "session_id", "created_at"),
@@ -44,7 +44,7 @@ def _column(name: str) -> Column[Any]:
     kind: TypeEngine[Any] = _TYPES.get(name) or (
         _ID if name in _IDS else Text() if name in _LONG else String(255)
     )
-    return Column(name, kind, nullable=name not in _NEEDED)
+    return Column(name, kind)
 
 
 TABLES = {kind.table: Table(kind.table, versioned, *map(_column, kind.columns)) for kind in KINDS}

@@ -7,12 +7,14 @@ from pydantic import BaseModel
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:
     """What a tool takes (JSON Schema 2020-12)."""
-    return _slim(_inlined(model.model_json_schema(mode="validation")))
+    slim: dict[str, Any] = _slim(_inlined(model.model_json_schema(mode="validation")))
+    return slim
 
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """What a tool answers in `structuredContent`."""
-    return _slim(model.model_json_schema(mode="serialization"))
+    slim: dict[str, Any] = _slim(model.model_json_schema(mode="serialization"))
+    return slim
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

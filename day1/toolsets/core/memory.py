@@ -22,7 +22,6 @@ from day1.operation import (
     Written,
     written,
 )
-from day1.services.branching import find_open
 from day1.services.recording import fact_row, near_duplicate, observation_row, relation_row
 
 ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
@@ -53,7 +52,7 @@ class FactWritten(Response):
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
     notes = _secret_notes(ctx, request.fact_text)
-    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
+    branch = ctx.writable(request.branch)
     with ctx.repo.store.adding(branch) as work:
         twin = near_duplicate(work, request.fact_text)
         row = fact_row(
@@ -100,7 +99,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     most = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
     notes = _secret_notes(ctx, request.summary, *raw)
-    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
+    branch = ctx.writable(request.branch)
     with ctx.repo.store.adding(branch) as work:
         row = observation_row(
             ctx.repo.new_id(OBSERVATION.prefix, work.now),
@@ -143,7 +142,7 @@ class RelationWritten(Response):
 
 def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     """Link two entities, such as AuthService -depends_on-> UserModel."""
-    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
+    branch = ctx.writable(request.branch)
     with ctx.repo.store.adding(branch) as work:
         row = relation_row(
             ctx.repo.new_id(RELATION.prefix, work.now),

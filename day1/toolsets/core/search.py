@@ -115,7 +115,7 @@ def _hit(hit: Hit) -> MemoryHit:
         fact_text=text,
         category=_text(row.get("category") or row.get("observation_type")),
         score=round(hit.score, 6),
-        confidence=row.get("confidence"),  # type: ignore[arg-type]  # a float column
+        confidence=row.get("confidence"),
         status=_text(row.get("status")),
         verification=_text(row.get("verification")),
         passage=hit.passage if hit.passage != text else None,
