@@ -69,12 +69,12 @@ class Planned:
 class CopyingMemory:
     """`tests.suites.memory.Memory` by copying everything."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self.clock = clock or Clock()
+    def __init__(self, root: str = "main") -> None:
+        self.clock = Clock()
         self.next_time: int | None = None
         """The time that another memory gave to the deed which this one is asked for next."""
         self.numbers = 0
-        self.branches: dict[str, list[Copy]] = {"main": [Copy()]}
+        self.branches: dict[str, list[Copy]] = {root: [Copy()]}
         self.squashed: set[str] = set()
 
     # Deeds on one branch
@@ -138,6 +138,8 @@ class CopyingMemory:
         if not found:
             raise Refusal("not_found")
         row, offered = tip.rows.get(row_id), self._offered(tip.items[found[-1]])
+        if decision != "dismissed" and row is None and cell != WHOLE:
+            raise Refusal("not_found")
         if decision == "taken" and cell == WHOLE:
             row = offered
         elif decision != "dismissed":
@@ -238,7 +240,7 @@ class CopyingMemory:
         brought = {} if items is not None else {k: s.items[k] for k in s.items.keys() - b.items}
         shut = frozenset() if items is not None else s.closed - b.closed
         unsettled = {k: i for k, i in {**s.open, **t.open}.items() if k not in t.closed | shut}
-        waiting = {item.row_id for item in t.open.values() if item.source == source}
+        waiting = {i.row_id for k, i in unsettled.items() if k in t.items and i.source == source}
         plan = _three_ways(b, s, t, waiting, items)
         chosen = _chosen(choices, s, unsettled.values())
         for row_id, row in plan.items():

@@ -165,8 +165,7 @@ class EngineMemory:
 
     def state(self, branch: str, at: int | None = None) -> State:
         def read() -> State:
-            name = branching.find(self.repo, branch).name
-            with self.store.reading(Ref(branch=name, until=at)) as reading:
+            with self.store.reading(Ref(branch=branch, until=at)) as reading:
                 return {
                     kind.table: {
                         str(row["id"]): {c: row[c] for c in kind.group(WHOLE)}

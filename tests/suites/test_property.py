@@ -1,0 +1,382 @@
+"""The same random steps on the engine, by two writers, and on the copying oracle.
+
+A failure that this finds becomes a plain test in `contract.py`.
+"""
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+
+from day1.model.kind import FACT
+from tests.oracle.copying_store import CopyingMemory
+from tests.suites.engine_memory import EngineMemory
+from tests.suites.memory import Choice, Clock, Held, Memory, Merged, Receipt, Refusal
+
+EXAMPLES, STEPS, BRANCHES = 200, 20, 4
+EXAMPLES_PER_STORE = 20
+DECISIONS = 300
+SECOND = 1_000_000
+START = Clock().now
+SHARES = {
+    "merge": 0.5,
+    "data conflict": 0.25,
+    "merged twice": 0.2,
+    "as of around a merge": 0.3,
+    "two writers": 0.2,
+}
+"""What share of the examples must have each."""
+
+CATEGORIES = ("red", "blue")
+TEXTS = ("one", "two", "three")
+COLUMNS = (
+    *({"category": category} for category in CATEGORIES),
+    *({"fact_text": text} for text in TEXTS),
+    *({"confidence": 0.5, "category": category} for category in CATEGORIES),
+)
+VERDICTS = (("verified", "[1]"), ("invalidated", "[0]"))
+CELLS = ("*", "*", *(group[0] for group in FACT.groups if group[0] != "happened_at"))
+EDITS: dict[str, dict[str, Any]] = {
+    "*": {"fact_text": "edited"},
+    "fact_text": {"fact_text": "edited"},
+    "category": {"category": "edited"},
+    "confidence": {"confidence": 0.25},
+    "status": {"status": "archived"},
+    "verification": {"verification": "verified", "scores": "[2]"},
+}
+WEIGHTS = {
+    "look_back": 3,
+    "add": 2,
+    "update": 2,
+    "judge": 2,
+    "supersede": 2,
+    "remove": 1,
+    "restore": 2,
+    "clash": 3,
+    "merge": 2,
+    "merge_deciding": 2,
+    "pick": 2,
+    "squash": 1,
+    "decide": 5,
+    "branch_off": 2,
+    "cut": 1,
+}
+"""Steps by name, and how often each is taken."""
+NAMES = [name for name, times in WEIGHTS.items() for _ in range(times)]
+
+COMPARED = {"auto", "cherry_pick", "squash", "restore", "decide"}
+"""Deeds after which the branch is compared at once; all are in the end."""
+
+T = TypeVar("T")
+
+
+class Run:
+    """The stores that the examples of a run are done in, and what the examples had."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clocks = [Clock(), Clock(skew=-10 * SECOND)]
+        self.engines: list[EngineMemory] = []
+        self.begun = self.examples = 0
+        self.having: Counter[str] = Counter()
+        self.steps: Counter[str] = Counter()
+
+    def root(self) -> str:
+        """A fresh, empty branch; a store of its own for every example would cost as much again."""
+        if self.begun % EXAMPLES_PER_STORE == 0:
+            self.close()
+            folder = self.folder / str(self.begun)
+            for clock, agent in zip(self.clocks, ("one", "two"), strict=True):
+                clock.now = START
+                self.engines.append(EngineMemory(folder, clock, agent))
+        self.begun += 1
+        name = f"root{self.begun}"
+        self.engines[0].fork(name, "main")
+        return name
+
+    def close(self) -> None:
+        for engine in self.engines:
+            engine.close()
+        self.engines.clear()
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.examples} examples of {STEPS} steps"
+        for name, least in SHARES.items():
+            share = self.having[name] / max(1, self.examples)
+            yield f"  {name}: {share:.0%} (at least {least:.0%})"
+        yield "  " + ", ".join(f"{name} {count}" for name, count in sorted(self.steps.items()))
+
+
+class TwoStores:
+    """Every step is done on both; what they answer and what can be read must be the same."""
+
+    def __init__(self, run: Run, decisions: bytes) -> None:
+        self.run = run
+        self.decisions = iter(decisions)
+        self.root = run.root()
+        self.engines = run.engines
+        self.oracle = CopyingMemory(root=self.root)
+        self.branches = [self.root]
+        self.times: dict[str, list[int]] = {self.root: []}
+        self.merge_times: list[tuple[str, int]] = []
+        self.merges: list[tuple[str, str]] = []
+        self.had: set[str] = set()
+        self.wrote: set[int] = set()
+        self.made = 0
+
+    # Doing and comparing
+
+    def do(self, name: str, writer: int, branch: str, deed: Callable[[Memory], Any]) -> Any:
+        """Do a deed on both; the oracle takes the engine's time."""
+        note(f"{name} by {writer} on {branch}")
+        self.run.steps[name] += 1
+        self.wrote.add(writer)
+        for clock in self.run.clocks:
+            clock.tick(self.made % 3)  # also by nothing: then times differ by the least there is
+        engine = _answer(deed, self.engines[writer])
+        at = self.oracle.next_time = getattr(engine, "at", None)
+        oracle = _answer(deed, self.oracle)
+        if not isinstance(engine, Receipt):
+            assert engine == oracle, name
+        if name in COMPARED:
+            self.compare(branch, 1 - writer)
+        if at is not None:
+            self.times[branch] += [at - 1, at]
+        return engine
+
+    def compare(self, branch: str, reader: int) -> None:
+        engine = self.engines[reader]
+        assert engine.state(branch) == self.oracle.state(branch)
+        assert _sorted(engine.held(branch)) == _sorted(self.oracle.held(branch))
+
+    def compare_at(self, branch: str, at: int, reader: int) -> None:
+        assert self.engines[reader].state(branch, at) == self.oracle.state(branch, at), (branch, at)
+
+    # Deciding
+
+    def one_of(self, options: Sequence[T]) -> T:
+        """The decisions come as bytes: hypothesis would make most examples near copies of one
+        another if it were asked for each, and can still shrink."""
+        return options[next(self.decisions, 0) % len(options)]
+
+    def fresh(self, prefix: str) -> str:
+        self.made += 1
+        return f"{prefix}_{self.made}"
+
+    def row(self, *branches: str, facts: bool = True) -> str:
+        """An id that is on one of the branches, if any is, most often of the oldest facts."""
+        tables = ["facts"] if facts else ["facts", "observations", "relations"]
+        states = [self.oracle.state(branch) for branch in branches]
+        ids = sorted({i for state in states for table in tables for i in state[table]})
+        return self.one_of([*ids[:2], *ids] or ["fact_none"])
+
+    def pair(self) -> tuple[str, str]:
+        """Source and target, most often the same two."""
+        source = self.one_of([self.branches[1], *self.branches])
+        return source, self.one_of(
+            [b for b in (self.root, self.root, *self.branches) if b != source]
+        )
+
+    # Steps
+
+    def begin(self) -> None:
+        for name in ("fact_a", "fact_b"):
+            self.do("add", 0, self.root, lambda m, i=name: m.add_fact(self.root, i, fact_text=i))
+        self.fork(f"side{self.root}", self.root, 0)
+
+    def step(self) -> None:
+        name, writer = self.one_of(NAMES), self.one_of([0, 1])
+        getattr(self, name)(writer)
+
+    def add(self, writer: int) -> None:
+        branch, text = self.one_of(self.branches), self.one_of(TEXTS)
+        row_id = self.fresh(self.one_of(["fact", "obs", "rel"]))
+
+        def deed(memory: Memory) -> Receipt:
+            if row_id.startswith("fact"):
+                return memory.add_fact(branch, row_id, fact_text=text)
+            if row_id.startswith("obs"):
+                return memory.add_observation(branch, row_id, summary=text)
+            return memory.add_relation(
+                branch, row_id, source_entity="x", target_entity=text, relation_type="knows"
+            )
+
+        self.do("add", writer, branch, deed)
+
+    def update(self, writer: int) -> None:
+        branch = self.one_of(self.branches)
+        self._update(writer, branch, self.row(branch))
+
+    def clash(self, writer: int) -> None:
+        one, other = self.pair()
+        row = self.row(one)
+        self._update(writer, one, row)
+        self._update(1 - writer, other, row)
+        self._join("auto", writer, one, other)
+
+    def _update(self, writer: int, branch: str, row: str) -> None:
+        columns = self.one_of(COLUMNS)
+        self.do("update", writer, branch, lambda m: m.update_fact(branch, row, **columns))
+
+    def judge(self, writer: int) -> None:
+        branch, verdict = self.one_of(self.branches), self.one_of(VERDICTS)
+        row = self.row(branch)
+        self.do("judge", writer, branch, lambda m: m.judge(branch, row, *verdict))
+
+    def supersede(self, writer: int) -> None:
+        branch, text, new = self.one_of(self.branches), self.one_of(TEXTS), self.fresh("fact")
+        row = self.row(branch)
+        self.do("supersede", writer, branch, lambda m: m.supersede(branch, row, new, text))
+
+    def remove(self, writer: int) -> None:
+        branch = self.one_of(self.branches)
+        row = self.row(branch, facts=False)
+        self.do("remove", writer, branch, lambda m: m.remove(branch, row))
+
+    def fork(self, name: str, parent: str, writer: int) -> None:
+        self.times[name] = list(self.times[parent])
+        self.branches.append(name)
+        self.do("fork", writer, name, lambda m: m.fork(name, parent))
+
+    def branch_off(self, writer: int) -> None:
+        if len(self.branches) == BRANCHES:
+            return self.look_back(writer)
+        return self.fork(self.fresh(f"branch_{self.root}"), self.one_of(self.branches), writer)
+
+    def merge(self, writer: int) -> None:
+        self._join("auto", writer, *self.pair())
+
+    def merge_deciding(self, writer: int) -> None:
+        self._join("auto", writer, *self.pair(), choices=2)
+
+    def pick(self, writer: int) -> None:
+        self._join("cherry_pick", writer, *self.pair(), choices=self.one_of([0, 1]))
+
+    def squash(self, writer: int) -> None:
+        self._join("squash", writer, *self.pair(), choices=2)
+
+    def _join(self, strategy: str, writer: int, source: str, target: str, choices: int = 0) -> None:
+        bases = self.oracle.bases(source, target)
+        if any(base.content != bases[0].content for base in bases):
+            # After a criss-cross the engine may start from any of them.
+            return self.look_back(writer)
+        made = [self._choice(source, target) for _ in range(choices)]
+        items = [self.row(source, facts=False)] if strategy == "cherry_pick" else None
+        done = self.do(
+            strategy, writer, target, lambda m: m.merge(source, target, strategy, made, items)
+        )
+        if isinstance(done, Merged) and done.at is not None:
+            self.merge_times += [(target, done.at - 1), (target, done.at), (source, done.at - 1)]
+            self.had |= {"merge"} if strategy == "auto" else set()
+            self.had |= {"data conflict"} if done.rejected else set()
+            self.merges.append((source, target))
+        return None
+
+    def _choice(self, source: str, target: str) -> Choice:
+        row, cell = self.row(source, target), self.one_of(CELLS)
+        take = self.one_of(["theirs", "ours", "skip", "value", "delete"])
+        if take == "delete" and cell != "*":
+            take = "theirs"
+        return Choice(row, take, cell, EDITS[cell] if take == "value" else None)
+
+    def restore(self, writer: int) -> None:
+        branch = self.one_of(self.branches)
+        at = self.one_of(self.times[branch])
+        if self.one_of([True, False]):
+            self.do("restore", writer, branch, lambda m: m.restore_branch(branch, at))
+        else:
+            row = self.row(*self.branches)
+            self.do("restore", writer, branch, lambda m: m.restore_row(branch, row, at))
+
+    def decide(self, writer: int) -> None:
+        items = Counter((b, h.row_id, h.cell) for b in self.branches for h in self.oracle.held(b))
+        single = sorted(item for item, count in items.items() if count == 1)
+        if not single:
+            return self.look_back(writer)
+        branch, row, cell = self.one_of(single)
+        decision = self.one_of(["taken", "edited", "dismissed"])
+        value = EDITS[cell] if decision == "edited" else None
+        self.do("decide", writer, branch, lambda m: m.decide(branch, row, cell, decision, value))
+        return None
+
+    def cut(self, writer: int) -> None:
+        branch = self.one_of(self.branches)
+        self.do("cut", writer, branch, lambda m: m.cut(branch))
+
+    def look_back(self, writer: int) -> None:
+        self.run.steps["look back"] += 1
+        branch = self.one_of(self.branches)
+        self.compare_at(branch, self.one_of(self.times[branch]), writer)
+        if self.merge_times:
+            self.compare_at(*self.one_of(self.merge_times), writer)
+            self.had.add("as of around a merge")
+
+    def end(self) -> None:
+        for branch in self.branches:
+            self.compare(branch, 0)
+            for at in self.times[branch][::-12]:
+                self.compare_at(branch, at, 1)
+        self.had |= {"two writers"} if len(self.wrote) > 1 else set()
+        self.had |= {"merged twice"} if len(set(self.merges)) < len(self.merges) else set()
+        self.run.examples += 1
+        self.run.having.update(self.had)
+
+
+def _sorted(items: list[Held]) -> list[Held]:
+    return sorted(items, key=repr)
+
+
+def _answer(deed: Callable[[Memory], Any], memory: Memory) -> Any:
+    try:
+        return deed(memory)
+    except Refusal as refused:
+        return refused.code
+
+
+PROFILE = settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def histories(run: Run) -> Callable[[], None]:
+    """The property, to be run by calling it."""
+
+    @given(st.binary(min_size=DECISIONS, max_size=DECISIONS))
+    def both_agree(decisions: bytes) -> None:
+        stores = TwoStores(run, decisions)
+        stores.begin()
+        for _ in range(STEPS):
+            stores.step()
+        stores.end()
+
+    return both_agree
+
+
+def test_both_stores_agree_on_random_histories(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_memory = Path("/dev/shm")
+    parent = in_memory if in_memory.is_dir() else tmp_path_factory.getbasetemp()
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    run = Run(folder)
+    try:
+        PROFILE(histories(run))()
+    finally:
+        run.close()
+        shutil.rmtree(folder)
+        with capsys.disabled():
+            print("\n" + "\n".join(run.lines()))
+    assert run.examples >= EXAMPLES
+    for name, least in SHARES.items():
+        assert run.having[name] / run.examples >= least, name
