@@ -49,6 +49,7 @@ class MemorySearch(Request):
     ] = None
     at: Annotated[Label | None, Field(description="ISO; memory as it was then")] = None
     include_inactive: bool | None = False
+    wait: Annotated[bool | None, Field(description="wait until every text has its vector")] = False
 
 
 class MemoryHit(Response):
@@ -95,6 +96,7 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
             before=None if window.before is None else parse(window.before, end=True),
             limit=request.limit or 10,
             include_inactive=bool(request.include_inactive),
+            wait=bool(request.wait),
         ),
     )
 
