@@ -460,10 +460,11 @@ def test_a_refusal_is_final_and_quotes_neither_text_nor_key(endpoint: Endpoint) 
     assert "secret-key" not in json.dumps(caught.value.body())
 
 
-def test_a_redirect_is_not_followed(endpoint: Endpoint) -> None:
-    endpoint.answer = lambda asked: (307, {"Location": f"{endpoint.url}/embeddings"}, b"")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(endpoint: Endpoint, status: int) -> None:
+    endpoint.answer = lambda asked: (status, {"Location": f"{endpoint.url}/embeddings"}, b"")
     embedder, _ = asking(endpoint, key="secret-key")
-    with pytest.raises(EmbedderUnavailable, match="status 307"):
+    with pytest.raises(EmbedderUnavailable, match=f"status {status}"):
         embedder.embed(["x"])
     assert len(endpoint.asked) == 1
 

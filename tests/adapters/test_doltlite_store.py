@@ -1,0 +1,168 @@
+"""The embedded store below its services: what a commit may hold, and when rows are cut."""
+
+import pytest
+from sqlalchemy import text
+
+from day1.adapters.doltlite import driver
+from day1.adapters.doltlite.store import CUT_AT_AGE, CUT_AT_ROWS, DoltLiteStore
+from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreVersionUnknown
+from day1.model.change import Message, Query, Ref
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.services.recording import fact_row
+from tests.suites.memory import Clock
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    DoltLiteStore.create(tmp_path, lambda: 1)
+    store = DoltLiteStore(tmp_path, clock)
+    yield store
+    store.close()
+
+
+def fact(number, now, agent="ada"):
+    return fact_row(f"fact_{number:04}", f"fact {number}", Origin(agent), now)
+
+
+def add(store, *numbers, agent="ada"):
+    with store.adding("main") as work:
+        work.add(FACT, [fact(number, work.now, agent) for number in numbers])
+
+
+def ids(store):
+    with store.reading(Ref(branch="main")) as reading:
+        return [str(row[0]) for row in reading.scan(FACT, ("id",), Query())]
+
+
+def commits(store):
+    return list(store.history.log("main"))
+
+
+def pending(store):
+    with store.reading(Ref(branch="main")) as reading:
+        return reading.pending
+
+
+def change_with_an_intruder(store):
+    with store.changing("main") as work:
+        work.change(FACT, "fact_0001", {"category": "mine"})
+        row = fact(2, work.now)
+        statement = f"INSERT INTO facts ({', '.join(row)}) VALUES (:{', :'.join(row)})"
+        work.connection.execute(text(statement), row)
+        work.commit(Message("change", "mine"))
+
+
+def test_rows_of_another_unit_do_not_slip_into_a_commit(store):
+    add(store, 1)
+    before = commits(store)
+    with pytest.raises(IntegrityBroken) as broken:
+        change_with_an_intruder(store)
+    assert broken.value.details["ids"] == ["fact_0002"]
+    assert ids(store) == ["fact_0001"]
+    assert [commit.op for commit in commits(store)] == ["add", *(c.op for c in before)]
+
+
+def test_a_cut_takes_additions_only(store):
+    add(store, 1)
+    store.cut("main")
+    with store.adding("main") as work:
+        work.add(FACT, [fact(2, work.now)])
+        work.change(FACT, "fact_0001", {"category": "changed"})
+    tip = commits(store)[0].id
+    with pytest.raises(IntegrityBroken) as broken:
+        store.cut("main")
+    assert broken.value.details["ids"] == ["fact_0001"]
+    assert commits(store)[0].id == tip
+
+
+def test_rows_are_cut_when_many_wait(store):
+    add(store, *range(CUT_AT_ROWS - 1))
+    store.cut_if_due("main")
+    assert pending(store).count == CUT_AT_ROWS - 1
+    add(store, CUT_AT_ROWS)
+    store.cut_if_due("main")
+    assert pending(store).count == 0
+    assert commits(store)[0].meta["counts"] == {"facts": CUT_AT_ROWS}
+
+
+def test_rows_are_cut_when_the_oldest_has_waited_long(store, clock):
+    add(store, 1)
+    clock.tick(CUT_AT_AGE - 1_000_000)
+    add(store, 2)
+    assert pending(store).count == 2
+    clock.tick(1_000_000)
+    add(store, 3)
+    assert pending(store).count == 1
+    assert commits(store)[0].line == "add 2 rows"
+    assert len(ids(store)) == 3
+
+
+def test_a_commit_says_who_and_what_and_when(store, clock):
+    add(store, 1, agent="ada lovelace")
+    first = store.cut("main")
+    clock.tick()
+    add(store, 2)
+    add(store, 3, agent="bob")
+    with store.changing("main") as work:
+        work.change(FACT, "fact_0001", {"category": "x"})
+        made = work.commit(Message("change", "two\nlines", "id_1", {"more": 1}))
+    change, both, one, init = commits(store)[:4]  # before it is the engine's own
+    assert (one.id, one.op, one.author, one.line) == (first, "add", "ada lovelace", "add 1 row")
+    assert (both.author, both.meta["agents"]) == ("day1", ["ada", "bob"])
+    assert (change.id, change.op, change.line) == (made, "change", "two lines")
+    assert (change.meta["id"], change.meta["more"]) == ("id_1", 1)
+    assert (init.op, init.ts) == ("init", 1)
+    assert change.ts > both.ts > one.ts > init.ts
+
+
+def add_and_fail(store):
+    with store.adding("main") as work:
+        work.add(FACT, [fact(2, work.now)])
+        raise ZeroDivisionError
+
+
+def test_what_is_left_without_a_commit_leaves_no_trace(store):
+    add(store, 1)
+    with store.changing("main") as work:
+        work.change(FACT, "fact_0001", {"category": "x"})
+    with pytest.raises(ZeroDivisionError):
+        add_and_fail(store)
+    with pytest.raises(Conflict):
+        add(store, 3, 1)
+    with store.reading(Ref(branch="main")) as reading:
+        assert [row["category"] for row in reading.find(FACT, Query())] == [None]
+
+
+def test_a_reading_is_one_snapshot(store):
+    add(store, 1)
+    with store.reading(Ref(branch="main")) as reading:
+        assert reading.count(FACT) == 1
+        add(store, 2)
+        assert reading.count(FACT) == 1
+        assert (reading.pending.count, len(reading.find(FACT, Query()))) == (1, 1)
+    assert len(ids(store)) == 2
+
+
+def test_a_store_is_made_once_and_only_where_it_is_asked_for(tmp_path, store, clock):
+    add(store, 1)
+    DoltLiteStore.create(tmp_path, lambda: 2)
+    assert ids(store) == ["fact_0001"]
+    with pytest.raises(NotAStore):
+        DoltLiteStore(tmp_path / "nowhere", clock)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_store_of_a_newer_schema_is_refused(tmp_path, store, clock):
+    store.close()
+    connection = driver.connect(tmp_path / "memory.db")
+    connection.execute("INSERT INTO schema VALUES (99, 1)")
+    connection.execute("SELECT dolt_commit('-A', '-m', 'later')")
+    connection.close()
+    with pytest.raises(StoreVersionUnknown, match="newer day1"):
+        DoltLiteStore(tmp_path, clock)

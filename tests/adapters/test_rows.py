@@ -1,0 +1,89 @@
+"""Queries over rows, in as many parts as an engine's limit on bound values asks for."""
+
+import pytest
+
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.sql import rows
+from day1.model.change import Query, Ref
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.services.recording import fact_row
+
+
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory):
+    """Ten facts, learned in the order of their numbers; those with a date are of long ago."""
+    folder = tmp_path_factory.mktemp("store")
+    DoltLiteStore.create(folder, lambda: 1)
+    store = DoltLiteStore(folder, lambda: 1_000)
+    with store.adding("main") as work:
+        for number in range(10):
+            row = fact_row(
+                f"fact_{number}",
+                f"text {number}",
+                Origin("ada"),
+                1_000 + number,
+                category=(None, "red", "blue")[number % 3],
+                happened_at=10 - number if number % 5 == 0 else None,
+            )
+            work.add(FACT, [row])
+    with store.reading(Ref(branch="main")) as opened:
+        yield opened
+    store.close()
+
+
+@pytest.fixture(params=[500, 2])
+def in_parts(request, monkeypatch):
+    monkeypatch.setattr(rows, "_CHUNK", request.param)
+
+
+def numbers(found):
+    return [int(row["id"][-1]) for row in found]
+
+
+def of(*wanted):
+    return [f"fact_{number}" for number in wanted]
+
+
+def test_rows_come_by_when_it_happened_then_by_id(reading):
+    assert numbers(reading.find(FACT, Query())) == [5, 0, 1, 2, 3, 4, 6, 7, 8, 9]
+    backwards = reading.find(FACT, Query(descending=True, limit=3))
+    assert numbers(backwards) == [9, 8, 7]
+
+
+def test_a_long_list_of_values_is_asked_in_parts_and_put_together(reading, in_parts):
+    wanted = {"id": of(9, 5, 1, 0, 8, 3)}
+    assert numbers(reading.find(FACT, Query(among=wanted))) == [5, 0, 1, 3, 8, 9]
+    newest = Query(among=wanted, descending=True, limit=2)
+    assert numbers(reading.find(FACT, newest)) == [9, 8]
+    assert set(reading.get(FACT, of(9, 5, 1, 9, 77))) == set(of(1, 5, 9))
+
+
+def test_conditions_hold_together(reading):
+    assert numbers(reading.find(FACT, Query(equal={"category": "red"}))) == [1, 4, 7]
+    assert numbers(reading.find(FACT, Query(equal={"category": None}))) == [0, 3, 6, 9]
+    red_late = Query(equal={"category": "red"}, without={"id": of(4)}, after=1_002)
+    assert numbers(reading.find(FACT, red_late)) == [7]
+    assert reading.find(FACT, Query(among={"id": []})) == []
+
+
+def test_a_window_has_both_its_ends_and_counts_by_when_it_happened(reading):
+    assert numbers(reading.find(FACT, Query(after=1_002, before=1_004))) == [2, 3, 4]
+    assert numbers(reading.find(FACT, Query(before=10))) == [5, 0]
+    assert numbers(reading.find(FACT, Query(after=10, before=1_001))) == [0, 1]
+
+
+def test_what_was_learned_since_comes_in_that_order(reading):
+    found = reading.scan(FACT, ("id", "created_at"), Query(created_after=1_004))
+    assert found == [(f"fact_{number}", 1_000 + number) for number in range(5, 10)]
+    assert [row for (row,) in reading.scan(FACT, ("id",), Query())] == of(*range(10))
+
+
+def test_rows_are_counted_by_value(reading):
+    assert reading.count(FACT) == 10
+    assert reading.tally(FACT, "category") == {None: 4, "red": 3, "blue": 3}
+    assert (reading.pending.count, reading.pending.oldest, reading.pending.newest) == (
+        10,
+        1_000,
+        1_009,
+    )

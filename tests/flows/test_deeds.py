@@ -1,0 +1,156 @@
+"""Deeds that die half way: whoever comes next finishes or withdraws them."""
+
+from dataclasses import replace
+
+import pytest
+
+from day1.errors import Conflict, PlanChanged, UnknownBranch
+from day1.model.change import Ref
+from day1.services import branching, deeds, merging
+from tests.suites.engine_memory import EngineMemory
+
+
+class Died(BaseException):
+    """As good as a kill: nothing in day1 catches it."""
+
+
+@pytest.fixture
+def memory(tmp_path):
+    memory = EngineMemory(tmp_path)
+    memory.add_fact("main", "fact_a", fact_text="a")
+    memory.fork("side", "main")
+    memory.update_fact("side", "fact_a", category="theirs")
+    yield memory
+    memory.close()
+
+
+@pytest.fixture
+def peer(memory, tmp_path):
+    """Another process on the same store."""
+    peer = EngineMemory(tmp_path, memory.clock, "two")
+    yield peer
+    peer.close()
+
+
+def dying(memory, place):
+    def point(name):
+        if name == place:
+            raise Died
+
+    return replace(memory.repo, point=point)
+
+
+def settle(memory):
+    return memory.ledger.settle_orphans(lambda intent: deeds.settle(memory.repo, intent))
+
+
+def die(memory, place, deed):
+    with pytest.raises(Died):
+        deed(dying(memory, place))
+
+
+def merge(repo, memory, source="side", target="main"):
+    request = merging.MergeRequest(source, target, "auto")
+    return merging.merge(repo, request, memory.origin, memory.clock())
+
+
+def status(memory, name="side"):
+    return {state.branch.name: state.status for state in branching.states(memory.repo)}.get(name)
+
+
+@pytest.mark.parametrize("place", ["merge.after_deed", "merge.after_ledger"])
+def test_a_merge_that_was_done_is_recorded_by_the_next(memory, peer, place):
+    die(memory, place, lambda repo: merge(repo, memory))
+    assert settle(peer) == 1
+    (record,) = peer.ledger.merges()
+    assert (record.merged_count, record.rejected_count) == (1, 0)
+    assert (record.strategy, record.decided_by) == ("auto", "one")
+    assert record.commit == peer.repo.history.branches()["main"]
+    assert record.base == branching.find(peer.repo, "side").fork_commit
+    assert status(peer) == "merged"
+    assert settle(peer) == 0
+
+
+def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
+    tip = memory.store.cut("main")
+    die(memory, "merge.after_intent", lambda repo: merge(repo, memory))
+    peer.add_fact("main", "fact_b", fact_text="b")
+    peer.cut("main")
+    assert settle(peer) == 1
+    assert peer.ledger.merges() == []
+    assert status(peer) == "active"
+    assert next(iter(peer.repo.history.log("main"))).parents == (tip,)
+    assert peer.merge("side", "main").merged == 1
+
+
+def test_a_merge_that_left_rows_held_does_not_close_the_source(memory):
+    memory.update_fact("main", "fact_a", category="ours")
+    assert memory.merge("side", "main").rejected == 1
+    assert status(memory) == "active"
+
+
+def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
+    die(
+        memory,
+        "fork.after_deed",
+        lambda repo: branching.create(repo, "late", "side", memory.clock(), "why"),
+    )
+    assert settle(peer) == 1
+    late = branching.find(peer.repo, "late")
+    side = branching.find(peer.repo, "side")
+    assert (late.parent_id, late.description) == (side.id, "why")
+    assert peer.state("late") == peer.state("side")
+
+
+def test_a_fork_that_was_not_made_leaves_its_name_free(memory, peer):
+    create = ("late", "side", memory.clock())
+    die(memory, "fork.after_intent", lambda repo: branching.create(repo, *create))
+    peer.fork("late", "side")  # settles before it begins
+    assert settle(peer) == 0
+    assert len([b for b in peer.ledger.branches() if b.name == "late"]) == 1
+
+
+def test_a_deletion_is_finished_or_withdrawn(memory, peer):
+    now = memory.clock()
+    die(memory, "delete.after_keep", lambda repo: branching.delete(repo, "side", "main", now))
+    assert settle(peer) == 1
+    assert branching.find(peer.repo, "side").retired_tip is None
+    die(memory, "delete.after_deed", lambda repo: branching.delete(repo, "side", "main", now))
+    assert settle(peer) == 1
+    with pytest.raises(UnknownBranch):
+        branching.find(peer.repo, "side")
+
+
+def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
+    tip = memory.store.cut("side")
+    branching.delete(memory.repo, "side", "main", memory.clock())
+    memory.store.compact()
+    with memory.store.reading(Ref(commit=tip)) as reading:
+        assert reading.tip == tip
+
+
+def test_a_deed_that_fails_is_settled_at_once(memory):
+    request = merging.MergeRequest("side", "main", "auto", expect="another plan")
+    with pytest.raises(PlanChanged):
+        merging.merge(memory.repo, request, memory.origin, memory.clock())
+    assert settle(memory) == 0
+    assert memory.ledger.merges() == []
+
+
+def test_a_deed_that_goes_on_is_not_settled_by_others(memory, peer):
+    settled = []
+
+    def point(name):
+        if name == "merge.after_deed":
+            settled.append(settle(peer))
+
+    merge(replace(memory.repo, point=point), memory)
+    assert settled == [0]
+    assert len(memory.ledger.merges()) == 1
+
+
+def test_a_name_is_taken_whatever_its_case(memory):
+    with pytest.raises(Conflict, match="'side' exists"):
+        branching.create(memory.repo, "Side", "main", memory.clock())
+    with pytest.raises(UnknownBranch, match="Did you mean 'side'"):
+        branching.find(memory.repo, "SIDE")

@@ -1,0 +1,158 @@
+"""Changing, superseding, removing and restoring rows, and what is said about who did it."""
+
+import pytest
+
+from day1.errors import NotFound, Refused, RevisionChanged
+from day1.model.change import Query, Ref
+from day1.model.ids import content_hash
+from day1.model.kind import EDIT, FACT, revision
+from day1.model.origin import Origin
+from day1.services import editing, restoring
+from tests.suites.engine_memory import EngineMemory
+from tests.suites.memory import Choice
+
+ADA = Origin("ada", "session_1", "task_1")
+
+
+@pytest.fixture
+def memory(tmp_path):
+    memory = EngineMemory(tmp_path)
+    memory.add_fact("main", "fact_a", fact_text="a", category="old", confidence=0.5)
+    memory.clock.tick()
+    yield memory
+    memory.close()
+
+
+def row(memory, fact_id="fact_a", branch="main"):
+    with memory.store.reading(Ref(branch=branch)) as reading:
+        return reading.get(FACT, [fact_id])[fact_id]
+
+
+def edits(memory, branch="main"):
+    with memory.store.reading(Ref(branch=branch)) as reading:
+        return reading.find(EDIT, Query())
+
+
+def authors(memory, branch="main"):
+    found = editing.authors(memory.repo, Ref(branch=branch), FACT, row(memory, branch=branch))
+    return {cell: edit["agent_id"] for cell, edit in found.items()}
+
+
+def update(memory, origin=ADA, branch="main", **columns):
+    return editing.update(memory.repo, branch, "fact_a", columns, origin, reason="why")
+
+
+def test_a_new_text_is_unverified_and_has_its_own_hash(memory):
+    memory.judge("main", "fact_a", "verified", "[1]")
+    update(memory, category="new")
+    assert row(memory)["verification"] == "verified"
+    update(memory, fact_text="b")
+    after = row(memory)
+    assert (after["verification"], after["scores"]) == ("unverified", None)
+    assert after["content_hash"] == content_hash("b")
+
+
+def test_each_changed_cell_is_noted_once_and_nothing_else_is(memory):
+    done = update(memory, fact_text="b", category="old", confidence=0.7)
+    noted = edits(memory)
+    assert {edit["cell"] for edit in noted} == {"fact_text", "confidence"}
+    for edit in noted:
+        assert (edit["agent_id"], edit["session_id"], edit["task_id"]) == (
+            "ada",
+            "session_1",
+            "task_1",
+        )
+        assert (edit["row_id"], edit["row_kind"], edit["reason"]) == ("fact_a", "facts", "why")
+        assert edit["created_at"] == done.at
+    assert row(memory)["agent_id"] == "one"
+
+
+def test_a_change_to_what_is_there_is_none(memory):
+    tip = memory.store.cut("main")
+    assert update(memory, category="old").commit == tip
+    assert (edits(memory), memory.store.cut("main")) == ([], tip)
+
+
+def test_the_author_of_a_cell_is_who_gave_it_its_present_value(memory):
+    at = memory.clock()
+    memory.clock.tick()
+    update(memory, category="new", confidence=0.7)
+    update(memory, Origin("bob"), category="newer")
+    assert authors(memory) == {"category": "bob", "confidence": "ada"}
+    state = memory.store.history.at("main", at)
+    noted = edits(memory)
+    restoring.restore_row(memory.repo, "main", "fact_a", state)
+    assert authors(memory) == {}
+    assert edits(memory) == noted
+
+
+def test_restoring_a_branch_keeps_what_was_said_about_its_changes(memory):
+    at = memory.clock()
+    memory.clock.tick()
+    update(memory, category="new")
+    noted = edits(memory)
+    memory.restore_branch("main", at)
+    assert row(memory)["category"] == "old"
+    assert edits(memory) == noted
+
+
+def test_a_pick_carries_its_rows_authors_along(memory):
+    memory.fork("side", "main")
+    update(memory, branch="side", category="new")
+    memory.supersede("side", "fact_a", "fact_b", "b")
+    memory.add_fact("side", "fact_c", fact_text="c")
+    memory.update_fact("side", "fact_c", category="mine")
+    memory.merge("side", "main", "cherry_pick", items=["fact_a"])
+    assert authors(memory) == {"category": "ada", "status": "one"}
+    assert {edit["row_id"] for edit in edits(memory)} == {"fact_a"}
+
+
+def test_a_text_given_in_a_merge_has_its_hash_and_its_author(memory):
+    memory.fork("side", "main")
+    update(memory, branch="side", fact_text="theirs")
+    memory.update_fact("main", "fact_a", fact_text="ours")
+    choice = Choice("fact_a", "value", "fact_text", {"fact_text": "third"})
+    memory.origin = Origin("merger")
+    memory.merge("side", "main", choices=[choice])
+    assert row(memory)["content_hash"] == content_hash("third")
+    assert authors(memory)["fact_text"] == "merger"
+
+
+def test_a_change_of_another_revision_is_refused(memory):
+    seen = revision(FACT, row(memory))
+    update(memory, category="new")
+    tip = memory.store.cut("main")
+    with pytest.raises(RevisionChanged) as refused:
+        editing.update(
+            memory.repo, "main", "fact_a", {"category": "mine"}, ADA, expect_revision=seen
+        )
+    now = revision(FACT, row(memory))
+    assert refused.value.details["revision"] == now
+    assert memory.store.cut("main") == tip
+    editing.update(memory.repo, "main", "fact_a", {"category": "mine"}, ADA, expect_revision=now)
+    assert row(memory)["category"] == "mine"
+
+
+def test_a_fact_is_superseded_once(memory):
+    done = editing.supersede(memory.repo, "main", "fact_a", "fact_b", "b", ADA, confidence=0.25)
+    new = row(memory, "fact_b")
+    assert (new["category"], new["confidence"], new["agent_id"]) == ("old", 0.25, "ada")
+    old = row(memory)
+    assert (old["status"], old["superseded_by"]) == ("superseded", "fact_b")
+    assert done.superseded == old
+    with pytest.raises(Refused, match="by fact_b"):
+        editing.supersede(memory.repo, "main", "fact_a", "fact_c", "c", ADA)
+    assert set(memory.state("main")["facts"]) == {"fact_a", "fact_b"}
+
+
+def test_a_removal_is_whole_or_not_at_all(memory):
+    memory.add_observation("main", "obs_a", summary="seen")
+    with pytest.raises(NotFound):
+        editing.remove(memory.repo, "main", ["fact_a", "fact_none"], ADA, None)
+    assert "fact_a" in memory.state("main")["facts"]
+    editing.remove(memory.repo, "main", ["fact_a", "obs_a", "fact_a"], ADA, "wrong")
+    state = memory.state("main")
+    assert (state["facts"], state["observations"]) == ({}, {})
+    assert [(edit["cell"], edit["value"], edit["reason"]) for edit in edits(memory)] == [
+        ("*", "removed", "wrong")
+    ] * 2

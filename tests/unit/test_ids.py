@@ -1,0 +1,41 @@
+import re
+
+from day1.model.ids import content_hash, derived_id, new_id, short_hash, ulid
+
+MILLISECOND = 1_700_000_000_000
+
+
+def test_an_id_has_its_kind_its_time_and_26_letters():
+    made = new_id("fact", MILLISECOND * 1_000)
+    assert re.fullmatch(r"fact_[0-9A-HJKMNP-TV-Z]{26}", made)
+    assert made.startswith("fact_" + ulid(MILLISECOND, 0)[:10])
+    assert made != new_id("fact", MILLISECOND * 1_000)
+
+
+def test_ids_are_in_the_order_of_their_times():
+    times = [0, 1, 31, 32, MILLISECOND, MILLISECOND + 1, 2**48 - 1]
+    ids = [ulid(time, randomness) for time, randomness in zip(times, range(9, 2, -1), strict=True)]
+    assert ids == sorted(ids)
+    assert ulid(0, 0) == "0" * 26
+    assert ulid(2**48 - 1, 2**80 - 1) == "7" + "Z" * 25
+
+
+def test_a_derived_id_is_the_same_in_every_run_and_hangs_on_all_its_keys():
+    one = derived_id("fact", None, "git", "a", "b")
+    assert one == derived_id("fact", None, "git", "a", "b") == "fact_0000000000" + one[-16:]
+    others = [
+        derived_id("fact", None, "git", "ab"),
+        derived_id("fact", None, "git", "ab", ""),
+        derived_id("fact", None, "gita", "b"),
+        derived_id("fact", None, "git", "b", "a"),
+        derived_id("fact", MILLISECOND * 1_000, "git", "a", "b"),
+        derived_id("obs", None, "git", "a", "b"),
+    ]
+    assert len({one, *others}) == 7
+    assert derived_id("fact", -5, "git", "a", "b") == one  # before 1970 there is no time part
+
+
+def test_hashes_keep_parts_apart():
+    assert short_hash("ab", "c") != short_hash("a", "bc")
+    assert content_hash("é") != content_hash("e\u0301")
+    assert content_hash("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
