@@ -1,0 +1,134 @@
+"""What all groups of rows share: sizes, the model, and stores that are built once."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from benchmarks import stores
+from day1.model.branch import MAIN
+from day1.ports.embedder import Embedder
+from day1.services.following import embed_pending, follow
+from day1.settings import EmbedderSettings, SearchSettings, Settings
+from day1.wiring import House, open_house
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+Vectors = Literal["real", "fake"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is measured."""
+
+    small: int = 1_000
+    middle: int = 10_000
+    large: int = 100_000
+    calls: int = 500
+    warm: int = 50
+    writes: int = 20_000
+    """Writes by others, before something is measured."""
+    repeats: int = 5
+    branches: int = 200
+    seconds: float = 10.0
+    """How long five processes write at once."""
+
+
+QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 20, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One run."""
+
+    folder: Path
+    sizes: Sizes
+    vectors: Vectors
+    model_dir: Path | None
+
+    def store(self, count: int) -> Path:
+        """An indexed store of `count` facts on `main`, built when first asked for."""
+        folder = self.folder / f"store-{count}-{self.vectors}"
+        if not folder.exists():
+            started = time.perf_counter()
+            fresh = folder.with_suffix(".new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            stores.make(fresh, count, "store")
+            self.index(fresh)
+            fresh.rename(folder)
+            print(f"built {folder.name} in {time.perf_counter() - started:.0f} s", flush=True)
+        return folder
+
+    def copy(self, count: int) -> Path:
+        """A copy of such a store that its user may change; the last copy is gone."""
+        copy = self.folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.store(count), copy)
+        return copy
+
+    def index(self, folder: Path) -> None:
+        """Index words and vectors of `main`."""
+        house = self.open(folder)
+        try:
+            branch = house.repo.ledger.branch(MAIN)
+            assert branch is not None  # noqa: S101 - a store without main is none
+            follow(house.repo.store, house.repo.history, house.search.index, MAIN, branch.id)
+            if self.embedder is not None:
+                embed_pending(house.search.index, self.embedder, None)
+        finally:
+            house.close()
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What the stores of this run are embedded with."""
+        from day1.wiring import embedder  # noqa: PLC0415
+
+        if self.vectors == "fake":
+            return FakeEmbedder()
+        return embedder(self.settings(self.folder).embedder) if self.model_dir else None
+
+    def settings(self, folder: Path) -> Settings:
+        """The settings with which this run opens a store."""
+        model = EmbedderSettings(model_dir=self.model_dir, kind="minilm" if self.model_dir else "none")
+        return Settings(home=folder, embedder=model)
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """The same for a process."""
+        model = {"DAY1_EMBEDDER__KIND": "none"}
+        if self.model_dir is not None:
+            model = {"DAY1_EMBEDDER__MODEL_DIR": str(self.model_dir)}
+        return {"DAY1_HOME": str(folder), **model}
+
+    def open(self, folder: Path) -> House:
+        """Open a store as a command does."""
+        return open_house(self.settings(folder))
+
+
+class FakeEmbedder:
+    """Random unit vectors under the real embedder's name: right in size and cost, not in sense."""
+
+    name = "minilm-l6-v2-384"
+    dimension = 384
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors that hang on the first text only."""
+        import numpy as np  # noqa: PLC0415
+
+        seed = int.from_bytes(hashlib.sha256("".join(texts[:1]).encode()).digest()[:8], "big")
+        vectors = np.random.default_rng(seed).standard_normal(
+            (len(texts), self.dimension), np.float32
+        )
+        unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit
+
+    def passages(self, text: str) -> list[str]:
+        """Every text of these runs is short."""
+        return [text]

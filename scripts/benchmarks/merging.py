@@ -1,0 +1,119 @@
+"""A merge into a large, busy store, with everything a plan has to look at."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from benchmarks import stores
+from benchmarks.bench import Bench
+from benchmarks.report import Row, duration, stated
+from benchmarks.writers import FIVE, driven_clock, write_by
+from day1.model.branch import MAIN
+from day1.model.change import Message
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.services import branching, editing, merging
+from day1.services.merging import MergeRequest
+
+if TYPE_CHECKING:
+    from day1.services.deeds import Repository
+
+CHANGED, CLASHING, TOUCHED = 100, 10, 1_000
+STEP = 12_000_000
+"""Microseconds from write to write: five agents, each writing once a minute."""
+START = 1_700_000_000_000_000
+_SIDE, _MAIN = Origin(agent_id="side"), Origin(agent_id="main")
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    """Merge 100 changed rows, 10 of them clashing; and 1,000 that both sides touched."""
+    sizes = bench.sizes
+    folder = bench.copy(sizes.large)
+    clock = driven_clock(START)
+    with stores.opened(folder, lambda: int(clock.value)) as repo:
+        clock.value = max(clock.value, next(iter(repo.history.log(MAIN))).ts)
+
+        def turned() -> int:
+            clock.value += STEP
+            return int(clock.value)
+
+        wanted = stores.ids(repo, sizes.repeats * CHANGED)
+        names = [f"side-{number}" for number in range(sizes.repeats)]
+        groups = [wanted[n * CHANGED : (n + 1) * CHANGED] for n in range(sizes.repeats)]
+        for name, ids in zip(names, groups, strict=True):
+            branching.create(repo, name, MAIN, turned())
+            _change(repo, name, ids, _SIDE, turned)
+    written = write_by(FIVE, folder, sizes.writes // FIVE, clock=clock, step=STEP)
+    failed = [why for one in written for why in one.failed]
+    if failed:
+        raise RuntimeError(f"{len(failed)} writes failed, such as {failed[0]}")
+    with stores.opened(folder, lambda: int(clock.value)) as repo:
+        for ids in groups:
+            _change(repo, MAIN, ids[:CLASHING], _MAIN, turned)
+        commits = sum(1 for _ in repo.history.log(MAIN))
+        note = f"{commits} commits on main; median of {sizes.repeats}"
+        previews, merges = _measured(repo, names, turned)
+        what = f"of {CHANGED} changed rows, {CLASHING} clashing, into {sizes.large:,}"
+        yield duration(f"merge {what}", statistics.median(merges), 0.120, note)
+        yield duration(f"preview {what}", statistics.median(previews), 0.030, note)
+        previews, merges = _touched_by_both(repo, turned)
+        what = f"{TOUCHED:,} rows that both sides touched in different columns"
+        yield stated(f"merge of {what}", merges)
+        yield stated(f"preview of {what}", previews)
+
+
+def _measured(
+    repo: Repository, names: Sequence[str], clock: Callable[[], int]
+) -> tuple[list[float], list[float]]:
+    previews: list[float] = []
+    merges: list[float] = []
+    for name in names:
+        for _ in range(3):
+            started = time.perf_counter()
+            seen = merging.preview(repo, MergeRequest(name, MAIN, "auto"))
+            previews.append(time.perf_counter() - started)
+        request = MergeRequest(name, MAIN, "auto", expect=seen.plan.digest)
+        now = clock()
+        started = time.perf_counter()
+        done = merging.merge(repo, request, _MAIN, now)
+        merges.append(time.perf_counter() - started)
+        counts = (done.record.merged_count, done.record.rejected_count)
+        if counts != (CHANGED - CLASHING, CLASHING):
+            raise RuntimeError(f"merged and held {counts}")
+    return previews, merges
+
+
+def _change(
+    repo: Repository, branch: str, ids: Sequence[str], origin: Origin, clock: Callable[[], int]
+) -> None:
+    """Give facts another text, each in a commit of its own, as agents do."""
+    for row_id in ids:
+        at = clock()
+        editing.update(repo, branch, row_id, {"fact_text": f"{branch} knows better at {at}"}, origin)
+
+
+def _touched_by_both(
+    repo: Repository, clock: Callable[[], int]
+) -> tuple[list[float], list[float]]:
+    """One merge: categories changed on one side, confidences on the other."""
+    wanted = stores.ids(repo, TOUCHED)
+    branching.create(repo, "wide", MAIN, clock())
+    for branch, values in (("wide", {"category": "other"}), (MAIN, {"confidence": 0.5})):
+        clock()
+        with repo.store.changing(branch) as work:
+            for row_id in wanted:
+                work.change(FACT, row_id, dict(values))
+            work.commit(Message("change", f"change {TOUCHED} rows"))
+    started = time.perf_counter()
+    seen = merging.preview(repo, MergeRequest("wide", MAIN, "auto"))
+    previewed = time.perf_counter() - started
+    now = clock()
+    started = time.perf_counter()
+    done = merging.merge(repo, MergeRequest("wide", MAIN, "auto"), _MAIN, now)
+    merged = time.perf_counter() - started
+    if done.record.rejected_count or seen.plan.merged_count != len(wanted):
+        raise RuntimeError("these rows do not clash")
+    return [previewed], [merged]

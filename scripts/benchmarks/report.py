@@ -1,0 +1,80 @@
+"""A measured row, the table of all rows, and the same as JSON."""
+
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table; a row without a limit is only stated."""
+
+    name: str
+    measured: str
+    target: str = "stated"
+    ratio: float | None = None
+    """What the target speaks of: a quotient, or the measured value itself."""
+    limit: float | None = None
+    at_least: bool = False
+    """The target is a lower bound."""
+    note: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met; None where there is none, or nothing was measured."""
+        if self.ratio is None or self.limit is None:
+            return None
+        return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
+
+
+def skipped(name: str, target: str, why: str) -> Row:
+    """A row that could not be measured here."""
+    return Row(name, "-", target, note=f"skipped: {why}")
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that `share` of all do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def milliseconds(seconds: float) -> str:
+    """A duration as the table shows it."""
+    return f"{seconds * 1e3:.2f} ms" if seconds < 0.1 else f"{seconds * 1e3:.0f} ms"
+
+
+def quotient(name: str, above: float, below: float, limit: float, what: str) -> Row:
+    """A row about two durations, in seconds."""
+    shown = f"{milliseconds(above)} / {milliseconds(below)}"
+    return Row(name, shown, f"<= {limit:g} x {what}", above / below, limit)
+
+
+def duration(name: str, seconds: float, limit_s: float, note: str = "") -> Row:
+    """A row about one duration against a fixed limit."""
+    target = f"<= {limit_s:g} s" if limit_s >= 0.3 else f"<= {limit_s * 1e3:g} ms"
+    return Row(name, milliseconds(seconds), target, seconds, limit_s, note=note)
+
+
+def stated(name: str, values: Sequence[float], note: str = "") -> Row:
+    """A row without target: the median of durations in seconds."""
+    return Row(name, milliseconds(statistics.median(values)), note=note)
+
+
+def table(rows: Iterable[Row]) -> str:
+    """The rows in Markdown."""
+    lines = ["| row | measured | target | ratio | met | note |", "| --- | --- | --- | --- | --- | --- |"]
+    for row in rows:
+        ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
+        met = {None: "", True: "yes", False: "**no**"}[row.met]
+        lines.append(
+            f"| {row.name} | {row.measured} | {row.target} | {ratio} | {met} | {row.note} |"
+        )
+    return "\n".join(lines)
+
+
+def write_json(path: Path, rows: Sequence[Row], about: dict[str, object]) -> None:
+    """The rows and how they were made, for programs."""
+    listed = [{**asdict(row), "met": row.met} for row in rows]
+    path.write_text(json.dumps({**about, "rows": listed}, indent=2) + "\n")

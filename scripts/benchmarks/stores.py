@@ -1,0 +1,82 @@
+"""Stores of many facts, made through day1's own services, and opened without its wires."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from day1.adapters.doltlite.lock import WriteLock
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.sql.sqlite_ledger import open_ledger
+from day1.model.branch import MAIN
+from day1.model.change import Message, Query, Ref
+from day1.model.ids import new_id
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.services.branching import adopt
+from day1.services.deeds import Repository
+from day1.services.recording import fact_row
+
+from benchmarks.texts import facts
+
+UNIT_ROWS = 2_000
+ORIGIN = Origin(agent_id="bench", source="import")
+
+Clock = Callable[[], int]
+
+
+def now() -> int:
+    """The machine's clock: microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+@contextmanager
+def opened(folder: Path, clock: Clock = now) -> Iterator[Repository]:
+    """A store's rows, history and ledger, on a clock of the caller's."""
+    store = DoltLiteStore(folder, clock, wait_s=60.0)
+    ledger = open_ledger(folder, WriteLock(folder / "deeds.lock", 60.0), read_only=False)
+    try:
+        yield Repository(store, store.history, ledger, new_id)
+    finally:
+        ledger.close()
+        store.close()
+
+
+def make(folder: Path, count: int, seed: str, clock: Clock = now) -> None:
+    """Make a store of `count` facts on `main`, in units of 2,000 rows; not indexed yet."""
+    DoltLiteStore.create(folder, clock)
+    with opened(folder, clock) as repo:
+        adopt(repo, clock())
+        texts = list(facts(count, seed))
+        for start in range(0, count, UNIT_ROWS):
+            add(repo, texts[start : start + UNIT_ROWS])
+
+
+def add(repo: Repository, texts: Sequence[tuple[str, str]], branch: str = MAIN) -> None:
+    """Put facts on a branch as one unit with a commit of its own."""
+    with repo.store.changing(branch) as work:
+        work.add(
+            FACT,
+            [
+                fact_row(new_id(FACT.prefix, work.now), text, ORIGIN, work.now, category=category)
+                for text, category in texts
+            ],
+        )
+        work.commit(Message("import", f"import {len(texts)} rows"))
+
+
+def write(repo: Repository, text: str, branch: str = MAIN) -> str:
+    """Write one fact as an agent does, without a wire; returns its id."""
+    with repo.store.adding(branch) as work:
+        row = fact_row(new_id(FACT.prefix, work.now), text, ORIGIN, work.now)
+        work.add(FACT, [row])
+    return str(row["id"])
+
+
+def ids(repo: Repository, count: int, branch: str = MAIN) -> list[str]:
+    """The ids of `count` facts, evenly from all over the branch."""
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        found = [str(row_id) for (row_id,) in reading.scan(FACT, ["id"], Query())]
+    return found[:: max(1, len(found) // count)][:count]

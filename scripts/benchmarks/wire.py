@@ -1,0 +1,99 @@
+"""Calls over MCP stdio, measured one by one against the empty call."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp import StdioServerParameters
+from mcp.client.client import Client
+
+from benchmarks.bench import ROOT
+
+EMPTY = Path(__file__).with_name("empty_server.py")
+_ERRORS = "stderr.txt"
+
+Arguments = dict[str, Any]
+Check = Callable[[Arguments, dict[str, Any]], None]
+"""Raises if the structured answer to such arguments is not a real one."""
+
+
+@asynccontextmanager
+async def empty_server() -> AsyncIterator[Client]:
+    """The yardstick in a process of its own."""
+    parameters = StdioServerParameters(command=sys.executable, args=[str(EMPTY)], cwd=ROOT)
+    async with Client(parameters) as client:
+        await client.list_tools()
+        yield client
+
+
+@asynccontextmanager
+async def day1_server(environment: dict[str, str]) -> AsyncIterator[Client]:
+    """`day1 mcp` in a process of its own, its tools listed."""
+    parameters = StdioServerParameters(
+        command=sys.executable, args=["-m", "day1", "mcp"], env=environment, cwd=ROOT
+    )
+    async with Client(parameters) as client:
+        await client.list_tools()
+        yield client
+
+
+@dataclass(slots=True)
+class Alternated:
+    """Durations in seconds."""
+
+    empty: list[float] = field(default_factory=list)
+    measured: list[float] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+
+async def call(client: Client, tool: str, arguments: Arguments) -> tuple[float, dict[str, Any]]:
+    """One call; says how long it took, and the structured answer.
+
+    Raises:
+        RuntimeError: the tool failed.
+    """
+    started = time.perf_counter()
+    answer = await client.call_tool(tool, arguments)
+    spent = time.perf_counter() - started
+    if answer.is_error or answer.structured_content is None:
+        raise RuntimeError(f"{tool} failed: {answer.content}")
+    return spent, answer.structured_content
+
+
+async def alternate(
+    empty: Client, measured: Client, tool: str, calls: Iterable[Arguments], check: Check, warm: int
+) -> Alternated:
+    """Empty call, measured call, and so on; the first `warm` of each are not counted."""
+    found = Alternated()
+    for number, arguments in enumerate(calls):
+        floor, _ = await call(empty, "empty", {})
+        spent, answer = await call(measured, tool, arguments)
+        check(arguments, answer)
+        found.answers.append(answer)
+        if number >= warm:
+            found.empty.append(floor)
+            found.measured.append(spent)
+    return found
+
+
+def children() -> list[int]:
+    """The process ids of this process's children."""
+    listed = [
+        Path(f"/proc/self/task/{thread}/children").read_text() for thread in os.listdir("/proc/self/task")
+    ]
+    return [int(pid) for pid in " ".join(listed).split()]
+
+
+def proportional_memory(pid: int) -> int:
+    """Bytes of memory that are this process's own share."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"no proportional memory of process {pid}")
