@@ -6,11 +6,11 @@ an open held item is never written unless a choice decides it. Design section 8.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from day1.model.change import Changes, Writes
-from day1.model.held import Decision, HeldItem, Reason, same_value
+from day1.model.held import Decision, HeldItem, same_value
 from day1.model.ids import short_hash
 from day1.model.kind import (
     BY_TABLE,
@@ -20,38 +20,22 @@ from day1.model.kind import (
     MESSAGE,
     RECORDS,
     WHOLE,
-    Cell,
     Kind,
     Row,
     canonical,
-    cells,
     kind_of,
     revision,
 )
+from day1.model.row_merge import Choice, PlanRow, Take, merge_row
 
-Take = Literal["ours", "theirs", "value", "delete", "skip"]
 Strategy = Literal["auto", "cherry_pick", "squash"]
-_TEXT, _STATUS, _VERDICT = "fact_text", "status", "verification"
+_STATUS = "status"
 _DECISIONS: Mapping[Take, Decision] = {
     "ours": "dismissed",
     "theirs": "taken",
     "value": "edited",
     "delete": "edited",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A decision for one cell of a row, or with cell `*` for all of it.
-
-    ours keeps the target's side, theirs takes the source's, value sets the given columns,
-    delete removes the row, skip holds what would otherwise merge.
-    """
-
-    row_id: str
-    take: Take
-    cell: str = WHOLE
-    value: Mapping[str, Cell] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +52,6 @@ class Sides:
     target_held: Sequence[HeldItem]
     source_branch: str
     """Id of the source branch."""
-
-
-@dataclass(slots=True)
-class PlanRow:
-    """One row of the plan: three sides, the outcome, and what of it is held."""
-
-    kind: Kind
-    id: str
-    base: Row | None
-    source: Row | None
-    target: Row | None
-    result: Row | None
-    held: dict[str, Reason] = field(default_factory=dict)
-    """Cell -> why it is held."""
-    belongs_to: str | None = None
-    decided: dict[str, Take] = field(default_factory=dict)
-    """Cell -> the choice that decided it."""
-
-    @property
-    def effect(self) -> str:
-        """`new`, `changed`, `removed` or `kept` on the target."""
-        if self.result is None:
-            return "kept" if self.target is None else "removed"
-        if self.target is None:
-            return "new"
-        return "changed" if _differs(self.kind, self.result, self.target) else "kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +98,7 @@ def plan_merge(
     picked = None if items is None else set(items)
     rows = {row.id: row for row in _three_ways(sides, picked)}
     for row in rows.values():
-        _merge_row(row, open_cells.get(row.id, frozenset()), chosen.get(row.id, {}))
+        merge_row(row, open_cells.get(row.id, frozenset()), chosen.get(row.id, {}))
     _hold_together(rows, sides.target)
     moves_base = any(sides.changes.values())
     planned = sorted(
@@ -174,11 +132,6 @@ def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list
         if successor is not None:
             queue.append(str(successor))
     return list(found)
-
-
-def _differs(kind: Kind, one: Row, other: Row) -> bool:
-    columns = kind.group(WHOLE)
-    return cells(one, columns) != cells(other, columns)
 
 
 def _open_cells(items: Iterable[HeldItem]) -> dict[str, frozenset[str]]:
@@ -228,139 +181,6 @@ def _three_ways(sides: Sides, picked: set[str] | None) -> Iterable[PlanRow]:
             # A pick asks for the row itself: one that the target removed comes back.
             base = None if picked is not None and target is None else source
             yield PlanRow(kind, row_id, base, source, target, target)
-
-
-def _merge_row(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
-    """Set the row's result, its held cells and what was decided."""
-    whole = chosen.get(WHOLE)
-    if whole is not None and whole.take != "skip":
-        _decide_whole(row, whole)
-    elif row.source is None or row.target is None:
-        _merge_presence(row, open_cells, skip=whole is not None)
-    else:
-        _merge_cells(row, open_cells, chosen)
-
-
-def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
-    """Merge a row that both sides have, cell by cell."""
-    source, whole, result = row.source or {}, chosen.get(WHOLE), dict(row.target or {})
-    for group in row.kind.groups:
-        name = group[0]
-        choice = chosen.get(name) or whole
-        if choice is not None and choice.take != "skip":
-            row.decided[name] = choice.take
-            result.update(_decided_cell(row, group, choice))
-            continue
-        if cells(row.source, group) == cells(row.target, group):
-            continue
-        reason = _cell_clash(row, group)
-        if name in open_cells or WHOLE in open_cells:
-            row.held[name] = reason or "both_changed"
-        elif cells(row.source, group) == cells(row.base, group):
-            continue
-        elif choice is not None:
-            row.held[name] = "skipped"
-        elif reason is not None:
-            row.held[name] = reason
-        else:
-            result.update({c: source[c] for c in group})
-    row.result = result
-    if row.kind is FACT:
-        _settle_verdict(row, result, decided=_VERDICT in row.decided)
-
-
-def _cell_clash(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
-    """Why a cell that differs between the sides cannot merge by itself, if it cannot."""
-    base = cells(row.base, group)
-    if cells(row.source, group) == base or cells(row.target, group) == base:
-        return None
-    return "both_changed"
-
-
-def _merge_presence(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> None:
-    """Merge a row that at least one side lacks."""
-    if row.source is None and row.target is None:
-        return
-    unchanged = (
-        row.base is not None
-        and row.source is not None
-        and not _differs(row.kind, row.source, row.base)
-    )
-    if not open_cells and (unchanged or (row.source is None and row.base is None)):
-        return
-    if open_cells:
-        row.held[WHOLE] = "delete_modify"
-    elif skip:
-        row.held[WHOLE] = "skipped"
-    elif row.source is None and row.target is not None and row.base is not None:
-        if _differs(row.kind, row.target, row.base):
-            row.held[WHOLE] = "delete_modify"
-        else:
-            row.result = None
-    elif row.base is None:
-        row.result = row.source
-    else:
-        row.held[WHOLE] = "delete_modify"
-
-
-def _decide_whole(row: PlanRow, choice: Choice) -> None:
-    row.decided[WHOLE] = choice.take
-    if choice.take == "theirs":
-        row.result = _with_origin(row.source, row.target)
-    elif choice.take == "delete":
-        row.result = None
-    elif choice.take == "value":
-        start = row.target or row.source
-        row.result = None if start is None else _edited(row, {**start, **(choice.value or {})})
-
-
-def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
-    side = {"theirs": row.source, "ours": row.target}.get(choice.take)
-    if side is not None:
-        return {c: side[c] for c in group}
-    given = choice.value or {}
-    return {c: given[c] for c in group if c in given}
-
-
-def _edited(row: PlanRow, result: Row) -> Row:
-    """A fact whose text the chooser wrote is unverified."""
-    sides = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
-    if sides and result[_TEXT] not in sides:
-        result |= {_VERDICT: "unverified", "scores": None}
-    return result
-
-
-def _with_origin(source: Row | None, target: Row | None) -> Row | None:
-    """The source's content; the origin stays the target's where it has the row."""
-    if source is None or target is None:
-        return source
-    from_target = {c: target[c] for c in target if c not in source or c in _ORIGIN}
-    return {**source, **from_target}
-
-
-_ORIGIN = frozenset(FACT.columns) - frozenset(FACT.group(WHOLE)) - {"id"}
-
-
-def _settle_verdict(row: PlanRow, result: Row, *, decided: bool) -> None:
-    """A verdict belongs to the text it was given for (design section 8)."""
-    base, source, target = row.base or {}, row.source or {}, row.target or {}
-    if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
-        return
-    row.held.pop(_VERDICT, None)
-    source_wrote = source[_TEXT] != base.get(_TEXT)
-    target_wrote = target[_TEXT] != base.get(_TEXT)
-    verdict = (_VERDICT, "scores")
-    source_judged = cells(source, verdict) != tuple(base.get(c) for c in verdict)
-    target_judged = cells(target, verdict) != tuple(base.get(c) for c in verdict)
-    unverified: Row = {_VERDICT: "unverified", "scores": None}
-    if result[_TEXT] == target[_TEXT]:
-        lapsed = source_judged and target_wrote and not source_wrote
-        result |= unverified if lapsed else {c: target[c] for c in verdict}
-    elif result[_TEXT] == source[_TEXT]:
-        lapsed = target_judged and not target_wrote
-        result |= unverified if lapsed else {c: source[c] for c in verdict}
-    else:
-        result |= unverified
 
 
 def _hold_together(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> None:

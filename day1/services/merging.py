@@ -10,15 +10,14 @@ from day1.model.deed import MergeRecord
 from day1.model.held import HeldItem, closings, held_id, open_items, value_json
 from day1.model.kind import BY_TABLE, EDIT, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.model.merge import (
-    Choice,
     MergePlan,
-    PlanRow,
     Sides,
     Strategy,
     follow_supersession,
     plan_merge,
 )
 from day1.model.origin import Origin
+from day1.model.row_merge import Choice, PlanRow
 from day1.ports.store import Reading, Work
 from day1.services.branching import find, find_open
 from day1.services.deeds import Repository, deed, record_merge

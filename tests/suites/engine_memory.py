@@ -14,6 +14,7 @@ from day1.model.change import Query, Ref
 from day1.model.ids import ulid
 from day1.model.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
 from day1.model.origin import Origin
+from day1.model.row_merge import Choice as Choosing
 from day1.services import branching, editing, holding, merging, recording, restoring
 from day1.services.deeds import Repository
 from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, State
@@ -148,7 +149,7 @@ class EngineMemory:
             source,
             target,
             strategy,
-            tuple(plans.Choice(c.row_id, c.take, c.cell, c.value) for c in choices),
+            tuple(Choosing(c.row_id, c.take, c.cell, c.value) for c in choices),
             None if items is None else tuple(items),
         )
         done = _asked(lambda: merging.merge(self.repo, request, self.origin, self.clock()))

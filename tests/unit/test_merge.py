@@ -8,8 +8,9 @@ from day1.model.change import RowChange
 from day1.model.held import HeldItem, held_id, value_json
 from day1.model.ids import content_hash
 from day1.model.kind import EDIT, FACT, WHOLE
-from day1.model.merge import Choice, Sides, plan_merge
+from day1.model.merge import Sides, plan_merge
 from day1.model.origin import Origin
+from day1.model.row_merge import Choice
 from day1.services.recording import edit_rows, fact_row
 
 

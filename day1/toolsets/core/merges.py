@@ -23,7 +23,8 @@ from day1.model.kind import (
     kind_of,
     revision,
 )
-from day1.model.merge import Choice, MergePlan, PlanRow, Strategy
+from day1.model.merge import MergePlan, Strategy
+from day1.model.row_merge import Choice, PlanRow
 from day1.operation import (
     Context,
     Effect,
