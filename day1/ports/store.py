@@ -166,6 +166,9 @@ class History(Protocol):
     def branches(self) -> dict[str, CommitId]:
         """Every branch of the engine with its tip."""
 
+    def unsettled(self) -> set[str]:
+        """Branches that have rows which no commit holds yet."""
+
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit; its cost does not grow with the rows.
 

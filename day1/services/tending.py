@@ -1,15 +1,19 @@
 """What a process that stays does between calls: warm up, cut old rows, keep the index up."""
 
+import contextlib
 import logging
 import threading
 
 from day1.errors import Day1Error, EmbedderUnavailable
+from day1.model.branch import Branch
+from day1.model.change import CommitId
 from day1.services.deeds import Repository
 from day1.services.following import embed_pending, follow
 from day1.services.searching import SearchPorts
 
 log = logging.getLogger(__name__)
 
+_START_S = 1.0
 _PAUSE_S = 2.0
 _BATCH = 256
 
@@ -21,9 +25,12 @@ class Tender:
         """Tend a memory and its index."""
         self._repo, self._search = repo, search
         self._stopped = threading.Event()
+        self._followed: dict[str, CommitId] = {}
 
     def run(self) -> None:
-        """Tend until stopped."""
+        """Tend until stopped; the first second belongs to the client's greeting."""
+        self._stopped.wait(_START_S)
+        self._warm_up()
         while not self._stopped.is_set():
             try:
                 more = self._step()
@@ -33,22 +40,30 @@ class Tender:
             if not more:
                 self._stopped.wait(_PAUSE_S)
 
+    def _warm_up(self) -> None:
+        """Load the model before somebody waits for it."""
+        if self._search.embedder is not None and not self._stopped.is_set():
+            with contextlib.suppress(EmbedderUnavailable):
+                self._search.embedder.embed(["warm up"])
+
     def stop(self) -> None:
         """Let the thread end after its present step."""
         self._stopped.set()
 
+    def _tend(self, branch: Branch) -> None:
+        self._repo.store.cut_if_due(branch.name)
+        index = self._search.index
+        follow(self._repo.store, self._repo.history, index, branch.name, branch.id)
+
     def _step(self) -> bool:
         """Cut what is due, follow every branch, embed a batch; says whether more waits."""
+        tips, unsettled = self._repo.history.branches(), self._repo.history.unsettled()
         for branch in self._repo.ledger.branches():
-            if branch.retired_tip is None and not self._stopped.is_set():
-                self._repo.store.cut_if_due(branch.name)
-                follow(
-                    self._repo.store,
-                    self._repo.history,
-                    self._search.index,
-                    branch.name,
-                    branch.id,
-                )
+            tip = tips.get(branch.name)
+            moved = tip != self._followed.get(branch.id) or branch.name in unsettled
+            if tip is not None and moved and not self._stopped.is_set():
+                self._tend(branch)
+                self._followed[branch.id] = tip
         if self._search.embedder is None or self._stopped.is_set():
             return False
         try:

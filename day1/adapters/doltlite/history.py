@@ -41,6 +41,12 @@ class DoltLiteHistory:
             rows = connection.exec_driver_sql("SELECT name, hash FROM dolt_branches").all()
         return {str(name): str(commit) for name, commit in rows}
 
+    def unsettled(self) -> set[str]:
+        """Branches that have rows which no commit holds yet."""
+        with self._awake() as connection:
+            statement = "SELECT name FROM dolt_branches WHERE dirty"
+            return {str(name) for name in connection.exec_driver_sql(statement).scalars()}
+
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit: a new ref, whatever the number of rows."""
         if name in self.branches():
