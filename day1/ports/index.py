@@ -137,8 +137,10 @@ class Vectors(Protocol):
         First passages are compared; texts without vectors are left out.
         """
 
-    def best_passage(self, embedder: Embedder, vector: Vector, text: TextId) -> int | None:
-        """Which passage of a text is the nearest, from 0; None if the text is not cut."""
+    def best_passages(
+        self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
+    ) -> dict[TextId, int]:
+        """Which passage is the nearest, from 0, of those of `texts` that are cut."""
 
 
 class Index(Protocol):

@@ -26,7 +26,7 @@ from day1.model.wording import embedding_query, keyword_query
 from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.candidates import Candidates, Looking, Meaning, Reach, candidates
 from day1.services.following import catch_up, embed_pending
-from day1.services.visible import FACETS, Asked, Filter, View, Views
+from day1.services.visible import FACETS, Asked, Filter, View, Views, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -137,6 +137,7 @@ class _Search:
         self._meanings: dict[str, Meaning] = {}
         self._notes: dict[str, None] = {}
         self._missing = 0
+        self._rows: dict[str, int] = {}
 
     def run(self) -> Found:
         """Prepare on one reading, embed without any open, and find on a fresh one."""
@@ -183,7 +184,10 @@ class _Search:
 
     @contextmanager
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[View | Asked]:
-        many = reading.count(wanted.kind) > self._ports.reach.exact_rows
+        table = wanted.kind.table
+        if table not in self._rows:
+            self._rows[table] = reading.count(wanted.kind)
+        many = self._rows[table] > self._ports.reach.exact_rows
         if many and (self._mode == "keyword" or self._index.vectors.approximate()):
             yield Asked(wanted.kind, reading, self._index)
         else:
@@ -199,7 +203,9 @@ class _Search:
         reduced = {}
         for wanted in self._filters:
             with self._visible(reading, wanted) as visible:
-                common = self._ports.views.common(reading, self._ref, visible, self._index)
+                rows = self._rows[wanted.kind.table]
+                state = state_of(reading, self._ref)
+                common = self._ports.views.common(state, visible, rows, self._index)
             reduced[wanted.kind.table] = embedding_query(self._request.query, common)
         return reduced
 
@@ -234,13 +240,20 @@ class _Search:
         ranked = rank(candidates, self._request.query, self._mode, weights)
         best = [s for s in ranked if s.score >= self._request.min_score][: self._request.limit]
         rows: dict[str, Row] = {}
+        passages: dict[TextId, int] = {}
         for wanted in self._filters:
-            ids = [s.row_id for s in best if found[s.row_id][1] is wanted.kind]
-            rows |= reading.get(wanted.kind, ids)
+            mine = [s.row_id for s in best if found[s.row_id][1] is wanted.kind]
+            rows |= reading.get(wanted.kind, mine)
+            meaning = self._meanings.get(wanted.kind.table)
+            if meaning is not None:
+                texts = [found[row_id][2] for row_id in mine]
+                passages |= self._index.vectors.best_passages(
+                    meaning.embedder, meaning.vector, texts
+                )
         return [
-            self._hit(rows[scored.row_id], scored, *found[scored.row_id])
-            for scored in best
-            if scored.row_id in rows
+            self._hit(rows[s.row_id], s, *found[s.row_id][:2], passages.get(found[s.row_id][2]))
+            for s in best
+            if s.row_id in rows
         ]
 
     def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
@@ -257,14 +270,13 @@ class _Search:
                 self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
             return candidates(looking, visible, by_words=self._mode != "vector")
 
-    def _hit(self, row: Row, scored: Scored, candidate: Candidate, kind: Kind, text: TextId) -> Hit:
+    def _hit(
+        self, row: Row, scored: Scored, candidate: Candidate, kind: Kind, number: int | None
+    ) -> Hit:
         passage = None
-        meaning = self._meanings.get(kind.table)
-        if meaning is not None and scored.cosine is not None:
-            embedder, vectors = meaning.embedder, self._index.vectors
-            number = vectors.best_passage(embedder, meaning.vector, text)
-            if number is not None:
-                passage = _quoted(embedder.passages(candidate.text)[number])
+        embedder = self._ports.embedder
+        if number is not None and embedder is not None:
+            passage = _quoted(embedder.passages(candidate.text)[number])
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
 
 

@@ -37,6 +37,10 @@ _FEWEST = 20
 """In fewer memories, a word that a quarter of them has may still be the one that matters."""
 
 
+State = tuple[object, ...]
+"""What a view is kept under."""
+
+
 class Entry(NamedTuple):
     """A visible row without its text. Units: microseconds UTC."""
 
@@ -44,6 +48,8 @@ class Entry(NamedTuple):
     text: TextId
     created_at: int
     happened_at: int | None
+    when: int
+    """When it happened, else when it was learned."""
     facets: tuple[Cell, ...]
 
 
@@ -59,6 +65,11 @@ class Filter:
     after: int | None = None
     before: int | None = None
 
+    @property
+    def narrows(self) -> bool:
+        """Whether a row that a view holds may be unwanted."""
+        return bool(self.equal) or self.after is not None or self.before is not None
+
     def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
         """Ask SQL for what is wanted."""
         active = active_rows(self.kind, inactive=self.inactive)
@@ -70,15 +81,17 @@ class Filter:
             before=self.before,
         )
 
-    def allows(self, entry: Entry) -> bool:
-        """Whether a row that a view of this kind and `inactive` holds is wanted."""
-        when = entry.created_at if entry.happened_at is None else entry.happened_at
-        if (self.after is not None and when < self.after) or (
-            self.before is not None and when > self.before
-        ):
-            return False
-        names = FACETS[self.kind.table]
-        return all(entry.facets[names.index(name)] == cell for name, cell in self.equal.items())
+    def among(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Those that are wanted of rows that a view of this kind and `inactive` holds."""
+        wanted = list(entries)
+        for name, cell in self.equal.items():
+            facet = FACETS[self.kind.table].index(name)
+            wanted = [entry for entry in wanted if entry.facets[facet] == cell]
+        if self.after is not None:
+            wanted = [entry for entry in wanted if entry.when >= self.after]
+        if self.before is not None:
+            wanted = [entry for entry in wanted if entry.when <= self.before]
+        return wanted
 
 
 def active_rows(kind: Kind, *, inactive: bool) -> Query:
@@ -112,13 +125,12 @@ class View:
 
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
         """The wanted rows that have one of `texts`, in their order."""
-        found = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
-        return [entry for entry in found if wanted.allows(entry)]
+        return wanted.among(self._rows[r] for text in texts for r in self._by_text.get(text, ()))
 
     def texts(self, wanted: Filter) -> Sequence[TextId]:
         """The texts of all wanted rows, each once."""
-        if wanted.equal or wanted.after is not None or wanted.before is not None:
-            return list({e.text for e in self._rows.values() if wanted.allows(e)})
+        if wanted.narrows:
+            return list({entry.text for entry in wanted.among(self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)
         return self._texts
@@ -209,7 +221,8 @@ class View:
 
 def _entry(row: tuple[Cell, ...], text: TextId) -> Entry:
     row_id, _, created_at, happened_at, *facets = row
-    return Entry(row_id, text, created_at, happened_at, tuple(facets))  # type: ignore[arg-type]  # of these columns
+    when = created_at if happened_at is None else happened_at
+    return Entry(row_id, text, created_at, happened_at, when, tuple(facets))  # type: ignore[arg-type]  # of these columns
 
 
 def _since(entry: Entry, oldest: int | None) -> bool:
@@ -252,8 +265,8 @@ class Views:
         """Remember nothing yet."""
         self._guard = threading.Lock()
         self._generation = ""
-        self._views: OrderedDict[tuple[object, ...], View] = OrderedDict()
-        self._common: dict[tuple[object, ...], tuple[int, frozenset[str]]] = {}
+        self._views: OrderedDict[State, View] = OrderedDict()
+        self._common: dict[State, tuple[int, frozenset[str]]] = {}
 
     @contextmanager
     def at(
@@ -265,7 +278,7 @@ class Views:
             if generation != self._generation:  # the numbers of texts mean nothing any more
                 self._views.clear()
                 self._generation = generation
-            key = (*_state(reading, ref), wanted.kind.table, wanted.inactive)
+            key = (*state_of(reading, ref), wanted.kind.table, wanted.inactive)
             view = self._views.pop(key, None) or View(wanted.kind, inactive=wanted.inactive)
             self._views[key] = view
             while len(self._views) > 1 and sum(map(len, self._views.values())) > _ROWS_KEPT:
@@ -275,13 +288,13 @@ class Views:
             yield view
 
     def common(
-        self, reading: Reading, ref: Ref, visible: "View | Asked", index: Index
+        self, state: State, visible: View | Asked, rows: int, index: Index
     ) -> frozenset[str]:
         """The words in more than a quarter of the visible memories, judged by a sample.
 
-        The sample is taken anew when there are a tenth more or fewer rows than then.
+        The sample is taken anew when there are a tenth more or fewer `rows` than then.
         """
-        key, rows = (*_state(reading, ref), visible.kind.table), reading.count(visible.kind)
+        key = (*state, visible.kind.table)
         known = self._common.get(key)
         if known is None or abs(known[0] - rows) * 10 > known[0]:
             if len(self._common) > SAMPLE:
@@ -291,7 +304,7 @@ class Views:
         return known[1]
 
 
-def _state(reading: Reading, ref: Ref) -> tuple[object, ...]:
+def state_of(reading: Reading, ref: Ref) -> State:
     """A branch as it is stays one state while it moves; the past does not move."""
     live = ref.branch is not None and ref.until is None
     return (ref.branch,) if live else (reading.tip, ref.until)

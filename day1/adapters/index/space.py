@@ -96,22 +96,30 @@ class Snapshot:
         places = np.argwhere(alike > above)
         return [(int(one[i]), int(other[j]), float(alike[i, j])) for i, j in places]
 
-    def best_passage(self, vector: Vector, text: TextId) -> int | None:
-        """Which passage of a text is the nearest; None if it has one only."""
-        (first,) = self.firsts(np.array([text]))
-        if first < 0 or self.count[text] == 1:
-            return None
-        return int(np.argmax(self.matrix[first : first + self.count[text]] @ vector))
+    def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
+        """Which passage is the nearest, from 0, of those of `texts` that are cut."""
+        firsts = self.firsts(np.asarray(texts, np.int64)).tolist()
+        best = {}
+        for text, first in zip(texts, firsts, strict=True):
+            if first >= 0 and self.count[text] > 1:
+                passages = self.matrix[first : first + self.count[text]]
+                best[text] = int(np.argmax(passages @ vector))
+        return best
 
     def _dots(self, vector: Vector, positions: Integers) -> NDArray[np.float32]:
+        """The cosines of rows, on one thread.
+
+        `@` takes all cores: a third quicker on a quiet machine (100,000 rows), but twenty times
+        slower on a busy one (10,000 rows: 20 ms against 1).
+        """
         low, high = int(positions.min()), int(positions.max()) + 1
         if high - low <= _WASTE * len(positions):
-            return np.asarray((self.matrix[low:high] @ vector)[positions - low])
+            return np.asarray(np.vecdot(self.matrix[low:high], vector)[positions - low])
         order = np.argsort(positions)
         dots = np.empty(len(positions), np.float32)
         for start in range(0, len(order), _GATHERED):
             some = order[start : start + _GATHERED]
-            dots[some] = self.matrix[positions[some]] @ vector
+            dots[some] = np.vecdot(self.matrix[positions[some]], vector)
         return dots
 
 

@@ -34,16 +34,17 @@ class FileVectors:
         self._embedding = FileLock(database.folder / "vectors.lock")
         self._guard = threading.Lock()
         self._spaces: dict[tuple[str, int], Space] = {}
+        self._known: dict[tuple[str, str, int], Space] = {}
 
     def waiting(self, embedder: Embedder) -> int:
         """How many texts have no vector of this embedder yet."""
-        number = self._number(embedder)
+        space = self._space(embedder)
         with self._database.reading() as connection:
-            if number is None:  # an embedder that a read-only index does not know
+            if space is None:  # an embedder that a read-only index does not know
                 found = connection.execute("SELECT count(*) FROM texts")
             else:
                 statement = "SELECT count(*) FROM waiting WHERE space = ?"
-                found = connection.execute(statement, (number,))
+                found = connection.execute(statement, (space.number,))
             return int(found.fetchone()[0])
 
     def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
@@ -146,10 +147,12 @@ class FileVectors:
         space = self._space(embedder)
         return [] if space is None else space.snapshot().pairs(some, others, above)
 
-    def best_passage(self, embedder: Embedder, vector: Vector, text: TextId) -> int | None:
-        """Which passage of a text is the nearest, from 0; None if the text is not cut."""
+    def best_passages(
+        self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
+    ) -> dict[TextId, int]:
+        """Which passage is the nearest, from 0, of those of `texts` that are cut."""
         space = self._space(embedder)
-        return None if space is None else space.snapshot().best_passage(vector, text)
+        return {} if space is None else space.snapshot().best_passages(vector, texts)
 
     def forget(self, texts: Mapping[TextId, Kind]) -> None:
         """Delete the vectors of texts: overwritten in the file, deleted from Chroma when it can."""
@@ -185,8 +188,14 @@ class FileVectors:
 
     def _space(self, embedder: Embedder) -> Space | None:
         """The embedder's space, made when it is new; None if it is and cannot be."""
-        number = self._number(embedder)
-        return None if number is None else self._opened(number, embedder.name, embedder.dimension)
+        key = (self._database.generation(), embedder.name, embedder.dimension)
+        space = self._known.get(key)
+        if space is None:
+            number = self._number(embedder)
+            if number is not None:
+                space = self._opened(number, embedder.name, embedder.dimension)
+                self._known[key] = space
+        return space
 
     def _opened(self, number: int, name: str, dimension: int) -> Space:
         from day1.adapters.index.space import Space  # noqa: PLC0415 - brings numpy
