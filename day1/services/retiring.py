@@ -47,6 +47,7 @@ def retire(repo: Repository, name: str, now: int) -> Branch:
         raise Refused("main cannot be retired.", branch=name)
     tip = repo.store.cut(name)
     with deed(repo, "retire", {"name": name}, now):
+        repo.point("retire.after_intent")
         # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
         gone = replace(branch, retired_tip=tip)
         repo.ledger.put_branch(gone)
@@ -57,6 +58,7 @@ def retire(repo: Repository, name: str, now: int) -> Branch:
             # The tip is in the tag's name: a branch may be retired again, further on.
             repo.history.keep(f"keep/{branch.id}.{tip[:8]}", tip)
         repo.history.drop(name)
+        repo.point("retire.after_deed")
     return gone
 
 
@@ -76,7 +78,9 @@ def revive(repo: Repository, name: str, now: int) -> Branch:
         return find(repo, name)
     back = replace(branch, retired_tip=None)
     with deed(repo, "revive", {"name": name}, now):
+        repo.point("revive.after_intent")
         repo.history.fork(name, branch.retired_tip)
         repo.point("revive.forked")
         repo.ledger.put_branch(back)
+        repo.point("revive.after_ledger")
     return back

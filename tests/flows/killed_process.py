@@ -1,0 +1,150 @@
+"""A process that does deeds on a store, one for each line of JSON, until it is killed.
+
+Arguments: the store's folder, and how many seconds its clock is behind. It answers each line with
+`{"done": …}`, or with `{"refused": code}`; an import also says `{"unit": n}` after each durable
+unit. `DAY1_KILL_AT` names the point at which it kills itself.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from day1 import wiring
+from day1.errors import Day1Error
+from day1.model.change import Ref
+from day1.model.instant import SECOND
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.ports.source import FactDraft
+from day1.services import branching, editing, importing, merging, retiring
+from day1.services.following import embed_pending, follow
+from day1.services.recording import fact_row
+from day1.settings import EmbedderSettings, Settings
+from day1.wiring import House, now, open_house
+from tests.fakes.hashing_embedder import HashingEmbedder
+
+ORIGIN = Origin(agent_id="killed")
+Deed = dict[str, Any]
+
+
+def say(answer: Deed) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+def write(house: House, deed: Deed) -> None:
+    with house.repo.store.adding(deed["branch"]) as work:
+        work.add(FACT, [fact_row(deed["id"], deed["text"], ORIGIN, work.now)])
+
+
+def change(house: House, deed: Deed) -> None:
+    columns = {"fact_text": deed["text"]}
+    editing.update(house.repo, deed["branch"], deed["id"], columns, ORIGIN)
+
+
+def cut(house: House, deed: Deed) -> None:
+    house.repo.store.cut(deed["branch"])
+
+
+def fork(house: House, deed: Deed) -> None:
+    branching.create(house.repo, deed["name"], deed["parent"], now())
+
+
+def delete(house: House, deed: Deed) -> None:
+    branching.delete(house.repo, deed["name"], "main", now())
+
+
+def retire(house: House, deed: Deed) -> None:
+    retiring.retire(house.repo, deed["name"], now())
+
+
+def revive(house: House, deed: Deed) -> None:
+    retiring.revive(house.repo, deed["name"], now())
+
+
+def merge(house: House, deed: Deed) -> None:
+    request = merging.MergeRequest(deed["source"], deed["target"], "auto")
+    merging.merge(house.repo, request, ORIGIN, now())
+
+
+class Facts:
+    """An import source of given facts."""
+
+    name = "given"
+
+    def __init__(self, facts: dict[str, str]) -> None:
+        self._facts = facts
+
+    def total(self) -> int:
+        return len(self._facts)
+
+    def items(self) -> Iterator[list[FactDraft]]:
+        for fact_id, text in self._facts.items():
+            yield [FactDraft(fact_id, text)]
+
+
+def import_(house: House, deed: Deed) -> None:
+    importing.UNIT_ROWS = deed["unit_rows"]  # type: ignore[misc]
+
+    def report(done: int, _total: int | None) -> None:
+        say({"unit": done})
+
+    importing.import_foreign(house.repo, deed["branch"], Facts(deed["facts"]), ORIGIN, report)
+
+
+def embed(house: House, deed: Deed) -> None:
+    branch = branching.find(house.repo, deed["branch"])
+    follow(house.repo.store, house.repo.history, house.search.index, branch.name, branch.id)
+    embed_pending(house.search.index, HashingEmbedder(), None)
+
+
+def compact(house: House, _deed: Deed) -> None:
+    house.repo.store.compact()
+
+
+def look(house: House, deed: Deed) -> list[str]:
+    with house.repo.store.reading(Ref(branch=deed["branch"])) as reading:
+        return list(reading.get(FACT, [deed["id"]]))
+
+
+DEEDS: dict[str, Callable[[House, Deed], Any]] = {
+    "write": write,
+    "change": change,
+    "cut": cut,
+    "fork": fork,
+    "delete": delete,
+    "merge": merge,
+    "retire": retire,
+    "revive": revive,
+    "import": import_,
+    "embed": embed,
+    "compact": compact,
+    "look": look,
+}
+
+
+def open_store(folder: Path) -> House:
+    """The store as every command opens it; vectors are the fake embedder's."""
+    embedder = EmbedderSettings(kind="none")
+    house = open_house(Settings(home=folder, embedder=embedder), create=True)
+    house.search.index.vectors.point = house.repo.point  # type: ignore[attr-defined]
+    return house
+
+
+def main() -> None:
+    folder, behind_s = Path(sys.argv[1]), int(sys.argv[2])
+    wiring.now = lambda: now() - behind_s * SECOND
+    house = open_store(folder)
+    say({"done": None})
+    for line in sys.stdin:
+        deed = json.loads(line)
+        try:
+            say({"done": DEEDS[deed["deed"]](house, deed)})
+        except Day1Error as exc:
+            say({"refused": exc.code})
+    house.close()
+
+
+if __name__ == "__main__":
+    main()

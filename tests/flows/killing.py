@@ -1,0 +1,325 @@
+"""What `test_kills.py` and `scripts/kills` share: deeds, what they come to, and the check after.
+
+`State` is the whole memory as it must be: branch -> fact id -> text. Every deed is known before it
+is begun, so that of one that was cut off it can be asked whether it is whole or absent.
+"""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from day1.model.change import Query, Ref
+from day1.model.ids import new_id
+from day1.model.kind import FACT
+from day1.services.branching import find
+from day1.services.checking import Place, check
+from day1.services.following import embed_pending, follow
+from day1.services.searching import SearchRequest, search
+from day1.wiring import House, now
+from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows import killed_process
+
+ROOT = Path(__file__).resolve().parents[2]
+Deed = dict[str, Any]
+State = dict[str, dict[str, str]]
+UNIT_ROWS = 20
+
+
+class Process:
+    """A process that does deeds on a store, killed at a named point if one is given."""
+
+    def __init__(self, folder: Path, kill_at: str | None = None, *, behind_s: int = 0) -> None:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("DAY1_")}
+        if kill_at is not None:
+            environment["DAY1_KILL_AT"] = kill_at
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.flows.killed_process", str(folder), str(behind_s)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=environment,
+            text=True,
+        )
+        self.units = 0
+        """How many rows of the import that runs were acknowledged."""
+        self._read()
+
+    def do(self, deed: Deed) -> Any:
+        """Do a deed to its end.
+
+        Raises:
+            Killed: the process died in it.
+            Refused: day1 refused it.
+        """
+        self.units = 0
+        try:
+            print(json.dumps(deed), file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            raise Killed from None
+        return self._read()
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            answer = json.loads(line)
+            if "done" in answer:
+                return answer["done"]
+            if "refused" in answer:
+                raise Refused(answer["refused"])
+            self.units = answer["unit"]
+        raise Killed
+
+    def kill(self) -> None:
+        """`kill -9`, wherever it is."""
+        self._process.send_signal(signal.SIGKILL)
+
+    def end(self) -> tuple[int, str]:
+        """Let it leave; says how it ended, and what it wrote to stderr."""
+        _, errors = self._process.communicate()
+        return self._process.returncode, errors
+
+
+class Killed(Exception):
+    """The process died in a deed."""
+
+
+class Refused(Exception):
+    """day1 refused a deed, with this code."""
+
+
+def fact_id() -> str:
+    return new_id(FACT.prefix, now())
+
+
+def outcomes(state: State, deed: Deed, units: int = 0) -> Iterator[State]:
+    """What memory may be after a deed that was cut off: as before it, or as after it.
+
+    Of an import any number of whole units, at least those acknowledged (`units`, in rows).
+    """
+    if deed["deed"] == "import":
+        facts = list(deed["facts"].items())
+        for rows in [*range(units, len(facts), deed["unit_rows"]), len(facts)]:
+            yield after(state, {**deed, "facts": dict(facts[:rows])})
+        return
+    yield state
+    yield after(state, deed)
+
+
+def after(state: State, deed: Deed) -> State:
+    """What memory is after a deed that was acknowledged."""
+    new = deepcopy(state)
+    match deed:
+        case {"deed": "write" | "change", "branch": branch, "id": row_id, "text": text}:
+            new[branch][row_id] = text
+        case {"deed": "fork", "name": name, "parent": parent}:
+            new[name] = dict(new[parent])
+        case {"deed": "delete" | "retire", "name": name}:
+            del new[name]
+        case {"deed": "revive", "name": name, "facts": facts}:
+            new[name] = dict(facts)
+        case {"deed": "merge", "source": source, "target": target}:
+            # Only rows that the target never had come from a fork in these stories.
+            new[target] = {**new[source], **new[target]}
+        case {"deed": "import", "branch": branch, "facts": facts}:
+            new[branch] |= facts
+    return new
+
+
+def check_after_kill(folder: Path, allowed: list[State]) -> State:
+    """Open the store as the next command would, and check it; says which state it is in."""
+    house = killed_process.open_store(folder)
+    try:
+        found = {name: facts_on(house, name) for name in house.repo.history.branches()}
+        assert found in allowed, _difference(found, allowed)
+        check_doctor(house, folder)
+        check_ledger(house)
+        check_index(house, found)
+        check_neighbours(house, folder, found)
+    finally:
+        house.close()
+    return found
+
+
+def facts_on(house: House, branch: str) -> dict[str, str]:
+    with house.repo.store.reading(Ref(branch=branch)) as reading:
+        rows = reading.scan(FACT, ("id", "fact_text"), Query())
+    return {str(row_id): str(text) for row_id, text in rows}
+
+
+def _difference(found: State, allowed: list[State]) -> str:
+    lines = []
+    for number, state in enumerate(allowed):
+        for branch in found.keys() | state.keys():
+            here, there = found.get(branch), state.get(branch)
+            if here is None or there is None:
+                lines.append(f"{number}: {branch} is {'gone' if here is None else 'there'}")
+            elif here != there:
+                missing, more = there.keys() - here.keys(), here.keys() - there.keys()
+                other = [i for i in here.keys() & there.keys() if here[i] != there[i]]
+                lines.append(f"{number}: {branch}: {missing=} {more=} {other=}")
+    return "\n".join(lines)
+
+
+def check_doctor(house: House, folder: Path) -> None:
+    """`day1 doctor` finds nothing to complain of, and no deed is half done."""
+    place = Place(0, 1 << 40, read_only=False, chroma=False)
+    bad = [f for f in check(house.repo, house.search, place) if f.level != "ok"]
+    assert not bad, bad
+    for name in ("ledger.db", "index.db"):
+        connection = sqlite3.connect(folder / name)
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], name
+        connection.close()
+
+
+def check_ledger(house: House) -> None:
+    """Every branch knows where it was forked, and every merge of the engine has its record."""
+    ledger, history = house.repo.ledger, house.repo.history
+    for branch in ledger.branches():
+        assert branch.name == "main" or (branch.parent_id and branch.fork_commit), branch
+    graph = history.graph(list(history.branches().values()))
+    merges = {commit.id: commit.meta["id"] for commit in graph if commit.op == "merge"}
+    recorded = {record.commit: record.id for record in ledger.merges() if record.commit}
+    assert merges == recorded
+
+
+def check_index(house: House, state: State) -> None:
+    """The index catches up, and finds the newest facts of each branch by words and by vector."""
+    repo, ports = house.repo, house.search
+    embedder = HashingEmbedder()
+    object.__setattr__(ports, "embedder", embedder)
+    for name, facts in state.items():
+        branch = find(repo, name)
+        follow(repo.store, repo.history, ports.index, name, branch.id)
+        assert embed_pending(ports.index, embedder, None) == 0
+        for row_id, text in list(facts.items())[-3:]:
+            for mode in ("keyword", "vector"):
+                request = SearchRequest(text, mode=mode, limit=3)  # type: ignore[arg-type]
+                hits = search(ports, Ref(branch=name), branch.id, request).hits
+                assert row_id in [hit.row["id"] for hit in hits], (name, mode, text)
+
+
+def check_neighbours(house: House, folder: Path, state: State) -> None:
+    """This process and a new one see each other's writes at once; `state` gets them too."""
+    peer = Process(folder)
+    for _ in range(2):
+        ours = {"deed": "write", "branch": "main", "id": fact_id(), "text": "ours"}
+        theirs = {**ours, "id": fact_id(), "text": "theirs"}
+        killed_process.write(house, ours)
+        assert peer.do({**ours, "deed": "look"}) == [ours["id"]]
+        peer.do(theirs)
+        assert killed_process.look(house, theirs) == [theirs["id"]]
+        for deed in (ours, theirs):
+            state["main"][deed["id"]] = deed["text"]
+    assert peer.end() == (0, "")
+
+
+def facts(count: int, what: str) -> dict[str, str]:
+    return {fact_id(): f"{what} number {number}" for number in range(count)}
+
+
+def story() -> list[Deed]:
+    """What is there before a kill: main, a side and a retired branch, waiting rows, an index."""
+    first = fact_id()
+    on_main = {"deed": "write", "branch": "main"}
+    return [
+        {**on_main, "id": first, "text": "as first said"},
+        {"deed": "change", "branch": "main", "id": first, "text": "as said again"},
+        {"deed": "fork", "name": "side", "parent": "main"},
+        {"deed": "write", "branch": "side", "id": fact_id(), "text": "said on the side"},
+        {"deed": "fork", "name": "old", "parent": "side"},
+        {"deed": "retire", "name": "old"},
+        {"deed": "embed", "branch": "main"},
+        {**on_main, "id": fact_id(), "text": "said and waiting"},
+    ]
+
+
+def deed_for(point: str, state: State) -> Deed:
+    """A deed that passes a point."""
+    row_id = next(iter(state["main"]))
+    written = {"branch": "main", "id": fact_id(), "text": "written when killed"}
+    kind = point.split(".", maxsplit=1)[0]
+    deeds: dict[str, Deed] = {
+        "add": {"deed": "write", **written},
+        "change": {"deed": "change", "branch": "main", "id": row_id, "text": "changed at last"},
+        "cut": {"deed": "cut", "branch": "main"},
+        "fork": {"deed": "fork", "name": "fresh", "parent": "main"},
+        "delete": {"deed": "delete", "name": "side"},
+        "merge": {"deed": "merge", "source": "side", "target": "main"},
+        "retire": {"deed": "retire", "name": "side"},
+        "revive": {"deed": "revive", "name": "old", "facts": state["side"]},
+        "import": {
+            "deed": "import",
+            "branch": "main",
+            "facts": facts(3 * UNIT_ROWS, "imported"),
+            "unit_rows": UNIT_ROWS,
+        },
+        "embed": {"deed": "embed", "branch": "main"},
+        "compact": {"deed": "compact"},
+    }
+    return deeds[kind]
+
+
+POINTS = (
+    "add.before_commit",
+    "add.after_commit",
+    "cut.before_commit",
+    "cut.after_commit",
+    "change.after_cut",
+    "change.before_commit",
+    "change.after_commit",
+    "fork.after_intent",
+    "fork.after_deed",
+    "fork.after_ledger",
+    "delete.after_intent",
+    "delete.after_keep",
+    "delete.after_deed",
+    "delete.after_ledger",
+    "merge.after_intent",
+    "merge.after_deed",
+    "merge.after_ledger",
+    "retire.after_intent",
+    "retire.marked",
+    "retire.after_deed",
+    "revive.after_intent",
+    "revive.forked",
+    "revive.after_ledger",
+    "import.after_unit",
+    "embed.vectors_written",
+    "embed.before_commit",
+    "compact.before",
+    "compact.done",
+)
+
+
+def told(folder: Path) -> State:
+    """Make a store and let the story happen in it; says the state."""
+    state: State = {"main": {}}
+    process = Process(folder)
+    for deed in story():
+        process.do(deed)
+        state = after(state, deed)
+    assert process.end() == (0, "")
+    return state
+
+
+def kill_at(point: str, folder: Path, state: State) -> State:
+    """Let a process die at a point of a deed, and check what it left; says the new state."""
+    last = deed_for(point, state)
+    process = Process(folder, kill_at=point)
+    try:
+        process.do(last)
+    except Killed:
+        pass
+    else:
+        raise AssertionError(f"{point} was not passed")
+    code, errors = process.end()
+    assert code == -signal.SIGKILL, errors
+    return check_after_kill(folder, list(outcomes(state, last, process.units)))

@@ -1,0 +1,43 @@
+"""`kill -9` loses nothing that was acknowledged: one real process killed at each named point.
+
+`scripts/kills` does the same five times each, and fifty times more at random under load.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.flows.killing import POINTS, ROOT, State, kill_at, told
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
+    folder = tmp_path_factory.mktemp("kills") / "store"
+    return folder, told(folder)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_kill_leaves_what_was_acknowledged(
+    point: str, before: tuple[Path, State], tmp_path: Path
+) -> None:
+    store, state = before
+    shutil.copytree(store, tmp_path / "store")
+    found = kill_at(point, tmp_path / "store", state)
+    texts = set(found["main"].values())
+    if point in {"add.after_commit", "change.after_commit"}:
+        assert texts & {"written when killed", "changed at last"}
+    if point in {"fork.after_deed", "fork.after_ledger"}:
+        assert "fresh" in found
+    if point == "merge.after_deed":
+        assert "said on the side" in texts
+
+
+def test_every_named_point_is_tried() -> None:
+    named = {
+        point
+        for file in (ROOT / "day1").rglob("*.py")
+        for point in re.findall(r'point\("([a-z_.]+)"\)', file.read_text())
+    }
+    assert named == set(POINTS)

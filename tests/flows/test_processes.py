@@ -1,0 +1,125 @@
+"""Several processes on one store: nobody is lost, nobody waits for good, and time goes on."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from day1.errors import StoreBusy
+from day1.model.change import Query, Ref
+from day1.model.kind import FACT
+from day1.settings import EmbedderSettings, Settings, StoreSettings
+from day1.wiring import open_house
+from tests.flows import killed_process
+from tests.flows.killing import Deed, Process, Refused, fact_id, facts_on
+
+SECONDS = 2.0
+
+
+def fact(text: str, branch: str = "main") -> Deed:
+    return {"deed": "write", "branch": branch, "id": fact_id(), "text": text}
+
+
+def together(*deeds: Callable[[], None]) -> None:
+    """Run in threads, and raise here what any of them raised."""
+    failed: list[BaseException] = []
+
+    def guarded(deed: Callable[[], None]) -> None:
+        try:
+            deed()
+        except BaseException as exc:
+            failed.append(exc)
+
+    threads = [threading.Thread(target=guarded, args=(deed,)) for deed in deeds]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Path) -> None:
+    house = killed_process.open_store(tmp_path)
+    peers = [Process(tmp_path) for _ in range(5)]
+    written: list[list[str]] = [[] for _ in peers]
+    end = time.monotonic() + SECONDS
+
+    def write(number: int) -> None:
+        while time.monotonic() < end:
+            deed = fact(f"written by {number}")
+            peers[number].do(deed)
+            assert killed_process.look(house, deed) == [deed["id"]]
+            written[number].append(deed["id"])
+
+    together(*(lambda n=n: write(n) for n in range(5)))
+    last = [row_ids[-1] for row_ids in written]
+    for peer in peers:
+        seen = [peer.do({"deed": "look", "branch": "main", "id": row_id}) for row_id in last]
+        assert seen == [[row_id] for row_id in last]
+        assert peer.end() == (0, "")
+    assert facts_on(house, "main").keys() == {row_id for each in written for row_id in each}
+    house.close()
+
+
+def test_who_waits_too_long_for_the_lock_is_told_so(tmp_path: Path) -> None:
+    house = killed_process.open_store(tmp_path)
+    short = StoreSettings(wait_s=0.2)
+    hasty = open_house(Settings(home=tmp_path, store=short, embedder=EmbedderSettings(kind="none")))
+    with house.repo.store.adding("main"):
+        started = time.monotonic()
+        with pytest.raises(StoreBusy) as busy:
+            killed_process.write(hasty, fact("too late"))
+        assert time.monotonic() - started >= 0.2
+    assert busy.value.retryable
+    again = fact("in time")
+    killed_process.write(hasty, again)
+    assert facts_on(house, "main") == {again["id"]: "in time"}
+    hasty.close()
+    house.close()
+
+
+def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
+    house = killed_process.open_store(tmp_path)
+    peers = [Process(tmp_path) for _ in range(2)]
+    for number in range(5):
+        name, refused = f"task-{number}", []
+        start = threading.Barrier(2)
+
+        def fork(peer: Process, name: str = name, refused: list[str] = refused) -> None:
+            start.wait()  # noqa: B023 - used up before the next turn
+            try:
+                peer.do({"deed": "fork", "name": name, "parent": "main"})
+            except Refused as exc:
+                refused.append(str(exc))
+
+        together(*(lambda peer=peer: fork(peer) for peer in peers))
+        assert refused == ["branch_exists"]
+        assert [b.name for b in house.repo.ledger.branches()].count(name) == 1
+        assert name in house.repo.history.branches()
+    assert not house.repo.ledger.open_intents()
+    assert [peer.end() for peer in peers] == [(0, "")] * 2
+    house.close()
+
+
+def test_a_clock_that_is_behind_does_not_turn_time_back(tmp_path: Path) -> None:
+    house = killed_process.open_store(tmp_path)
+    ahead, behind = Process(tmp_path), Process(tmp_path, behind_s=10)
+    deeds = [fact(f"number {number}") for number in range(8)]
+    for number, deed in enumerate(deeds):
+        (behind if number % 2 else ahead).do(deed)
+        if number == 3:
+            behind.do({"deed": "change", "branch": "main", "id": deeds[0]["id"], "text": "changed"})
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        at = dict(reading.scan(FACT, ("id", "created_at"), Query()))
+    times = [at[deed["id"]] for deed in deeds]
+    assert times == sorted(set(times))
+    stamps = [commit.ts for commit in house.repo.history.log("main")]
+    assert stamps == sorted(set(stamps), reverse=True)
+    for number, moment in enumerate(times):
+        with house.repo.store.reading(Ref(branch="main", until=moment)) as then:
+            assert then.count(FACT) == number + 1
+    assert [ahead.end(), behind.end()] == [(0, "")] * 2
+    house.close()
