@@ -40,7 +40,8 @@ _INDEXED = {
 
 def _column(name: str) -> Column[Any]:
     if name == "id":
-        return Column(name, _ID, primary_key=True)
+        # The engine keeps a key from being null by itself, at no cost.
+        return Column(name, _ID, primary_key=True, nullable=True)
     kind: TypeEngine[Any] = _TYPES.get(name) or (
         _ID if name in _IDS else Text() if name in _LONG else String(255)
     )
