@@ -19,6 +19,28 @@ class Restored:
     at: int
 
 
+def check_row(repo: Repository, branch: str, row_id: str, state: Ref) -> None:
+    """Make sure that a row is on a branch or was in a state of its past.
+
+    Raises:
+        NotFound: it is not, and was not.
+    """
+    kind = kind_of(row_id)
+    for ref in (state, Ref(branch=branch)):
+        with repo.store.reading(ref) as reading:
+            if kind in MEMORIES and reading.get(kind, [row_id]):
+                return
+    raise _unknown(row_id, branch)
+
+
+def _unknown(row_id: str, branch: str) -> NotFound:
+    return NotFound(
+        f"{row_id} is not on branch {branch!r}, and was not in the state asked for.",
+        id=row_id,
+        branch=branch,
+    )
+
+
 def restore_row(repo: Repository, branch: str, row_id: str, state: Ref) -> Restored:
     """Bring one row to what it was in a state; one that was not there then is removed.
 
@@ -31,11 +53,7 @@ def restore_row(repo: Repository, branch: str, row_id: str, state: Ref) -> Resto
     with repo.store.changing(find_open(repo, branch).name) as work:
         now = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
         if kind is None or (then is None and now is None):
-            raise NotFound(
-                f"{row_id} is not on branch {branch!r}, and was not in the state asked for.",
-                id=row_id,
-                branch=branch,
-            )
+            raise _unknown(row_id, branch)
         return _bring(work, {kind.table: {row_id: then}}, 0 if then == now else 1, row_id)
 
 

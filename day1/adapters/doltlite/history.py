@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Float
 from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.doltlite.connections import Connections
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.sql.messages import decode
 from day1.adapters.sql.rows import waiting
+from day1.adapters.sql.tables import TABLES
 from day1.errors import BranchExists, NotFound
 from day1.model.change import Changes, Commit, CommitId, Ref, RowChange
 from day1.model.kind import BY_TABLE, Row
@@ -208,7 +209,7 @@ def changes_between(connection: Connection, base: str, to: str) -> Changes:
         if kind is None:
             continue
         columns = kind.columns
-        names = ", ".join([f'"to_{c}"' for c in columns] + [f'"from_{c}"' for c in columns])
+        names = ", ".join(_column(table, side, c) for side in ("to", "from") for c in columns)
         statement = f"SELECT {names} FROM dolt_diff_{table}(?, ?)"  # noqa: S608 - our own names
         width = len(columns)
         rows: list[RowChange] = []
@@ -222,6 +223,13 @@ def changes_between(connection: Connection, base: str, to: str) -> Changes:
         if rows:
             found[table] = rows
     return found
+
+
+def _column(table: str, side: str, column: str) -> str:
+    """A column of a diff: the engine gives whole numbers there as integers, 1 for 1.0."""
+    name = f'"{side}_{column}"'
+    is_real = isinstance(TABLES[table].c[column].type, Float)
+    return f"CAST({name} AS REAL)" if is_real else name
 
 
 def _until(changes: Changes, until: int) -> Changes:

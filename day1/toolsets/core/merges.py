@@ -241,7 +241,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
     done = merge(ctx.repo, asked, ctx.origin(request), ctx.clock())
     record = done.record
-    notes = [] if record.commit else ["Nothing to merge: the target has it all."]
+    notes = [] if record.commit else ["Nothing new to merge."]
     return BranchMerged(
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,

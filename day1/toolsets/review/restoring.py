@@ -17,8 +17,8 @@ from day1.operation import (
     WriteRequest,
     Written,
 )
-from day1.services.branching import find
-from day1.services.restoring import restore_branch, restore_row
+from day1.services.branching import find, find_open
+from day1.services.restoring import check_row, restore_branch, restore_row
 from day1.services.snapshotting import find_snapshot, snapshot
 
 
@@ -42,7 +42,7 @@ class Restored(Response):
 
 def restore(ctx: Context, request: Restore) -> Restored:
     """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
-    branch = ctx.branch(request.branch)
+    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
     state = _state(ctx, branch, request.to)
     if request.id is None and request.confirm != branch:
         raise ConfirmationNeeded(
@@ -50,6 +50,8 @@ def restore(ctx: Context, request: Restore) -> Restored:
             "before.",
             confirm=branch,
         )
+    if request.id is not None:
+        check_row(ctx.repo, branch, request.id, state)
     before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
     if request.id is None:
         done = restore_branch(ctx.repo, branch, state, f"{branch} to {request.to}")
