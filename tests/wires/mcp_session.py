@@ -1,0 +1,232 @@
+"""A `day1 mcp` child process and the official client, for plain test functions.
+
+Every answer is held against what the design promises of all of them: see `Session.call`.
+"""
+
+import json
+import os
+import re
+import sqlite3
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, closing
+from functools import cached_property, partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from anyio.from_thread import start_blocking_portal
+from jsonschema import Draft202012Validator
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import CallToolResult, TextContent
+
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.model.change import Query, Ref
+from day1.model.kind import KINDS
+
+ROOT = Path(__file__).parents[2]
+SERVER = ("-m", "day1.mcp.mcp_server")
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
+TIMES = {"created_at", "happened_at", "updated_at", "retracted_at", "restored_at", "held_at"}
+TIMES |= {"timestamp"}
+
+
+class Answer(NamedTuple):
+    """What a client receives of one call."""
+
+    document: Any
+    """The first text block, parsed."""
+    structured: dict[str, Any]
+    is_error: bool
+    notes: list[str]
+    """The text blocks after the first."""
+
+
+def environment(folder: Path, **settings: str) -> dict[str, str]:
+    """The variables of a server on the store in `folder`, by keywords only and without Chroma."""
+    paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
+    return {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "DAY1_HOME": str(folder),
+        "DAY1_EMBEDDER__KIND": "none",
+        "DAY1_SEARCH__CHROMA": "false",
+        "DAY1_LOG_LEVEL": "INFO",
+        **settings,
+    }
+
+
+class Session:
+    """One server process and one client of it; the event loop runs in a thread of its own."""
+
+    def __init__(self, folder: Path, *, mode: str = "auto", **settings: str) -> None:
+        """Name the store's folder, the client's protocol era and further environment."""
+        self.folder, self._mode, self._settings = folder, mode, settings
+        self.log = folder.with_suffix(".log")
+        self._leaving = ExitStack()
+
+    def __enter__(self) -> Self:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=list(SERVER),
+            env=environment(self.folder, **self._settings),
+            cwd=self.folder.parent,
+        )
+        with ExitStack() as entered:
+            errors = entered.enter_context(self.log.open("a", encoding="utf-8"))
+            self._portal = entered.enter_context(start_blocking_portal())
+            client = Client(stdio_client(server, errlog=errors), mode=self._mode)
+            self._client = entered.enter_context(self._portal.wrap_async_context_manager(client))
+            self._leaving = entered.pop_all()
+        self.protocol = self._client.protocol_version
+        self.instructions = self._client.instructions
+        self.tools = {tool.name: tool for tool in self._portal.call(self._client.list_tools).tools}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._leaving.__exit__(kind, error, trace)
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Call a tool; any answer must fit its output schema, be said twice, and name its state."""
+        work = partial(self._client.call_tool, tool, dict(arguments or {}), meta=meta)
+        result: CallToolResult = self._portal.call(work)
+        blocks = [block.text for block in result.content if isinstance(block, TextContent)]
+        assert len(blocks) == len(result.content)
+        structured = result.structured_content
+        assert structured is not None
+        answer = Answer(json.loads(blocks[0]), structured, bool(result.is_error), blocks[1:])
+        assert blocks[0] == json.dumps(answer.document, ensure_ascii=False, separators=(",", ":"))
+        _check_error(answer) if answer.is_error else _check_success(answer)
+        if not answer.is_error:
+            schema = self.tools[tool].output_schema
+            Draft202012Validator(schema).validate(structured)
+            check_times(structured)
+        return answer
+
+    def ok(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must succeed; gives the structured form."""
+        answer = self.call(tool, arguments)
+        assert not answer.is_error, answer.structured
+        return answer.structured
+
+    def found(self, tool: str, /, **arguments: Any) -> list[dict[str, Any]]:
+        """Call a tool that answers a list."""
+        result: list[dict[str, Any]] = self.ok(tool, **arguments)["result"]
+        return result
+
+    def refused(self, tool: str, code: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must refuse with `code` and change nothing; gives the error."""
+        before = self.everything(arguments.values())
+        answer = self.call(tool, arguments)
+        assert answer.is_error, answer.structured
+        error: dict[str, Any] = answer.structured["error"]
+        assert error["code"] == code, error
+        assert self.everything(arguments.values()) == before
+        return error
+
+    def everything(self, branches: Iterable[Any]) -> dict[str, Any]:
+        """The whole ledger, and every row of main and of those of `branches` that exist.
+
+        Read beside the server, as another process would; rows that no commit holds yet count.
+        """
+        ledger_file = f"file:{self.folder / 'ledger.db'}?mode=ro"
+        with closing(sqlite3.connect(ledger_file, uri=True)) as ledger:
+            names = ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            state: dict[str, Any] = {
+                name: ledger.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names
+            }
+        store = self._beside
+        refs = sorted(store.history.branches())
+        for branch in {"main"} | {b for b in branches if isinstance(b, str) and b in refs}:
+            with store.reading(Ref(branch=branch)) as reading:
+                state[branch] = {kind.table: reading.find(kind, Query()) for kind in KINDS}
+        return {**state, "refs": refs}
+
+    @cached_property
+    def _beside(self) -> DoltLiteStore:
+        store = DoltLiteStore(self.folder, lambda: 0, read_only=True)
+        self._leaving.callback(store.close)
+        return store
+
+    def takes(self, tool: str) -> dict[str, str]:
+        """A tool's arguments, each in one short line: type, bounds, default or `!` if needed."""
+        schema = self.tools[tool].input_schema
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        return _spelled_object(schema)
+
+
+def _check_success(answer: Answer) -> None:
+    structured = answer.structured
+    if "result" in structured:
+        assert set(structured) == {"result", "read"}
+        assert answer.document == structured["result"]
+    else:
+        assert answer.document == structured
+    states = [state for key in ("read", "written") if (state := structured.get(key))]
+    assert len(states) == 1, "every answer says which state it is of"
+    for key, fields in (
+        ("read", {"branch", "commit", "pending", "mode", "notes"}),
+        ("written", {"branch", "commit", "pending", "notes"}),
+    ):
+        assert structured.get(key) is None or set(structured[key]) == fields
+    notes = states[0]["notes"]
+    assert answer.notes == (["Note: " + " ".join(notes)] if notes else [])
+
+
+def _check_error(answer: Answer) -> None:
+    assert answer.document == answer.structured
+    assert set(answer.structured) == {"error"}
+    error = answer.structured["error"]
+    assert set(error) == {"code", "message", "details"}
+    assert error["message"]
+    assert isinstance(error["details"], dict)
+    assert answer.notes == []
+
+
+def check_times(part: Any) -> None:
+    """Every time in an answer is ISO 8601 UTC with offset."""
+    if isinstance(part, list):
+        for one in part:
+            check_times(one)
+    elif isinstance(part, dict):
+        for key, value in part.items():
+            if key in {"held", "decided"}:
+                continue  # cells by name, with a word for each
+            if key in TIMES and value is not None and not isinstance(value, dict):
+                assert isinstance(value, str), (key, value)
+                assert ISO.fullmatch(value), (key, value)
+            check_times(value)
+
+
+def _spelled_object(schema: dict[str, Any]) -> dict[str, str]:
+    needed = schema.get("required", [])
+    return {
+        name: _spelled(part) + ("!" if name in needed else f" = {json.dumps(part['default'])}")
+        for name, part in schema["properties"].items()
+    }
+
+
+def _spelled(part: dict[str, Any]) -> str:
+    if "enum" in part:
+        return "|".join("null" if value is None else value for value in part["enum"])
+    types = [part["type"]] if isinstance(part["type"], str) else list(part["type"])
+    if "items" in part:
+        types[types.index("array")] = f"[{_spelled(part['items'])}]"
+    if "properties" in part:
+        inner = ", ".join(f"{n}: {s}" for n, s in _spelled_object(part).items())
+        types[types.index("object")] = f"{{{inner}}}"
+    bounds = ""
+    if "minimum" in part or "maximum" in part:
+        bounds = f" {part.get('minimum', '')}..{part.get('maximum', '')}"
+    return "|".join(types) + bounds

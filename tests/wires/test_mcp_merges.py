@@ -1,0 +1,556 @@
+"""Diff and merge over MCP: what is shown, counted, held, refused, and that nothing is lost."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from day1.adapters.doltlite.store import DoltLiteStore
+from tests.wires.conftest import EMPTY, Fork
+from tests.wires.mcp_session import Session
+
+NULLABLE = "string|null = null"
+CHOICES = (
+    '[{id: string!, take: ours|theirs|value|delete|skip!, cell: string|null = "*", '
+    "value: object|null = null}]|null = null"
+)
+DIFF = {
+    "new_facts", "new_relations", "conflicts", "new_observations", "changed", "removed", "held",
+    "read",
+}  # fmt: skip
+MERGED = {"merged_count", "rejected_count", "merge_id", "conflicts", "left", "written"}
+
+Write = Callable[..., str]
+
+
+class Pair(NamedTuple):
+    """A source forked from a target, and the ids of what both had then."""
+
+    source: str
+    target: str
+    kept: str
+    changed: str
+    removed: str
+    clash: str
+
+
+@pytest.fixture(scope="module")
+def write(core: Session) -> Write:
+    def fact(branch: str, text: str, **more: Any) -> str:
+        made: str = core.ok("memory_write_fact", fact_text=text, branch=branch, **more)["id"]
+        return made
+
+    return fact
+
+
+@pytest.fixture(scope="module")
+def pattern(core: Session, write: Write) -> Pair:
+    """Both sides changed `clash`; the source changed one fact, removed one, added three rows."""
+    source, target = "pattern/source", "pattern/target"
+    core.ok("memory_branch_create", branch_name=target, parent_branch=EMPTY)
+    texts = ("kept", "changed", "removed", "clash")
+    pair = Pair(source, target, *(write(target, text, category="old") for text in texts))
+    core.ok("memory_branch_create", branch_name=source, parent_branch=target)
+    core.ok("memory_update_fact", fact_id=pair.changed, confidence=0.5, branch=source)
+    core.ok("memory_retract_fact", fact_id=pair.removed, branch=source)
+    core.ok("memory_update_fact", fact_id=pair.clash, fact_text="clash, source", branch=source)
+    core.ok("memory_update_fact", fact_id=pair.clash, fact_text="clash, target", branch=target)
+    write(source, "new", category="new")
+    core.ok(
+        "memory_write_observation",
+        observation_type="decision",
+        summary="new too",
+        branch=source,
+    )
+    core.ok(
+        "memory_write_relation",
+        source_entity="a",
+        relation_type="to",
+        target_entity="b",
+        branch=source,
+    )
+    write(target, "of the target")
+    return pair
+
+
+@pytest.fixture
+def pair(pattern: Pair, fork: Fork) -> Pair:
+    """A pair of the test's own, as the pattern is."""
+    return pattern._replace(source=fork(pattern.source), target=fork(pattern.target))
+
+
+def facts(core: Session, branch: str) -> dict[str, str]:
+    """The texts of a branch's facts and observations by id."""
+    return {m["id"]: m["content"] for m in core.found("memory_timeline", branch=branch, limit=500)}
+
+
+def merge(core: Session, pair: Pair, strategy: str = "auto", **more: Any) -> dict[str, Any]:
+    return core.ok(
+        "memory_branch_merge",
+        source_branch=pair.source,
+        target_branch=pair.target,
+        strategy=strategy,
+        **more,
+    )
+
+
+def refused(core: Session, code: str, pair: Pair, strategy: str, **more: Any) -> dict[str, Any]:
+    return core.refused(
+        "memory_branch_merge",
+        code,
+        source_branch=pair.source,
+        target_branch=pair.target,
+        strategy=strategy,
+        **more,
+    )
+
+
+def item(core: Session, name: str) -> dict[str, Any]:
+    (found,) = [b for b in core.found("memory_branch_list") if b["branch_name"] == name]
+    return found
+
+
+@pytest.mark.line("S1-035")
+def test_branch_diff_takes_the_seeds_arguments(core: Session) -> None:
+    assert core.takes("memory_branch_diff") == {
+        "source_branch": "string!",
+        "target_branch": "string!",
+        "category": NULLABLE,
+    }
+
+
+@pytest.mark.line("S1-036")
+def test_a_diff_shows_what_the_source_has_and_the_target_not(core: Session, pair: Pair) -> None:
+    before = core.everything(pair)
+    diff = core.ok("memory_branch_diff", source_branch=pair.source, target_branch=pair.target)
+    assert core.everything(pair) == before, "a diff changes nothing"
+    assert set(diff) == DIFF
+    assert [fact["fact_text"] for fact in diff["new_facts"]] == ["new"]
+    assert [seen["summary"] for seen in diff["new_observations"]] == ["new too"]
+    assert [edge["relation_type"] for edge in diff["new_relations"]] == ["to"]
+    assert [row["id"] for row in diff["removed"]] == [pair.removed]
+    changes = {row["id"]: (row["before"], row["after"]) for row in diff["changed"]}
+    assert changes == {
+        pair.changed: ({"confidence": 1}, {"confidence": 0.5}),
+        pair.clash: ({"fact_text": "clash"}, {"fact_text": "clash, source"}),
+    }
+    assert diff["conflicts"] == [
+        {
+            "id": pair.clash,
+            "type": "fact",
+            "cell": "fact_text",
+            "source": "clash, source",
+            "target": "clash, target",
+            "reason": "both_changed",
+        }
+    ]
+    assert diff["held"] == []
+    assert diff["read"]["branch"] == pair.source
+
+
+@pytest.mark.line("S1-036")
+def test_a_diff_has_a_direction(core: Session, pair: Pair) -> None:
+    diff = core.ok("memory_branch_diff", source_branch=pair.target, target_branch=pair.source)
+    assert [fact["fact_text"] for fact in diff["new_facts"]] == ["of the target"]
+    assert diff["removed"] == []
+    (clash,) = diff["conflicts"]
+    assert (clash["source"], clash["target"]) == ("clash, target", "clash, source")
+
+
+@pytest.mark.line("S1-035")
+@pytest.mark.parametrize(
+    ("category", "new", "changed", "conflicts"),
+    [("new", 1, 0, 0), ("old", 0, 2, 1), ("x", 0, 0, 0)],
+)
+def test_a_category_filters_the_diff(
+    core: Session, pair: Pair, category: str, new: int, changed: int, conflicts: int
+) -> None:
+    diff = core.ok(
+        "memory_branch_diff",
+        source_branch=pair.source,
+        target_branch=pair.target,
+        category=category,
+    )
+    counts = [len(diff[key]) for key in ("new_facts", "changed", "conflicts")]
+    assert counts == [new, changed, conflicts]
+    assert diff["new_observations"] == diff["new_relations"] == []
+
+
+@pytest.mark.line("S1-037")
+def test_branch_merge_takes_the_seeds_arguments(core: Session) -> None:
+    assert core.takes("memory_branch_merge") == {
+        "source_branch": "string!",
+        "target_branch": 'string|null = "main"',
+        "strategy": "auto|cherry_pick|squash!",
+        "items": "[string]|null = null",
+        "choices": CHOICES,
+        "expect": NULLABLE,
+        **dict.fromkeys(("agent_id", "session_id", "task_id"), NULLABLE),
+    }
+
+
+@pytest.mark.line("S1-005", "S1-037")
+@pytest.mark.parametrize("given", [{}, {"target_branch": None, "items": None, "choices": None}])
+def test_a_merge_goes_to_main_unless_told(
+    core: Session, fork: Fork, write: Write, given: dict[str, None]
+) -> None:
+    source = fork("main")
+    fact = write(source, f"into main {len(given)}")
+    done = core.ok("memory_branch_merge", source_branch=source, strategy="auto", **given)
+    assert done["written"]["branch"] == "main"
+    assert fact in facts(core, "main")
+
+
+@pytest.mark.line("S1-038", "S1-040")
+def test_auto_takes_what_does_not_clash_and_holds_the_rest(core: Session, pair: Pair) -> None:
+    before = facts(core, pair.target)
+    done = merge(core, pair)
+    assert set(done) == MERGED
+    assert (done["merged_count"], done["rejected_count"]) == (5, 1)
+    assert done["merge_id"].startswith("merge_")
+    assert done["left"] == []
+    (conflict,) = done["conflicts"]
+    assert (conflict["id"], conflict["cell"]) == (pair.clash, "fact_text")
+    assert (conflict["source"], conflict["target"]) == ("clash, source", "clash, target")
+
+    after = facts(core, pair.target)
+    assert pair.removed not in after
+    assert after[pair.clash] == "clash, target"
+    assert set(before.values()) - set(after.values()) == {"removed"}
+    assert set(after.values()) - set(before.values()) == {"new", "new too"}
+    assert len(core.found("memory_graph_query", entity="a", branch=pair.target)) == 1
+    assert done["written"] == {
+        "branch": pair.target,
+        "commit": item(core, pair.target)["commit"],
+        "pending": 0,
+        "notes": [],
+    }
+
+
+@pytest.mark.line("S1-040")
+def test_what_a_merge_held_is_listed_by_its_id_until_it_is_decided(
+    core: Session, pair: Pair
+) -> None:
+    done = merge(core, pair)
+    (held,) = core.ok("memory_held", branch=pair.target)["items"]
+    assert held["merge_id"] == done["merge_id"]
+    assert (held["row_id"], held["cell"], held["reason"]) == (
+        pair.clash,
+        "fact_text",
+        "both_changed",
+    )
+    assert held["present"] == {"fact_text": "clash, target"}
+    assert held["offered"] == {"fact_text": "clash, source"}
+    assert held["source_branch"] == pair.source
+    assert item(core, pair.source)["status"] == "active", "not all of it is merged"
+    diff = core.ok("memory_branch_diff", source_branch=pair.source, target_branch=pair.target)
+    assert diff["held"] == [held["id"]]
+
+    again = merge(core, pair)
+    assert (again["merged_count"], again["rejected_count"]) == (0, 0), "nothing new"
+    assert [i["id"] for i in core.ok("memory_held", branch=pair.target)["items"]] == [held["id"]]
+    back = core.ok(
+        "memory_branch_merge", source_branch=pair.target, target_branch=pair.source, strategy="auto"
+    )
+    assert back["merged_count"] == 1, "what only the target had"
+    assert facts(core, pair.source)[pair.clash] == "clash, source", "nor is the source overwritten"
+    taken = core.ok("memory_held", action="take", id=held["id"], branch=pair.target)
+    assert (taken["decided"], taken["items"]) == (held["id"], [])
+    assert facts(core, pair.target)[pair.clash] == "clash, source"
+
+
+@pytest.mark.line("S1-038")
+def test_nothing_to_merge_is_both_counts_zero_and_a_note(core: Session, pair: Pair) -> None:
+    choice = {"id": pair.clash, "take": "ours"}
+    merge(core, pair, choices=[choice])
+    tip = item(core, pair.target)["commit"]
+    again = merge(core, pair)
+    assert (again["merged_count"], again["rejected_count"]) == (0, 0)
+    assert again["merge_id"].startswith("merge_")
+    assert again["written"]["commit"] == tip
+    assert again["written"]["notes"] == ["Nothing new to merge."]
+
+
+@pytest.mark.line("S1-042")
+def test_a_branch_is_merged_until_it_is_written_to(
+    core: Session, branch: str, fork: Fork, write: Write
+) -> None:
+    source = fork(branch)
+    write(source, "one")
+    assert item(core, source)["status"] == "active"
+    core.ok("memory_branch_merge", source_branch=source, target_branch=branch, strategy="auto")
+    assert item(core, source)["status"] == "merged"
+    assert item(core, source)["closed"] is False
+    core.ok("memory_branch_merge", source_branch=source, target_branch=branch, strategy="auto")
+    assert item(core, source)["status"] == "merged", "up to date leaves it as it is"
+    write(source, "two")
+    assert item(core, source)["status"] == "active"
+
+
+@pytest.mark.line("S1-037", "S1-038")
+def test_a_pick_takes_the_items_as_they_are(core: Session, pair: Pair) -> None:
+    diff = core.ok("memory_branch_diff", source_branch=pair.source, target_branch=pair.target)
+    fact, seen = diff["new_facts"][0], diff["new_observations"][0]
+    done = merge(core, pair, "cherry_pick", items=[fact["id"], seen["id"]])
+    assert (done["merged_count"], done["rejected_count"]) == (2, 0)
+    after = core.ok("memory_branch_diff", source_branch=pair.target, target_branch="empty")
+    assert fact in after["new_facts"], "same id, every column"
+    assert seen in after["new_observations"]
+    assert pair.removed in facts(core, pair.target), "what was not picked stays"
+    assert item(core, pair.source)["status"] == "active"
+    rest = merge(core, pair)
+    assert (rest["merged_count"], rest["rejected_count"]) == (3, 1), "picked ones merge silently"
+
+
+@pytest.mark.line("S1-037")
+def test_a_pick_brings_what_supersedes_the_picked_fact(
+    core: Session, branch: str, fork: Fork, write: Write
+) -> None:
+    old = write(branch, "Bo is ten.")
+    source = fork(branch)
+    new = core.ok("memory_supersede_fact", fact_id=old, fact_text="Bo is eleven.", branch=source)[
+        "id"
+    ]
+    core.ok(
+        "memory_branch_merge",
+        source_branch=source,
+        target_branch=branch,
+        strategy="cherry_pick",
+        items=[old],
+    )
+    assert facts(core, branch)[new] == "Bo is eleven."
+    (hit,) = core.found("memory_search", query="Bo", search_type="keyword", branch=branch)
+    assert hit["id"] == new, "the old one is out of search"
+
+
+@pytest.mark.line("S1-039")
+@pytest.mark.parametrize("items", [None, []])
+def test_a_pick_without_items_is_refused(
+    core: Session, pair: Pair, items: list[str] | None
+) -> None:
+    error = refused(core, "refused", pair, "cherry_pick", items=items)
+    assert "`items`" in error["message"]
+
+
+@pytest.mark.line("S1-039")
+def test_unknown_items_are_named(core: Session, pair: Pair, write: Write) -> None:
+    elsewhere = write(pair.target, "only on the target")
+    items = [pair.kept, "fact_nobody", elsewhere]
+    error = refused(core, "not_found", pair, "cherry_pick", items=items)
+    assert error["details"]["ids"] == ["fact_nobody", elsewhere]
+    assert "fact_nobody" in error["message"]
+    assert pair.kept not in error["message"]
+
+
+@pytest.mark.line("S1-037", "S1-039")
+@pytest.mark.parametrize("strategy", ["auto", "squash"])
+def test_items_go_with_a_pick_only(core: Session, pair: Pair, strategy: str) -> None:
+    error = refused(core, "refused", pair, strategy, items=[pair.kept])
+    assert "cherry_pick" in error["message"]
+
+
+@pytest.mark.line("S1-041")
+def test_a_squash_is_one_commit_and_closes_the_source(
+    core: Session, pair: Pair, write: Write
+) -> None:
+    tip = item(core, pair.target)["commit"]
+    done = merge(core, pair, "squash", choices=[{"id": pair.clash, "take": "theirs"}])
+    assert (done["merged_count"], done["rejected_count"]) == (6, 0)
+    after = facts(core, pair.target)
+    assert after[pair.clash] == "clash, source"
+    assert {"new", "new too", "of the target"} <= set(after.values())
+
+    store = DoltLiteStore(core.folder, lambda: 0, read_only=True)
+    newest, *older = store.history.log(pair.target)
+    store.close()
+    assert (newest.id, newest.op) == (done["written"]["commit"], "squash")
+    ids = [commit.id for commit in older]
+    assert newest.parents == (ids[0],)
+    assert set(ids[: ids.index(tip)]) == set() or {c.op for c in older[: ids.index(tip)]} == {"add"}
+
+    closed = item(core, pair.source)
+    assert (closed["status"], closed["closed"]) == ("merged", True)
+
+
+@pytest.mark.line("S1-041")
+def test_a_closed_branch_takes_no_writes_and_no_merges(
+    core: Session, branch: str, fork: Fork, write: Write
+) -> None:
+    source, other = fork(branch), fork(branch)
+    fact = write(source, "squashed")
+    core.ok("memory_branch_merge", source_branch=source, target_branch=branch, strategy="squash")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("memory_write_fact", {"fact_text": "late", "branch": source}),
+        (
+            "memory_write_observation",
+            {"observation_type": "error", "summary": "late", "branch": source},
+        ),
+        (
+            "memory_write_relation",
+            {"source_entity": "a", "relation_type": "b", "target_entity": "c", "branch": source},
+        ),
+        ("memory_update_fact", {"fact_id": fact, "confidence": 0.1, "branch": source}),
+        ("memory_supersede_fact", {"fact_id": fact, "fact_text": "late", "branch": source}),
+        ("memory_retract_fact", {"fact_id": fact, "branch": source}),
+        (
+            "memory_branch_merge",
+            {"source_branch": source, "target_branch": other, "strategy": "auto"},
+        ),
+        (
+            "memory_branch_merge",
+            {"source_branch": branch, "target_branch": source, "strategy": "auto"},
+        ),
+    ]
+    for tool, arguments in calls:
+        error = core.refused(tool, "branch_closed", **arguments)
+        assert error["details"] == {"branch": source}
+        assert "fork anew" in error["message"]
+    assert facts(core, source) == {fact: "squashed"}, "it can still be read"
+
+
+@pytest.mark.line("S1-040", "S1-041")
+def test_a_squash_that_would_hold_is_refused_with_the_rows(core: Session, pair: Pair) -> None:
+    error = refused(core, "would_hold", pair, "squash")
+    assert error["details"] == {"rows": [{"id": pair.clash, "cells": ["fact_text"]}]}
+    assert "choices" in error["message"]
+    assert item(core, pair.source)["closed"] is False
+
+
+@pytest.mark.line("S1-040")
+@pytest.mark.parametrize(
+    ("choice", "text", "counts"),
+    [
+        ({"take": "ours"}, "clash, target", (6, 0)),
+        ({"take": "theirs"}, "clash, source", (6, 0)),
+        ({"take": "theirs", "cell": "fact_text"}, "clash, source", (6, 0)),
+        ({"take": "value", "value": {"fact_text": "settled"}}, "settled", (6, 0)),
+        ({"take": "delete"}, None, (6, 0)),
+        ({"take": "skip"}, "clash, target", (5, 1)),
+    ],
+    ids=["ours", "theirs", "a cell of theirs", "a value", "delete", "skip"],
+)
+def test_choices_decide_conflicts(
+    core: Session, pair: Pair, choice: dict[str, Any], text: str | None, counts: tuple[int, int]
+) -> None:
+    done = merge(core, pair, choices=[{"id": pair.clash, **choice}])
+    assert (done["merged_count"], done["rejected_count"]) == counts
+    assert facts(core, pair.target).get(pair.clash) == text
+    assert len(core.ok("memory_held", branch=pair.target)["items"]) == counts[1]
+
+
+@pytest.mark.line("S1-012", "S1-040")
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"take": "value", "value": {"confidence": 99}},
+        {"take": "value", "value": {"fact_text": ""}},
+        {"take": "value", "value": {"fact_text": {"a": 1}}},
+        {"take": "value", "value": {"happened_at": "soon"}},
+        {"take": "value", "value": {"created_at": 5}},
+        {"take": "value", "value": {"id": "fact_other"}},
+        {"take": "value", "value": {"content_hash": "0"}},
+        {"take": "value", "value": {"superseded_by": "fact_other"}},
+        {"take": "value", "value": {"category": "x"}, "cell": "fact_text"},
+        {"take": "value", "value": {}},
+        {"take": "value"},
+        {"take": "ours", "value": {"category": "x"}},
+        {"take": "ours", "cell": "nothing"},
+        {"take": "mine"},
+        {"take": "ours", "id": "merge_1"},
+        {"take": "ours", "sell": "fact_text"},
+    ],
+)
+def test_an_unsound_choice_is_refused(core: Session, pair: Pair, choice: dict[str, Any]) -> None:
+    refused(core, "invalid_request", pair, "auto", choices=[{"id": pair.clash, **choice}])
+
+
+@pytest.mark.line("S1-009", "S1-040")
+def test_a_chosen_time_is_kept_as_a_time(core: Session, pair: Pair) -> None:
+    value = {"happened_at": "2026-05-01", "category": None, "confidence": 0.25}
+    merge(core, pair, choices=[{"id": pair.clash, "take": "value", "value": value}])
+    diff = core.ok("memory_branch_diff", source_branch=pair.target, target_branch="empty")
+    (fact,) = [fact for fact in diff["new_facts"] if fact["id"] == pair.clash]
+    assert fact["happened_at"] == "2026-05-01T00:00:00.000000+00:00"
+    assert (fact["category"], fact["confidence"]) == (None, 0.25)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "squash", "cherry_pick"])
+def test_a_branch_is_not_merged_into_itself(core: Session, pair: Pair, strategy: str) -> None:
+    items = [pair.kept] if strategy == "cherry_pick" else None
+    error = core.refused(
+        "memory_branch_merge",
+        "refused",
+        source_branch=pair.source,
+        target_branch=pair.source,
+        strategy=strategy,
+        items=items,
+    )
+    assert "into itself" in error["message"]
+
+
+def test_merging_from_or_into_nowhere_is_refused(core: Session, pair: Pair) -> None:
+    for source, target in ((pair.source, "nowhere"), ("nowhere", pair.target)):
+        for tool, more in (
+            ("memory_branch_merge", {"strategy": "auto"}),
+            ("memory_branch_diff", {}),
+            ("memory_merge_preview", {}),
+        ):
+            error = core.refused(
+                tool, "unknown_branch", source_branch=source, target_branch=target, **more
+            )
+            assert error["details"] == {"branch": "nowhere"}
+
+
+def preview(core: Session, pair: Pair, **more: Any) -> dict[str, Any]:
+    return core.ok(
+        "memory_merge_preview", source_branch=pair.source, target_branch=pair.target, **more
+    )
+
+
+@pytest.mark.line("S1-038")
+def test_a_preview_tells_the_merge_and_changes_nothing(core: Session, pair: Pair) -> None:
+    before = core.everything(pair)
+    plan = preview(core, pair)
+    assert core.everything(pair) == before
+    assert preview(core, pair)["digest"] == plan["digest"]
+    effects = {row["text"]: row["effect"] for row in plan["rows"]}
+    assert effects == {
+        "changed": "changed",
+        "removed": "removed",
+        "clash, source": "kept",
+        "new": "new",
+        "new too": "new",
+        "a to b": "new",
+    }
+    done = merge(core, pair, expect=plan["digest"])
+    for key in ("merged_count", "rejected_count", "conflicts"):
+        assert done[key] == plan[key], key
+
+
+def test_a_changed_plan_is_refused_under_expect(core: Session, pair: Pair, write: Write) -> None:
+    digest = preview(core, pair)["digest"]
+    late = write(pair.source, "late")
+    error = refused(core, "plan_changed", pair, "auto", expect=digest)
+    assert error["details"]["expected"] == digest
+    assert error["details"]["digest"] == preview(core, pair)["digest"] != digest
+    assert late in error["details"]["rows"]
+    refused(core, "plan_changed", pair, "squash", expect=preview(core, pair)["digest"])
+
+
+def test_unrelated_additions_to_the_target_disturb_no_plan(
+    core: Session, pair: Pair, write: Write
+) -> None:
+    digest = preview(core, pair)["digest"]
+    write(pair.target, "unrelated")
+    assert merge(core, pair, expect=digest)["merged_count"] == 5
+
+
+@pytest.mark.line("S1-040", "S1-088")
+def test_who_merges_is_who_decided(core: Session, pair: Pair) -> None:
+    choice = {"id": pair.clash, "take": "value", "value": {"fact_text": "settled"}}
+    done = merge(core, pair, choices=[choice], agent_id="judge")
+    state = core.everything(pair)
+    (merged,) = [row for row in state["merges"] if done["merge_id"] in row]
+    assert "judge" in merged
+    edits = state[pair.target]["edits"]
+    assert [e["agent_id"] for e in edits if e["row_id"] == pair.clash][-1] == "judge"
