@@ -196,6 +196,7 @@ class Neighbours:
         with self._guard:
             self._shut()
             self._empty()
+            self._opening.unlink(missing_ok=True)
 
     def _shut(self) -> None:
         client, self._client, self._collections = self._client, None, {}
@@ -221,4 +222,5 @@ def _client(folder: Path) -> Any:
 def _failures() -> tuple[type[Exception], ...]:
     from chromadb.errors import ChromaError  # noqa: PLC0415 - imported with the client
 
-    return ChromaError, OSError, ValueError
+    # After a client could not be opened, the next one fails once, by a missing attribute.
+    return ChromaError, OSError, ValueError, AttributeError

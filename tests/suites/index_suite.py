@@ -1,0 +1,219 @@
+"""What every index must do: words and vectors of distinct texts, whatever branch they are on.
+
+A test class inherits `IndexSuite` and gives the fixture `index`, an empty one; it never overrides
+a test.
+"""
+
+import threading
+
+import numpy as np
+import pytest
+
+from day1.model.ids import content_hash
+from day1.model.kind import FACT, MESSAGE, OBSERVATION
+from day1.model.wording import keyword_query
+from day1.ports.index import Cursor, Index, TextId
+from tests.fakes.hashing_embedder import HashingEmbedder
+
+TEXTS = [
+    "The gateway drops a call after thirty seconds.",
+    "We deploy on Tuesdays before noon.",
+    "The billing service retries a payment three times.",
+    "Alice deploys the gateway with a script.",
+]
+
+
+def learn(index: Index, *texts: str, kind=FACT) -> list[TextId]:
+    """Index texts; returns their numbers in the same order."""
+    index.words.learn(kind, {content_hash(text): text for text in texts})
+    known = index.words.known(kind, [content_hash(text) for text in texts])
+    return [known[content_hash(text)] for text in texts]
+
+
+def embed_all(index: Index, embedder: HashingEmbedder) -> None:
+    while index.vectors.embed(embedder, 100, wait=True):
+        pass
+
+
+def vector(embedder: HashingEmbedder, text: str) -> np.ndarray:
+    return embedder.embed([text])[0]
+
+
+def long_text(*words: str) -> str:
+    """A text of one passage more than there are `words`, each of which is in a passage alone."""
+    filler = ["filler"] * 159
+    return " ".join(" ".join([word, *filler]) for word in [*words, "end"])
+
+
+@pytest.fixture
+def embedder() -> HashingEmbedder:
+    return HashingEmbedder()
+
+
+class IndexSuite:
+    def test_a_text_is_learned_once(self, index):
+        first = learn(index, *TEXTS)
+        assert len(set(first)) == len(TEXTS)
+        assert learn(index, *TEXTS) == first
+        assert index.words.known(FACT, ["unknown"]) == {}
+
+    def test_kinds_are_apart(self, index):
+        (fact,) = learn(index, TEXTS[0])
+        (observed,) = learn(index, TEXTS[0], kind=OBSERVATION)
+        assert fact != observed
+        assert index.words.best(FACT, '"gateway"', 9) == [fact]
+        assert index.words.best(MESSAGE, '"gateway"', 9) == []
+        assert index.words.texts(OBSERVATION, [fact, observed]).keys() == {observed}
+
+    def test_a_text_is_given_back_as_it_was(self, index):
+        text = "Ünïcode 'quoted' \n second line 🧪"
+        (number,) = learn(index, text)
+        assert index.words.texts(FACT, [number, 99]) == {number: (content_hash(text), text)}
+
+    def test_words_are_stemmed_and_the_best_come_first(self, index):
+        numbers = learn(index, *TEXTS)
+        best = index.words.best(FACT, keyword_query("Who is deploying the gateway?"), 9)
+        assert best[0] == numbers[3]
+        assert set(best) == {numbers[0], numbers[1], numbers[3]}
+        assert index.words.best(FACT, '"deploy" OR "gateway"', 1) == best[:1]
+
+    def test_scores_are_those_of_the_order_and_of_matching_texts_only(self, index):
+        numbers = learn(index, *TEXTS)
+        match = '"gateway" OR "alice"'
+        scores = index.words.scores(FACT, match, numbers)
+        assert scores.keys() == {numbers[0], numbers[3]}
+        assert scores[numbers[3]] > scores[numbers[0]] > 0
+        assert index.words.scores(FACT, match, numbers[:1]) == {numbers[0]: scores[numbers[0]]}
+
+    def test_a_cursor_moves_and_the_last_moved_comes_first(self, index):
+        assert index.words.cursor("main") is None
+        index.words.move("main", Cursor("c1", None))
+        index.words.move("side", Cursor("c2", 7))
+        index.words.move("main", Cursor("c3", 9))
+        assert index.words.cursor("main") == Cursor("c3", 9)
+        assert index.words.cursors() == [Cursor("c3", 9), Cursor("c2", 7)]
+
+    def test_the_newest_texts_get_their_vectors_first(self, index, embedder):
+        numbers = learn(index, *TEXTS)
+        assert index.vectors.waiting(embedder) == 4
+        assert index.vectors.embed(embedder, 1) == 3
+        cosines = index.vectors.cosines(embedder, vector(embedder, TEXTS[3]), numbers)
+        assert cosines == {numbers[3]: pytest.approx(1)}
+        embed_all(index, embedder)
+        assert index.vectors.waiting(embedder) == 0
+
+    def test_a_text_is_embedded_once(self, index, embedder):
+        learn(index, *TEXTS)
+        embed_all(index, embedder)
+        learn(index, *TEXTS, "And another.")
+        embed_all(index, embedder)
+        assert embedder.embedded == len(TEXTS) + 1
+
+    def test_cosines_are_true_and_the_nearest_come_first(self, index, embedder):
+        numbers = learn(index, *TEXTS)
+        embed_all(index, embedder)
+        asked = vector(embedder, "gateway seconds")
+        expected = embedder.embed(TEXTS) @ asked
+        cosines = index.vectors.cosines(embedder, asked, numbers)
+        assert cosines == pytest.approx(dict(zip(numbers, expected, strict=True)), abs=1e-6)
+        nearest, missing = index.vectors.nearest(embedder, asked, numbers, 3)
+        assert missing == 0
+        assert nearest == [numbers[n] for n in np.argsort(-expected)[:3]]
+
+    def test_only_given_texts_are_compared_and_those_without_vector_counted(self, index, embedder):
+        numbers = learn(index, *TEXTS)
+        embed_all(index, embedder)
+        late = learn(index, "Learned late.")
+        asked = vector(embedder, TEXTS[0])
+        assert index.vectors.nearest(embedder, asked, numbers[1:3] + late, 9)[1] == 1
+        assert set(index.vectors.nearest(embedder, asked, numbers[1:3] + late, 9)[0]) == set(
+            numbers[1:3]
+        )
+        assert index.vectors.nearest(embedder, asked, [], 9) == ([], 0)
+
+    def test_scattered_texts_are_compared_as_well_as_dense_ones(self, index, embedder):
+        texts = [f"memory number {number} of many" for number in range(3000)]
+        numbers = learn(index, *texts)
+        embed_all(index, embedder)
+        some = list(range(0, 3000, 5))
+        asked = vector(embedder, "number 1234 and 1235")
+        expected = embedder.embed([texts[n] for n in some]) @ asked
+        cosines = index.vectors.cosines(embedder, asked, [numbers[n] for n in some])
+        assert list(cosines.values()) == pytest.approx(expected.tolist(), abs=1e-6)
+
+    def test_a_long_text_counts_by_its_best_passage(self, index, embedder):
+        texts = ["kestrel alone", long_text("kestrel", "heron", "osprey"), "short one"]
+        numbers = learn(index, *texts)
+        embed_all(index, embedder)
+        asked = vector(embedder, "heron")
+        passages = embedder.passages(texts[1])
+        assert len(passages) == 4
+        cosines = index.vectors.cosines(embedder, asked, numbers)
+        assert cosines[numbers[1]] == pytest.approx(float(max(embedder.embed(passages) @ asked)))
+        # Filler words of one direction: the passage that has the word beside them.
+        best = index.vectors.best_passages(embedder, asked, numbers)
+        assert best == {numbers[1]: int(np.argmax(embedder.embed(passages) @ asked))}
+        nearest, missing = index.vectors.nearest(embedder, asked, numbers, 9)
+        assert sorted(nearest) == numbers
+        assert missing == 0
+
+    def test_embedders_do_not_mix(self, index, embedder):
+        class Other(HashingEmbedder):
+            name, dimension = "other/of some:name", 32
+
+            def embed(self, texts):
+                return super().embed(texts)[:, :32] * 2**0.5
+
+        other = Other()
+        other.embed = lambda texts: embedder.embed(texts)[:, :32]
+        numbers = learn(index, *TEXTS)
+        embed_all(index, embedder)
+        assert index.vectors.waiting(other) == 4
+        embed_all(index, other)
+        asked = embedder.embed(TEXTS[:1])[0]
+        assert index.vectors.cosines(embedder, asked, numbers[:1])[numbers[0]] == pytest.approx(1)
+        short = index.vectors.cosines(other, asked[:32], numbers[:1])[numbers[0]]
+        assert short == pytest.approx(float(asked[:32] @ asked[:32]))
+
+    def test_a_forgotten_text_is_found_no_more(self, index, embedder):
+        numbers = learn(index, *TEXTS)
+        learn(index, TEXTS[0], kind=OBSERVATION)
+        embed_all(index, embedder)
+        index.forget(content_hash(TEXTS[0]))
+        asked = vector(embedder, TEXTS[0])
+        for kind in (FACT, OBSERVATION):
+            assert index.words.known(kind, [content_hash(TEXTS[0])]) == {}
+            assert numbers[0] not in index.words.best(kind, '"gateway"', 9)
+        assert index.words.texts(FACT, numbers).keys() == set(numbers[1:])
+        assert index.vectors.cosines(embedder, asked, numbers).keys() == set(numbers[1:])
+        (again,) = learn(index, TEXTS[0])
+        assert again not in numbers
+        embed_all(index, embedder)
+        assert index.vectors.cosines(embedder, asked, [again])[again] == pytest.approx(1)
+
+    def test_threads_share_it(self, index, embedder):
+        failed: list[BaseException] = []
+
+        def work(number: int) -> None:
+            try:
+                for turn in range(8):
+                    mine, ours = f"thread {number} turn {turn}", f"turn {turn}"
+                    ids = learn(index, mine, ours)
+                    index.vectors.embed(embedder, 4)
+                    index.vectors.nearest(embedder, vector(embedder, mine), ids, 2)
+                    assert ids[0] in index.words.best(FACT, f'"thread {number} turn {turn}"', 500)
+            except BaseException as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        embed_all(index, embedder)
+        texts = [f"thread {n} turn {t}" for n in range(6) for t in range(8)]
+        numbers = learn(index, *texts)
+        asked = vector(embedder, texts[17])
+        assert index.vectors.cosines(embedder, asked, numbers)[numbers[17]] == pytest.approx(1)
+        assert embedder.embedded == len(texts) + 8 + 6 * 8 + 1  # each text and each question once
