@@ -96,6 +96,18 @@ def test_restoring_a_branch_keeps_what_was_said_about_its_changes(memory):
     assert edits(memory) == noted
 
 
+def test_a_row_restored_from_a_faster_clock_is_not_there_before_it_was_restored(memory):
+    memory.fork("side", "main")
+    memory.clock.skew = 10_000_000
+    added = memory.add_fact("side", "fact_b", fact_text="b").at
+    memory.clock.skew = 0
+    state = Ref(commit=memory.store.cut("side"))
+    done = restoring.restore_row(memory.repo, "main", "fact_b", state)
+    assert done.at > added
+    assert "fact_b" not in memory.state("main", done.at - 1)["facts"]
+    assert "fact_b" in memory.state("main", done.at)["facts"]
+
+
 def test_a_pick_carries_its_rows_authors_along(memory):
     memory.fork("side", "main")
     update(memory, branch="side", category="new")

@@ -69,6 +69,19 @@ def test_a_chain_of_supersessions_is_held_whole_in_whatever_order_it_comes(names
     }
 
 
+@pytest.mark.parametrize("writer", ["source", "target"])
+def test_a_verdict_on_the_old_text_lapses_the_one_on_the_new(writer):
+    base = fact("fact_a")
+    judged = {**base, "verification": "invalidated", "scores": "[0]"}
+    text = {"fact_text": "new", "content_hash": content_hash("new")}
+    wrote = {**base, **text, "verification": "verified", "scores": "[1]"}
+    theirs, ours = (wrote, judged) if writer == "source" else (judged, wrote)
+    plan = plan_merge(sides([(base, theirs)], [ours]), "auto", ())
+    (row,) = plan.rows
+    assert row.held == {}
+    assert row.result == {**base, **text, "verification": "unverified", "scores": None}
+
+
 def test_a_pick_takes_the_edits_of_its_rows_and_no_others():
     rows = [fact("fact_a", category="new"), fact("fact_b", category="new")]
     edits = [

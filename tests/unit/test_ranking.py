@@ -116,6 +116,12 @@ def test_a_row_without_a_vector_is_judged_by_its_words():
     assert rank([pending], "?", "hybrid", WEIGHTS)[0].cosine is None
 
 
+def test_a_vector_of_zeros_is_no_vector():
+    zeros = a_candidate(cosine=float("nan"), bm25=8.0)
+    assert score(zeros) == 0.5
+    assert rank([zeros], "?", "hybrid", WEIGHTS)[0].cosine is None
+
+
 @pytest.mark.parametrize(
     "bad",
     [
