@@ -14,7 +14,7 @@ from benchmarks import stores
 from day1.model.branch import MAIN
 from day1.ports.embedder import Embedder
 from day1.services.following import embed_pending, follow
-from day1.settings import EmbedderSettings, SearchSettings, Settings
+from day1.settings import EmbedderSettings, Settings
 from day1.wiring import House, open_house
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ class Bench:
 
     def settings(self, folder: Path) -> Settings:
         """The settings with which this run opens a store."""
-        model = EmbedderSettings(model_dir=self.model_dir, kind="minilm" if self.model_dir else "none")
+        model = EmbedderSettings(
+            model_dir=self.model_dir, kind="minilm" if self.model_dir else "none"
+        )
         return Settings(home=folder, embedder=model)
 
     def environment(self, folder: Path) -> dict[str, str]:

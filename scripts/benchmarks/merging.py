@@ -71,10 +71,9 @@ def _measured(
     previews: list[float] = []
     merges: list[float] = []
     for name in names:
-        for _ in range(3):
-            started = time.perf_counter()
-            seen = merging.preview(repo, MergeRequest(name, MAIN, "auto"))
-            previews.append(time.perf_counter() - started)
+        started = time.perf_counter()
+        seen = merging.preview(repo, MergeRequest(name, MAIN, "auto"))
+        previews.append(time.perf_counter() - started)
         request = MergeRequest(name, MAIN, "auto", expect=seen.plan.digest)
         now = clock()
         started = time.perf_counter()
@@ -92,12 +91,12 @@ def _change(
     """Give facts another text, each in a commit of its own, as agents do."""
     for row_id in ids:
         at = clock()
-        editing.update(repo, branch, row_id, {"fact_text": f"{branch} knows better at {at}"}, origin)
+        editing.update(
+            repo, branch, row_id, {"fact_text": f"{branch} knows better at {at}"}, origin
+        )
 
 
-def _touched_by_both(
-    repo: Repository, clock: Callable[[], int]
-) -> tuple[list[float], list[float]]:
+def _touched_by_both(repo: Repository, clock: Callable[[], int]) -> tuple[list[float], list[float]]:
     """One merge: categories changed on one side, confidences on the other."""
     wanted = stores.ids(repo, TOUCHED)
     branching.create(repo, "wide", MAIN, clock())

@@ -64,7 +64,10 @@ def stated(name: str, values: Sequence[float], note: str = "") -> Row:
 
 def table(rows: Iterable[Row]) -> str:
     """The rows in Markdown."""
-    lines = ["| row | measured | target | ratio | met | note |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| row | measured | target | ratio | met | note |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
         met = {None: "", True: "yes", False: "**no**"}[row.met]

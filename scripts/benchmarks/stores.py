@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.texts import facts
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.store import DoltLiteStore
 from day1.adapters.sql.sqlite_ledger import open_ledger
@@ -18,8 +19,6 @@ from day1.model.origin import Origin
 from day1.services.branching import adopt
 from day1.services.deeds import Repository
 from day1.services.recording import fact_row
-
-from benchmarks.texts import facts
 
 UNIT_ROWS = 2_000
 ORIGIN = Origin(agent_id="bench", source="import")

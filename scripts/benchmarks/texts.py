@@ -8,40 +8,63 @@ from collections.abc import Iterator
 
 SHORTEST, LONGEST = 80, 300
 
-_SUBJECTS = """
-AuthService BillingService SearchService ExportWorker ImportWorker MailGateway SessionStore
-PaymentAdapter InvoiceRenderer TokenIssuer RateLimiter FeatureFlags AuditLog UserDirectory
-ReportBuilder WebhookRelay CacheLayer QueueBroker ImageResizer ScheduleRunner BackupAgent
-MetricsCollector SchemaRegistry ConfigLoader LocaleCatalog TaxCalculator StockKeeper
-OrderRouter RefundDesk DeviceRegistry
-""".split()
-_PEOPLE = """
-Alice Bela Chandra Dmitri Elena Farid Grace Hiro Ines Jonas Kavya Liam Mona Nadia Otto Priya
-Quentin Rosa Samir Tove Uma Viktor Wanda Xenia Yusuf Zoe
-""".split()
-_VERBS = """
-caches retries drops validates signs encrypts batches compresses rejects forwards logs queues
-deduplicates truncates normalises schedules throttles mirrors archives rewrites
-""".split()
-_OBJECTS = """
-tokens invoices sessions uploads reports webhooks passwords avatars orders refunds receipts
-events snapshots migrations requests addresses currencies timestamps attachments thumbnails
-notifications translations permissions certificates
-""".split()
-_LIMITS = "seconds minutes hours retries rows megabytes connections pages".split()
-_REASONS = """
-the old library leaked connections|the nightly job timed out|auditors asked for it
-customers in other time zones saw wrong dates|the vendor changed its interface
-a load test showed a queue of waiting writers|two teams had built it twice
-the error was swallowed without a log line|mobile clients send it twice
-the index grew faster than the table|support could not explain the numbers
-a certificate expired unnoticed on a Sunday|the test suite took an hour
-nobody could say which version was deployed|rounding differed between two services
-""".replace("\n", "|").strip("|").split("|")
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_SUBJECTS = _words(
+    """
+    AuthService BillingService SearchService ExportWorker ImportWorker MailGateway SessionStore
+    PaymentAdapter InvoiceRenderer TokenIssuer RateLimiter FeatureFlags AuditLog UserDirectory
+    ReportBuilder WebhookRelay CacheLayer QueueBroker ImageResizer ScheduleRunner BackupAgent
+    MetricsCollector SchemaRegistry ConfigLoader LocaleCatalog TaxCalculator StockKeeper
+    OrderRouter RefundDesk DeviceRegistry
+    """
+)
+_PEOPLE = _words(
+    """
+    Alice Bela Chandra Dmitri Elena Farid Grace Hiro Ines Jonas Kavya Liam Mona Nadia Otto Priya
+    Quentin Rosa Samir Tove Uma Viktor Wanda Xenia Yusuf Zoe
+    """
+)
+_VERBS = _words(
+    """
+    caches retries drops validates signs encrypts batches compresses rejects forwards logs queues
+    deduplicates truncates normalises schedules throttles mirrors archives rewrites
+    """
+)
+_OBJECTS = _words(
+    """
+    tokens invoices sessions uploads reports webhooks passwords avatars orders refunds receipts
+    events snapshots migrations requests addresses currencies timestamps attachments thumbnails
+    notifications translations permissions certificates
+    """
+)
+_LIMITS = _words("seconds minutes hours retries rows megabytes connections pages")
+_REASONS = (
+    "the old library leaked connections",
+    "the nightly job timed out",
+    "auditors asked for it",
+    "customers in other time zones saw wrong dates",
+    "the vendor changed its interface",
+    "a load test showed a queue of waiting writers",
+    "two teams had built it twice",
+    "the error was swallowed without a log line",
+    "mobile clients send it twice",
+    "the index grew faster than the table",
+    "support could not explain the numbers",
+    "a certificate expired unnoticed on a Sunday",
+    "the test suite took an hour",
+    "nobody could say which version was deployed",
+    "rounding differed between two services",
+)
 _CATEGORIES = ("architecture", "bug_fix", "preference", "decision", "operations")
-_MONTHS = """
-January February March April May June July August September October November December
-""".split()
+_MONTHS = _words(
+    """
+    January February March April May June July August September October November December
+    """
+)
 
 
 def fact(random_: random.Random, number: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -85,9 +84,7 @@ async def alternate(
 
 def children() -> list[int]:
     """The process ids of this process's children."""
-    listed = [
-        Path(f"/proc/self/task/{thread}/children").read_text() for thread in os.listdir("/proc/self/task")
-    ]
+    listed = [(thread / "children").read_text() for thread in Path("/proc/self/task").iterdir()]
     return [int(pid) for pid in " ".join(listed).split()]
 
 

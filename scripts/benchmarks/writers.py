@@ -31,14 +31,19 @@ class Written:
 
 def driven_clock(start: int) -> Synchronized[int]:
     """A clock for several processes: microseconds that only move when somebody turns them."""
-    clock: Synchronized[int] = _PROCESSES.Value("q", start)  # type: ignore[assignment]  # ctypes' own types
+    clock: Synchronized[int] = _PROCESSES.Value("q", start)
     return clock
 
 
 def write_by(
-    processes: int, folder: Path, each: int, *, clock: Synchronized[int] | None = None, step: int = 0
+    processes: int,
+    folder: Path,
+    each: int,
+    *,
+    clock: Synchronized[int] | None = None,
+    step: int = 0,
 ) -> list[Written]:
-    """Let processes write `each` facts to `main`; with a driven clock, turn it before each write."""
+    """Let processes write `each` facts to `main`; a driven clock is turned before each write."""
     team = Team(processes, folder, each=each, clock=clock, step=step)
     return team.finish()
 
@@ -46,7 +51,7 @@ def write_by(
 class Team:
     """Writers that have been started."""
 
-    def __init__(  # noqa: PLR0913 - how writers write
+    def __init__(
         self,
         processes: int,
         folder: Path,

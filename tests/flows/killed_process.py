@@ -87,8 +87,9 @@ class Facts:
 def import_(house: House, deed: Deed) -> None:
     importing.UNIT_ROWS = deed["unit_rows"]  # type: ignore[misc]
 
-    def report(done: int, _total: int | None) -> None:
-        say({"unit": done})
+    def report(done: int, total: int | None) -> None:
+        if done != total:  # the end is told twice
+            say({"unit": done})
 
     importing.import_foreign(house.repo, deed["branch"], Facts(deed["facts"]), ORIGIN, report)
 

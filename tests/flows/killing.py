@@ -49,7 +49,7 @@ class Process:
             text=True,
         )
         self.units = 0
-        """How many rows of the import that runs were acknowledged."""
+        """How many units of the import that runs were acknowledged."""
         self._read()
 
     def do(self, deed: Deed) -> Any:
@@ -74,7 +74,7 @@ class Process:
                 return answer["done"]
             if "refused" in answer:
                 raise Refused(answer["refused"])
-            self.units = answer["unit"]
+            self.units += 1
         raise Killed
 
     def kill(self) -> None:
@@ -102,11 +102,12 @@ def fact_id() -> str:
 def outcomes(state: State, deed: Deed, units: int = 0) -> Iterator[State]:
     """What memory may be after a deed that was cut off: as before it, or as after it.
 
-    Of an import any number of whole units, at least those acknowledged (`units`, in rows).
+    Of an import any number of whole units, at least the `units` that were acknowledged.
     """
     if deed["deed"] == "import":
         facts = list(deed["facts"].items())
-        for rows in [*range(units, len(facts), deed["unit_rows"]), len(facts)]:
+        size = deed["unit_rows"]
+        for rows in range(units * size, len(facts) + size, size):
             yield after(state, {**deed, "facts": dict(facts[:rows])})
         return
     yield state
@@ -201,7 +202,7 @@ def check_index(house: House, state: State) -> None:
         assert embed_pending(ports.index, embedder, None) == 0
         for row_id, text in list(facts.items())[-3:]:
             for mode in ("keyword", "vector"):
-                request = SearchRequest(text, mode=mode, limit=3)  # type: ignore[arg-type]
+                request = SearchRequest(text, mode=mode, limit=3)
                 hits = search(ports, Ref(branch=name), branch.id, request).hits
                 assert row_id in [hit.row["id"] for hit in hits], (name, mode, text)
 

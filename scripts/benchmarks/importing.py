@@ -1,0 +1,102 @@
+"""An import until it is durable, and until search knows all of it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.bench import Bench
+from benchmarks.report import Row, skipped
+from benchmarks.stores import ORIGIN
+from benchmarks.texts import facts
+from day1.model.branch import MAIN
+from day1.model.ids import derived_id
+from day1.model.kind import FACT
+from day1.ports.source import FactDraft
+from day1.services.importing import import_foreign
+from day1.wiring import create_store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_BATCH = 32
+_MOST_TOKENS = 256
+
+
+class GivenFacts:
+    """An import source of generated facts."""
+
+    name = "bench"
+
+    def __init__(self, texts: Sequence[tuple[str, str]]) -> None:
+        """Give these facts, each with its category."""
+        self._texts = texts
+
+    def total(self) -> int:
+        """How many there are."""
+        return len(self._texts)
+
+    def items(self) -> Iterator[list[FactDraft]]:
+        """One draft for each."""
+        for number, (text, category) in enumerate(self._texts):
+            yield [FactDraft(derived_id(FACT.prefix, None, self.name, str(number)), text, category)]
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    """Rows a second until durable; until indexed, against onnxruntime on the same texts."""
+    count = bench.sizes.middle
+    texts = list(facts(count, "import"))
+    folder = bench.folder / "imported"
+    shutil.rmtree(folder, ignore_errors=True)
+    create_store(folder)
+    house = bench.open(folder)
+    try:
+        started = time.perf_counter()
+        done = import_foreign(house.repo, MAIN, GivenFacts(texts), ORIGIN, lambda *_: None)
+        durable = time.perf_counter() - started
+    finally:
+        house.close()
+    if done.added != count:
+        raise RuntimeError(f"{done.added} of {count} facts were added")
+    rate, name = count / durable, f"import of {count:,} facts until durable"
+    yield Row(name, f"{rate:,.0f} rows/s", ">= 3,000 rows/s", rate, 3_000, at_least=True)
+    name, target = f"import of {count:,} facts until indexed", ">= 90 % of raw onnxruntime"
+    if bench.model_dir is None or bench.vectors == "fake":
+        yield skipped(name, target, "no model, or --vectors fake")
+        return
+    started = time.perf_counter()
+    bench.index(folder)
+    indexed = durable + time.perf_counter() - started
+    raw = _raw(bench.model_dir, [text for text, _ in texts])
+    measured = f"{count / indexed:,.0f} facts/s; raw {count / raw:,.0f}"
+    yield Row(name, measured, target, raw / indexed, 0.9, at_least=True)
+
+
+def _raw(model_dir: Path, texts: Sequence[str]) -> float:
+    """Seconds for tokenizer and graph alone: sorted by length, 32 at once, on every core."""
+    import numpy as np  # noqa: PLC0415
+    import onnxruntime  # noqa: PLC0415
+    from tokenizers import Tokenizer  # noqa: PLC0415
+
+    tokenizer = Tokenizer.from_file(str(model_dir / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(_MOST_TOKENS)
+    session = onnxruntime.InferenceSession(
+        str(model_dir / "model.onnx"), providers=["CPUExecutionProvider"]
+    )
+    started = time.perf_counter()
+    tokens = sorted((e.ids for e in tokenizer.encode_batch_fast(list(texts))), key=len)
+    for start in range(0, len(tokens), _BATCH):
+        some = tokens[start : start + _BATCH]
+        ids = np.zeros((len(some), len(some[-1])), np.int64)
+        mask: NDArray[np.int64] = np.zeros_like(ids)
+        for number, one in enumerate(some):
+            ids[number, : len(one)] = one
+            mask[number, : len(one)] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        session.run(None, feeds)
+    return time.perf_counter() - started

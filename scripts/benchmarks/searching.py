@@ -1,0 +1,158 @@
+"""`memory_search` over MCP stdio, its parts, and what more facts and more branches cost."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from benchmarks import stores
+from benchmarks.bench import Bench
+from benchmarks.report import Row, milliseconds, quotient, skipped, stated
+from benchmarks.texts import facts, questions
+from benchmarks.timing import timed
+from benchmarks.wire import Alternated, Arguments, alternate, call, day1_server, empty_server
+from day1.model.branch import MAIN
+from day1.model.change import Ref
+from day1.services import branching
+from day1.services.searching import SearchPorts, SearchRequest, search
+from day1.wiring import House
+
+_BRANCH_QUESTIONS = 40
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    """Hybrid search at 10,000 and 100,000 facts, 500 different questions."""
+    sizes = bench.sizes
+    name = f"memory_search hybrid over MCP stdio, {sizes.middle:,} facts, p50"
+    if bench.model_dir is None:
+        yield skipped(name, "<= 8 x the empty call", "no model (DAY1_EMBEDDER__MODEL_DIR)")
+        return
+    middle = anyio.run(_searches, bench, bench.store(sizes.middle))
+    at_middle = statistics.median(middle.measured)
+    yield quotient(name, at_middle, statistics.median(middle.empty), 8.0, "the empty call")
+    yield from _parts(bench, at_middle)
+    large = anyio.run(_searches, bench, bench.store(sizes.large))
+    yield quotient(
+        f"the same at {sizes.large:,} facts / at {sizes.middle:,}",
+        statistics.median(large.measured),
+        at_middle,
+        3.0,
+        f"at {sizes.middle:,}",
+    )
+
+
+async def _searches(bench: Bench, folder: Path) -> Alternated:
+    sizes = bench.sizes
+    calls = [{"query": text} for text in questions(sizes.warm + sizes.calls, "searches")]
+    async with empty_server() as empty, day1_server(bench.environment(folder)) as day1:
+        # The load is over when every fact has its vector and a search has answered.
+        await call(day1, "memory_search", {"query": "who reviewed it?"})
+        return await alternate(empty, day1, "memory_search", calls, _check, sizes.warm)
+
+
+def _check(_arguments: Arguments, answer: dict[str, Any]) -> None:
+    read = answer["read"]
+    if len(answer["result"]) != 10 or read["mode"] != "hybrid" or read["branch"] != MAIN:
+        raise RuntimeError(f"not a real answer: {read}")
+    if any("pending_vectors" in note for note in read["notes"]):
+        raise RuntimeError("vectors are missing")
+
+
+def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
+    """The same search in one process, part by part."""
+    house = bench.open(bench.store(bench.sizes.middle))
+    try:
+        ports, spent = timed(house.search)
+        asked = questions(bench.sizes.warm + bench.sizes.calls, "searches")
+        whole: list[float] = []
+        parts: dict[str, list[float]] = {}
+        for number, text in enumerate(asked):
+            spent.clear()
+            started = time.perf_counter()
+            _search(house, ports, MAIN, text)
+            if number >= bench.sizes.warm:
+                whole.append(time.perf_counter() - started)
+                for part in spent:
+                    parts.setdefault(part, []).append(spent[part])
+                parts.setdefault("ranked, and the rest", []).append(whole[-1] - sum(spent.values()))
+        for part, seconds in parts.items():
+            yield stated(f"part: {part}", seconds)
+        wire = over_stdio - statistics.median(whole)
+        yield Row("part: stdio, schema and JSON", milliseconds(wire), note="the rest of the call")
+    finally:
+        house.close()
+
+
+def _search(house: House, ports: SearchPorts, branch: str, text: str) -> None:
+    found = house.repo.ledger.branch(branch)
+    assert found is not None  # noqa: S101 - made by this module
+    answer = search(ports, Ref(branch=branch), found.id, SearchRequest(text))
+    if not answer.hits:
+        raise RuntimeError(f"nothing found on {branch}")
+
+
+def branches(bench: Bench) -> Iterator[Row]:
+    """What creating a branch costs with many rows, and a search with many branches."""
+    sizes = bench.sizes
+    counts = (sizes.small, sizes.large)
+    few, many = (_creations(bench, count) for count in counts)
+    yield quotient(
+        f"branch create at {sizes.large:,} rows / at {sizes.small:,}", many, few, 1.5, "with few"
+    )
+    one, of_many = _branch_searches(bench)
+    name = f"search on 1 of {sizes.branches} branches / on 1 of 1"
+    yield quotient(name, of_many, one, 1.5, "with one")
+
+
+def _creations(bench: Bench, count: int) -> float:
+    """The median time of a fork."""
+    spent = []
+    with stores.opened(bench.copy(count)) as repo:
+        for number in range(30):
+            started = time.perf_counter()
+            branching.create(repo, f"new-{number}", MAIN, stores.now())
+            spent.append(time.perf_counter() - started)
+    return statistics.median(spent)
+
+
+def _branch_searches(bench: Bench) -> tuple[float, float]:
+    """Medians on the only branch, and on one of many that each have facts of their own."""
+    alone = bench.open(bench.store(bench.sizes.middle))
+    folder = bench.copy(bench.sizes.middle)
+    with stores.opened(folder) as repo:
+        texts = [text for text, _ in facts(bench.sizes.branches, "branches")]
+        for number, text in enumerate(texts[1:]):
+            branching.create(repo, f"task-{number}", MAIN, stores.now())
+            stores.write(repo, text, f"task-{number}")
+    bench.index(folder)
+    among = bench.open(folder)
+    try:
+        last = f"task-{bench.sizes.branches - 2}"
+        ways = [partial(_search, alone, _fixed(bench, alone), MAIN)]
+        ways.append(partial(_search, among, _fixed(bench, among), last))
+        spent: list[list[float]] = [[], []]
+        for number, text in enumerate(questions(_BRANCH_QUESTIONS, "branches")):
+            for way, seconds in zip(ways, spent, strict=True):
+                started = time.perf_counter()
+                way(text)
+                if number >= _BRANCH_QUESTIONS // 4:
+                    seconds.append(time.perf_counter() - started)
+        return statistics.median(spent[0]), statistics.median(spent[1])
+    finally:
+        alone.close()
+        among.close()
+
+
+def _fixed(bench: Bench, house: House) -> SearchPorts:
+    """Ports whose questions cost nothing to embed, so that only the branches differ."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from benchmarks.bench import FakeEmbedder  # noqa: PLC0415
+
+    return replace(house.search, embedder=FakeEmbedder() if bench.embedder else None)

@@ -1,0 +1,70 @@
+"""Where the time of a search goes: ports wrapped so that their calls are counted."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from day1.services.searching import SearchPorts
+
+Spent = dict[str, float]
+"""Seconds by part."""
+
+
+class _Timed:
+    """A port whose calls are timed under one name; what a call of it does inside is in it."""
+
+    def __init__(self, port: Any, part: str, spent: Spent) -> None:
+        self._port, self._part, self._spent = port, part, spent
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._port, name)
+        if not callable(value):
+            return value
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return value(*arguments, **named)
+            finally:
+                self._spent[self._part] += time.perf_counter() - started
+
+        return call
+
+
+class _TimedStore(_Timed):
+    """A store whose readings are timed too."""
+
+    @contextmanager
+    def reading(self, ref: Any) -> Iterator[Any]:
+        started = time.perf_counter()
+        with self._port.reading(ref) as reading:
+            self._spent[self._part] += time.perf_counter() - started
+            yield _Timed(reading, self._part, self._spent)
+
+
+class _TimedIndex(_Timed):
+    """An index whose two sides are two parts."""
+
+    def __init__(self, index: Any, spent: Spent) -> None:
+        super().__init__(index, "the index's own", spent)
+        self.words = _Timed(index.words, "words", spent)
+        self.vectors = _Timed(index.vectors, "vectors compared", spent)
+
+
+def timed(ports: SearchPorts) -> tuple[SearchPorts, Spent]:
+    """The same ports, and where they write down what they spent."""
+    spent: Spent = defaultdict(float)
+    wrapped: dict[str, Any] = {
+        "store": _TimedStore(ports.store, "rows visible", spent),
+        "history": _Timed(ports.history, "rows visible", spent),
+        "index": _TimedIndex(ports.index, spent),
+        "embedder": _Timed(ports.embedder, "question embedded", spent),
+    }
+    if ports.embedder is None:
+        wrapped["embedder"] = None
+    return replace(ports, **wrapped), spent
