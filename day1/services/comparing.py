@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from day1.model.change import Changes, CommitId, Query, Ref, RowChange
+from day1.model.change import Changes, CommitId, Pending, Query, Ref, RowChange
 from day1.model.held import HeldItem, open_items
 from day1.model.kind import FACT, HELD, MEMORIES, Row
 from day1.model.merge import MergePlan
@@ -18,6 +18,8 @@ class Comparison:
     changes: Changes
     source_commit: CommitId
     target_commit: CommitId
+    pending: Pending
+    """Rows of the source that no commit holds yet; they are among the changes."""
     held: tuple[HeldItem, ...]
 
 
@@ -40,6 +42,7 @@ def compare(repo: Repository, source: str, target: str, category: str | None = N
         {table: rows for table, rows in shown.items() if rows},
         seen.source_commit,
         seen.target_commit,
+        seen.pending,
         tuple(held),
     )
 

@@ -1,11 +1,11 @@
 """Merging: gather the two sides, plan, and do exactly the plan under the target's lock."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import Json, NotFound, PlanChanged, Refused, WouldHold
 from day1.model.branch import Branch
-from day1.model.change import Changes, CommitId, Message, Query, Ref
+from day1.model.change import Changes, CommitId, Message, Pending, Query, Ref
 from day1.model.deed import MergeRecord
 from day1.model.held import HeldItem, closings, held_id, open_items, value_json
 from day1.model.kind import BY_TABLE, EDIT, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
@@ -45,6 +45,8 @@ class Preview:
     base: CommitId
     source_commit: CommitId
     target_commit: CommitId
+    pending: Pending
+    """Rows of the source that no commit holds yet; they are in the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +66,15 @@ def preview(repo: Repository, request: MergeRequest) -> Preview:
     Raises:
         UnknownBranch: one of the branches is not there.
         Refused: source and target are one branch.
-        NotFound: a picked id is not on the source.
+        NotFound: a picked id is not on the source, or one of `choices` on neither branch.
     """
     source = _check(repo, request)
     ref = Ref(branch=source.name)
     with repo.store.reading(Ref(branch=request.target)) as target:
         with repo.store.reading(ref) as seen:
-            source_commit = seen.tip
+            source_commit, pending = seen.tip, seen.pending
         plan, base = _plan(repo, request, source.id, _Ends(ref, source_commit, target))
-        return Preview(plan, base, source_commit, target.tip)
+        return Preview(plan, base, source_commit, target.tip, pending)
 
 
 def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> Merged:
@@ -151,17 +153,27 @@ def _plan(
         named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
         named |= {choice.row_id for choice in request.choices}
         source_rows = _rows(source, named)
-    ids = {c.id for table in changes.values() for c in table} | named
+    changed = {c.id for table in changes.values() for c in table}
+    ids = changed | named
     ids |= {
         str(row["superseded_by"])
         for row in (*source_rows.values(), *(c.after for c in changes.get(FACT.table, ())))
         if row is not None and row.get("superseded_by") is not None
     }
-    sides = Sides(
-        changes, source_rows, _rows(ends.target, ids), source_held, target_held, source_id
-    )
+    target_rows = _rows(ends.target, ids)
+    _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
+    sides = Sides(changes, source_rows, target_rows, source_held, target_held, source_id)
     choices = [_completed(choice) for choice in request.choices]
     return plan_merge(sides, request.strategy, choices, items), base
+
+
+def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
+    """A decision that a mistyped id would lose is refused."""
+    unknown = [choice.row_id for choice in choices if choice.row_id not in known]
+    if unknown:
+        raise NotFound(
+            f"`choices` names rows of neither branch: {', '.join(unknown[:10])}.", ids=unknown
+        )
 
 
 def _completed(choice: Choice) -> Choice:

@@ -116,7 +116,7 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
         ],
         conflicts=[c for c in clashes(both.plan) if request.category is None or c.id in ids],
         held=[item.id for item in both.held],
-        read=Read(branch=source, commit=both.source_commit),
+        read=Read(branch=source, commit=both.source_commit, pending=both.pending.count),
     )
 
 

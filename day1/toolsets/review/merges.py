@@ -96,7 +96,7 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
         held=held,
         possible_duplicates=[_duplicate(t) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],
-        read=Read(branch=source, commit=seen.source_commit),
+        read=Read(branch=source, commit=seen.source_commit, pending=seen.pending.count),
     )
 
 
