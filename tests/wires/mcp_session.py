@@ -13,20 +13,19 @@ from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 from anyio.from_thread import start_blocking_portal
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, RequestParamsMeta, TextContent
 
 from day1.adapters.doltlite.store import DoltLiteStore
 from day1.model.change import Query, Ref
 from day1.model.kind import KINDS
 
 ROOT = Path(__file__).parents[2]
-SERVER = ("-m", "day1.mcp.mcp_server")
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 TIMES = {"created_at", "happened_at", "updated_at", "retracted_at", "restored_at", "held_at"}
 TIMES |= {"timestamp"}
@@ -56,19 +55,27 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
     }
 
 
+def server_arguments(toolsets: str) -> list[str]:
+    """What follows `python` on the command line."""
+    return ["-m", "day1", "mcp", "--toolsets", toolsets]
+
+
 class Session:
     """One server process and one client of it; the event loop runs in a thread of its own."""
 
-    def __init__(self, folder: Path, *, mode: str = "auto", **settings: str) -> None:
+    def __init__(
+        self, folder: Path, *, mode: str = "auto", toolsets: str = "core,review", **settings: str
+    ) -> None:
         """Name the store's folder, the client's protocol era and further environment."""
         self.folder, self._mode, self._settings = folder, mode, settings
+        self._toolsets = toolsets
         self.log = folder.with_suffix(".log")
         self._leaving = ExitStack()
 
     def __enter__(self) -> Self:
         server = StdioServerParameters(
             command=sys.executable,
-            args=list(SERVER),
+            args=server_arguments(self._toolsets),
             env=environment(self.folder, **self._settings),
             cwd=self.folder.parent,
         )
@@ -95,10 +102,11 @@ class Session:
         self,
         tool: str,
         arguments: Mapping[str, Any] | None = None,
-        meta: Mapping[str, Any] | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> Answer:
         """Call a tool; any answer must fit its output schema, be said twice, and name its state."""
-        work = partial(self._client.call_tool, tool, dict(arguments or {}), meta=meta)
+        said = cast(RequestParamsMeta | None, meta)
+        work = partial(self._client.call_tool, tool, dict(arguments or {}), meta=said)
         result: CallToolResult = self._portal.call(work)
         blocks = [block.text for block in result.content if isinstance(block, TextContent)]
         assert len(blocks) == len(result.content)

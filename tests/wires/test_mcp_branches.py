@@ -315,7 +315,7 @@ def test_notes_that_are_given_are_set_and_the_others_kept(core: Session, branch:
         metadata: dict[str, Any] = answer["metadata"]
         return metadata
 
-    nothing = {"purpose": None, "owner": None, "ttl_days": None, "tags": []}
+    nothing: dict[str, Any] = {"purpose": None, "owner": None, "ttl_days": None, "tags": []}
     assert enrich() == nothing
     assert enrich(purpose="Try tea.", tags=["a", "b"]) == {
         **nothing, "purpose": "Try tea.", "tags": ["a", "b"],

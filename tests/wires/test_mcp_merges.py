@@ -464,6 +464,14 @@ def test_an_unsound_choice_is_refused(core: Session, pair: Pair, choice: dict[st
     refused(core, "invalid_request", pair, "auto", choices=[{"id": pair.clash, **choice}])
 
 
+@pytest.mark.line("S1-039", "S1-040")
+def test_a_choice_for_a_row_of_neither_branch_is_refused(core: Session, pair: Pair) -> None:
+    choices = [{"id": pair.clash, "take": "ours"}, {"id": "fact_nobody", "take": "theirs"}]
+    error = refused(core, "not_found", pair, "auto", choices=choices)
+    assert error["details"] == {"ids": ["fact_nobody"]}
+    merge(core, pair, choices=[{"id": pair.kept, "take": "theirs"}])
+
+
 @pytest.mark.line("S1-009", "S1-040")
 def test_a_chosen_time_is_kept_as_a_time(core: Session, pair: Pair) -> None:
     value = {"happened_at": "2026-05-01", "category": None, "confidence": 0.25}
@@ -525,6 +533,26 @@ def test_a_preview_tells_the_merge_and_changes_nothing(core: Session, pair: Pair
     done = merge(core, pair, expect=plan["digest"])
     for key in ("merged_count", "rejected_count", "conflicts"):
         assert done[key] == plan[key], key
+
+
+def test_what_waits_for_its_commit_is_in_diff_and_preview_and_said(
+    core: Session, pair: Pair, write: Write
+) -> None:
+    both = {"source_branch": pair.source, "target_branch": pair.target}
+    assert core.ok("memory_branch_diff", **both)["read"]["pending"] == 0
+    for text in ("waits", "waits too"):
+        write(pair.source, text)
+    diff = core.ok("memory_branch_diff", **both)
+    assert [fact["fact_text"] for fact in diff["new_facts"]] == ["new", "waits", "waits too"]
+    reads = [diff["read"], preview(core, pair)["read"]]
+    reads += [
+        core.ok("memory_branch_topology", root_branch=pair.source)["read"],
+        core.ok("memory_branch_enrich", branch_name=pair.source)["read"],
+        core.ok("memory_held", branch=pair.source)["read"],
+        core.ok("memory_timeline", branch=pair.source)["read"],
+    ]
+    assert [read["pending"] for read in reads] == [2] * 6
+    assert len({read["commit"] for read in reads}) == 1
 
 
 def test_a_changed_plan_is_refused_under_expect(core: Session, pair: Pair, write: Write) -> None:

@@ -26,7 +26,8 @@ def write(core: Session, branch: str, text: str = "Ada drinks tea.", **more: Any
 
 def fact(core: Session, branch: str, fact_id: str) -> dict[str, Any]:
     diff = core.ok("memory_branch_diff", source_branch=branch, target_branch="empty")
-    (row,) = [row for row in diff["new_facts"] if row["id"] == fact_id]
+    rows: list[dict[str, Any]] = [row for row in diff["new_facts"] if row["id"] == fact_id]
+    (row,) = rows
     return row
 
 

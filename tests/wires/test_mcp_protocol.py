@@ -1,0 +1,272 @@
+"""What every tool has in common over MCP: names, schemas, shapes, eras; and a quiet server."""
+
+import asyncio
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
+
+from day1.interfaces.mcp.server import result
+from day1.mcp.tools import TOOLS, handle_tool_call
+from day1.operation import Caller
+from day1.settings import Settings
+from day1.wiring import open_house
+from tests.wires.least import LEAST, prepared
+from tests.wires.mcp_session import ROOT, Session
+from tests.wires.raw_pipe import RawPipe
+
+CORE = [
+    "memory_write_fact",
+    "memory_write_observation",
+    "memory_write_relation",
+    "memory_search",
+    "memory_graph_query",
+    "memory_timeline",
+    "memory_branch_create",
+    "memory_branch_list",
+    "memory_branch_switch",
+    "memory_branch_diff",
+    "memory_branch_merge",
+    "memory_snapshot",
+    "memory_snapshot_list",
+    "memory_time_travel",
+    "memory_branch_topology",
+    "memory_branch_enrich",
+]
+LISTS = {
+    "memory_search",
+    "memory_graph_query",
+    "memory_timeline",
+    "memory_branch_list",
+    "memory_snapshot_list",
+    "memory_time_travel",
+}
+ANSWERS = {
+    "memory_write_fact": {"id", "created_at"},
+    "memory_write_observation": {"id", "created_at"},
+    "memory_write_relation": {"id"},
+    "memory_search": {"id", "fact_text", "category", "score"},
+    "memory_graph_query": {"source", "target", "relation", "properties"},
+    "memory_timeline": {"type", "timestamp", "content"},
+    "memory_branch_create": {"branch_name", "created_at"},
+    "memory_branch_list": {"branch_name", "parent", "status", "description"},
+    "memory_branch_switch": {"active_branch"},
+    "memory_branch_diff": {"new_facts", "new_relations", "conflicts"},
+    "memory_branch_merge": {"merged_count", "rejected_count", "merge_id"},
+    "memory_snapshot": {"snapshot_id", "created_at"},
+    "memory_snapshot_list": {"id", "label", "created_at"},
+    "memory_time_travel": {"id", "fact_text", "category", "score"},
+    "memory_branch_topology": {"branch_name", "children", "status", "metadata"},
+    "memory_branch_enrich": {"branch_name", "metadata"},
+}
+"""What the seed promises of each answer, or of each item of a list."""
+
+
+@pytest.mark.line("S1-002")
+def test_the_seeds_tools_come_first_in_its_order_by_its_names(core: Session) -> None:
+    assert list(core.tools)[: len(CORE)] == CORE
+    assert list(core.tools) == list(LEAST)
+    assert all(name.startswith("memory_") for name in core.tools)
+    about_branches = {name for name in CORE if "branch_name" in core.takes(name)}
+    about_branches |= {name for name in CORE if "source_branch" in core.takes(name)}
+    assert all(name.startswith("memory_branch_") for name in about_branches)
+    assert len(about_branches) == 5
+
+
+@pytest.mark.line("S1-002", "S1-089")
+def test_a_server_of_the_core_has_the_core_only(tmp_path: Path) -> None:
+    with Session(tmp_path / "store", toolsets="core") as session:
+        assert list(session.tools) == CORE
+        error = session.refused("memory_update_fact", "unknown_tool", fact_id="fact_1")
+        assert error["details"]["tools"] == sorted(CORE)
+
+
+@pytest.mark.line("S1-003")
+def test_schemas_are_json_schema_2020_12_and_every_argument_is_typed(core: Session) -> None:
+    for tool in core.tools.values():
+        for schema in (tool.input_schema, tool.output_schema):
+            assert schema is not None
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+        assert "$ref" not in json.dumps(tool.input_schema), "some clients follow none"
+        Draft202012Validator(tool.input_schema).validate(LEAST[tool.name])
+        assert tool.description
+
+
+@pytest.mark.line("S1-003")
+def test_output_schemas_promise_the_seeds_fields_and_the_state(core: Session) -> None:
+    for name, promised in ANSWERS.items():
+        schema = core.tools[name].output_schema
+        assert schema is not None
+        if name in LISTS:
+            assert set(schema["required"]) == {"result", "read"}
+            item = schema["properties"]["result"]["items"]["$ref"].rsplit("/", 1)[1]
+            assert promised <= set(schema["$defs"][item]["required"])
+        else:
+            assert promised <= set(schema["required"])
+            assert {"read", "written"} & set(schema["required"])
+
+
+@pytest.mark.line("S1-003", "S1-005")
+def test_every_tool_answers_json_with_or_without_its_optional_arguments(
+    core: Session, branch: str
+) -> None:
+    given = prepared(core, branch)
+    for name, arguments in given.items():
+        answer = core.call(name, arguments)  # which holds the answer against all promises
+        assert not answer.is_error, (name, answer.structured)
+        assert isinstance(answer.document, list) == (name in LISTS)
+        items = answer.document if name in LISTS else [answer.document]
+        for item in items:
+            assert ANSWERS.get(name, set()) <= set(item)
+
+        optional = [n for n, line in core.takes(name).items() if not line.endswith("!")]
+        spent = {"memory_branch_create", "memory_supersede_fact", "memory_retract_fact"}
+        if name not in spent:
+            nulls = dict.fromkeys(set(optional) - set(arguments))
+            again = core.call(name, {**arguments, **nulls})
+            assert not again.is_error, (name, again.structured)
+            hints = core.tools[name].annotations
+            if hints and hints.read_only_hint:
+                assert again == answer
+
+
+@pytest.mark.line("S1-091")
+def test_names_that_differ_between_tools_stay_as_the_seed_prints_them(core: Session) -> None:
+    assert {"source_entity", "target_entity", "relation_type"} <= set(
+        core.takes("memory_write_relation")
+    )
+    assert {"source", "target", "relation"} <= ANSWERS["memory_graph_query"]
+    assert "parent_branch" in core.takes("memory_branch_create")
+    assert "parent" in ANSWERS["memory_branch_list"]
+    assert "branch" in core.takes("memory_snapshot_list")
+    assert "branch_name" in core.takes("memory_branch_switch")
+    assert "source_branch" in core.takes("memory_branch_diff")
+    assert "snapshot_id" in ANSWERS["memory_snapshot"]
+    assert "id" in ANSWERS["memory_snapshot_list"]
+
+
+def test_hints_say_what_a_tool_does(core: Session) -> None:
+    hints = {name: tool.annotations for name, tool in core.tools.items()}
+    reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
+    assert reading == LISTS | {
+        "memory_branch_diff",
+        "memory_branch_topology",
+        "memory_merge_preview",
+    }
+    destroying = {name for name, hint in hints.items() if hint and hint.destructive_hint}
+    assert destroying == {"memory_retract_fact", "memory_restore"}
+    assert not any(hint is None or hint.open_world_hint for hint in hints.values())
+
+
+def test_instructions_name_tools_that_there_are(core: Session) -> None:
+    words = str(core.instructions).replace(",", " ").replace(".", " ").replace(";", " ").split()
+    named = {word.strip("():") for word in words if word.startswith("memory_")}
+    assert named
+    assert named <= set(core.tools)
+
+
+def test_the_list_of_tools_stays_small(core: Session, record_property: Any) -> None:
+    """An agent reads it at every start; output schemas are for the client only."""
+    read = [
+        {"name": t.name, "description": t.description, "inputSchema": t.input_schema}
+        for t in core.tools.values()
+    ]
+    for names, most in ((CORE, 10_000), (list(core.tools), 15_000)):
+        size = len(json.dumps([t for t in read if t["name"] in names], separators=(",", ":")))
+        print(f"{len(names)} tools: {size} bytes, about {size // 4} tokens")
+        record_property(f"bytes_of_{len(names)}_tools", size)
+        assert size < most
+
+
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def era(request: pytest.FixtureRequest, core: Session) -> Iterator[Session]:
+    """Clients of both protocol eras."""
+    if request.param == "auto":
+        yield core
+    else:
+        with Session(core.folder, mode="legacy") as session:
+            yield session
+
+
+@pytest.mark.line("S1-003")
+def test_both_protocol_eras_get_the_same(era: Session, core: Session, branch: str) -> None:
+    assert (era.protocol >= "2026") == (era is core)
+    assert {n: t.input_schema for n, t in era.tools.items()} == {
+        n: t.input_schema for n, t in core.tools.items()
+    }
+    wrote = era.ok("memory_write_fact", fact_text="Any era likes tea.", branch=branch)
+    by_meta = era.call("memory_search", {"query": "tea"}, {"day1/branch": branch})
+    assert [hit["id"] for hit in by_meta.document] == [wrote["id"]]
+    assert by_meta.structured == core.ok("memory_search", query="tea", branch=branch)
+    assert by_meta.notes
+    error = era.refused("memory_search", "invalid_request", query="tea", search_type="psychic")
+    assert "'hybrid'" in error["message"]
+    era.refused("memory_nothing", "unknown_tool")
+
+
+@pytest.mark.line("S1-007")
+def test_tools_are_run_by_an_async_handler(tmp_path: Path) -> None:
+    assert inspect.iscoroutinefunction(handle_tool_call)
+    assert list(TOOLS) == CORE
+    house = open_house(
+        Settings(home=tmp_path / "store", embedder={"kind": "none"}, search={"chroma": False}),
+        create=True,
+    )
+    context = house.context(Caller(agent_id="ada"))
+    try:
+        wrote = asyncio.run(
+            handle_tool_call("memory_write_fact", {"fact_text": "Ada drinks tea."}, context)
+        )
+        read: Any = asyncio.run(handle_tool_call("memory_timeline", {}, context))
+    finally:
+        house.close()
+    (moment,) = read["result"]
+    assert (moment["id"], moment["agent_id"]) == (wrote["id"], "ada")
+
+
+MARK = "Zebrafish-51"
+"""A word that memory holds and no log may."""
+
+
+def test_stdout_is_the_wire_and_no_log_holds_memory_text(tmp_path: Path) -> None:
+    with RawPipe(tmp_path / "store", DAY1_LOG_LEVEL="DEBUG") as pipe:
+        pipe.ask("tools/list", "{}")
+        pipe.call("memory_write_fact", f'{{"fact_text":"{MARK} swims."}}')
+        pipe.call("memory_write_fact", f'{{"fact_text":"{MARK}","confidence":7,"{MARK}":1}}')
+        pipe.call("memory_search", f'{{"query":"Where is {MARK}?"}}')
+        pipe.call("memory_write_fact", f'{{"fact_text":"{MARK} \\ud83c"}}')
+        pipe.call("memory_restore", f'{{"to":"{MARK}","confirm":"main"}}')
+        pipe.call("memory_branch_create", f'{{"branch_name":"x","description":"{MARK}"}}')
+        pipe.call("memory_branch_merge", '{"source_branch":"x","strategy":"auto"}')
+        assert pipe.leave() == 0
+        for line in pipe.said:
+            message = json.loads(line)
+            assert message["jsonrpc"] == "2.0"
+            assert "result" in message
+    log = pipe.log.read_text(encoding="utf-8")
+    assert "memory_write_fact ok" in log
+    assert MARK not in log
+
+
+@pytest.mark.parametrize("module", ["day1.interfaces.mcp.server", "day1.mcp.mcp_server"])
+def test_a_server_starts_without_heavy_libraries(module: str) -> None:
+    heavy = ("chromadb", "onnxruntime", "tokenizers", "numpy", "git", "rich")
+    script = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_half_a_character_in_an_answer_is_replaced() -> None:
+    """Unsent: one lone surrogate would end a stdio session."""
+    answer = result({"error": {"message": "\ud83c"}}, is_error=True)
+    assert answer.structured_content == {"error": {"message": "?"}}
+    assert answer.model_dump_json()
