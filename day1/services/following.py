@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from day1.errors import NotFound, StoreUnavailable
-from day1.model.change import CommitId, Query, Ref
+from day1.model.change import Changes, CommitId, Query, Ref
 from day1.model.kind import KINDS, Kind
 from day1.ports.embedder import Embedder
 from day1.ports.index import Cursor, Index
@@ -97,38 +97,40 @@ def _unseen(
     seen = cursor.newest if cursor else None
     if cursor is None or cursor.commit != reading.tip:
         seen = None
-        yield from _moved(
-            reading, history, cursor.commit if cursor else _nearest(reading.tip, history, index)
-        )
+        base = cursor.commit if cursor else _nearest(reading.tip, history, index)
+        changes = None if base is None else _changes(history, base, reading.tip)
+        if changes is None:
+            for kind in INDEXED:
+                yield from _in_parts(kind, _texts(reading, kind, Query()))
+            return
+        for kind in INDEXED:
+            rows = (change.after for change in changes.get(kind.table, ()) if change.after)
+            texts = {str(row["content_hash"]): str(row[str(kind.text)]) for row in rows}
+            yield from _in_parts(kind, texts)
     waiting = reading.pending
     if waiting.oldest is not None and waiting.newest != seen:
         query = Query(created_after=waiting.oldest - 1 if seen is None else seen)
         for kind in INDEXED:
-            yield kind, _texts(reading, kind, query)
+            yield from _in_parts(kind, _texts(reading, kind, query))
 
 
-def _moved(reading: Reading, history: History, base: CommitId | None) -> Iterator[_Texts]:
-    """The texts of the tip that the commit `base` has not, or all when `base` is of no help."""
-    changes = None
-    if base is not None:
-        try:
-            changes = history.changes(base, Ref(commit=reading.tip))
-        except (NotFound, StoreUnavailable):  # compaction has destroyed it, or another past
-            changes = None
-    for kind in INDEXED:
-        if changes is None:
-            texts = _texts(reading, kind, Query())
-        else:
-            rows = (change.after for change in changes.get(kind.table, ()) if change.after)
-            texts = {str(row["content_hash"]): str(row[str(kind.text)]) for row in rows}
-        parts = iter(texts.items())
-        while part := dict(islice(parts, _AT_ONCE)):
-            yield kind, part
+def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
+    """What differs; None if `base` is of no help, since compaction has destroyed it."""
+    try:
+        return history.changes(base, Ref(commit=tip))
+    except (NotFound, StoreUnavailable):
+        return None
 
 
 def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:
     rows = reading.scan(kind, ("content_hash", str(kind.text)), query)
     return {str(content_hash): str(text) for content_hash, text in rows}
+
+
+def _in_parts(kind: Kind, texts: dict[str, str]) -> Iterator[_Texts]:
+    parts = iter(texts.items())
+    while part := dict(islice(parts, _AT_ONCE)):
+        yield kind, part
 
 
 def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:

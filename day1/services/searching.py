@@ -22,7 +22,7 @@ from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.change import CommitId, Pending, Ref
 from day1.model.kind import BY_TABLE, Cell, Kind, Row
 from day1.model.ranking import Candidate, Mode, Scored, Weights, rank
-from day1.model.wording import embedding_query, keyword_query
+from day1.model.wording import content_words, embedding_query, keyword_query
 from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.candidates import Candidates, Looking, Meaning, Reach, candidates
 from day1.services.following import catch_up, embed_pending
@@ -276,15 +276,21 @@ class _Search:
         passage = None
         embedder = self._ports.embedder
         if number is not None and embedder is not None:
-            passage = _quoted(embedder.passages(candidate.text)[number])
+            passage = _quoted(embedder.passages(candidate.text)[number], self._request.query)
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
 
 
-def _quoted(passage: str) -> str:
-    """A passage in short, cut between words."""
+def _quoted(passage: str, question: str) -> str:
+    """A passage in short, from a little before the first word that the question has too."""
     if len(passage) <= _QUOTED:
         return passage
-    return passage[:_QUOTED].rsplit(None, 1)[0] + " \u2026"
+    folded = passage.lower()
+    places = [folded.find(word) for word in content_words(question)]
+    first = min((place for place in places if place >= 0), default=0)
+    start = passage.rfind(" ", 0, max(0, first - _QUOTED // 3)) + 1
+    end = start + _QUOTED
+    quoted = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
+    return "\u2026 " * (start > 0) + quoted + " \u2026" * (end < len(passage))
 
 
 def _filters(request: SearchRequest) -> list[Filter]:

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import quote
 
 from day1.adapters.index.lock import FileLock
@@ -108,7 +109,7 @@ class Database:
             yield connection
             connection.execute("COMMIT")
 
-    def lose(self, file: tuple[int, int] | None = None) -> None:
+    def lose(self, file: tuple[int, int] | None = None) -> NoReturn:
         """Begin the index anew, unless another process has done so since `file` was opened.
 
         Raises:

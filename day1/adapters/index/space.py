@@ -166,17 +166,18 @@ class Space:
         known = len(seen.text_of)
         with self._database.reading() as connection:
             end = rows_written(connection, self.number)
-            if end <= known:
-                return
+        if not self._holds(max(end, known)):
+            # Also what is mapped already: to read past the end of its file ends the process.
+            self._database.lose()
+        if end <= known:
+            return
+        with self._database.reading() as connection:
             rows = connection.execute(
                 "SELECT position, text, passage FROM vectors"
                 " WHERE space = ? AND position BETWEEN ? AND ?",
                 (self.number, known, end - 1),
             ).fetchall()
-        matrix = self._map(end)
-        if matrix is None:
-            self._database.lose()
-            return
+        matrix = np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
         positions, texts, passages = np.array(rows, np.int64).reshape(-1, 3).T
         text_of = _grown(seen.text_of, end, -1)
         text_of[positions] = texts
@@ -186,13 +187,11 @@ class Space:
         np.maximum.at(count, texts, passages + 1)
         self._seen = Snapshot(matrix, text_of, first, count)
 
-    def _map(self, end: int) -> Matrix | None:
+    def _holds(self, rows: int) -> bool:
         try:
-            if self._file.stat().st_size < end * self.dimension * 4:
-                return None
-            return np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
+            return rows == 0 or self._file.stat().st_size >= rows * self.dimension * 4
         except FileNotFoundError:
-            return None
+            return False
 
     def write(self, vectors: Matrix, start: int) -> None:
         """Put rows into the file from row `start` on, durably; by one process at a time.
