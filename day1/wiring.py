@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from day1.adapters.doltlite.lock import WriteLock
-from day1.adapters.doltlite.store import FILE, DoltLiteStore
+from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
+from day1.adapters.sql.failures import of_system
+from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
 from day1.adapters.sql.sqlite_ledger import open_ledger
 from day1.errors import EmbedderUnavailable, UnknownBranch
 from day1.model.branch import MAIN
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
     from day1.ports.source import Source
     from day1.services.checking import Place
+
+DEEDS = "deeds.lock"
+
+log = logging.getLogger(__name__)
 
 
 def now() -> int:
@@ -66,9 +73,7 @@ class House:
 
 def create_store(folder: Path) -> bool:
     """Make a store where there is none; says whether one was made."""
-    fresh = not (folder / FILE).exists()
-    DoltLiteStore.create(folder, now)
-    return fresh
+    return DoltLiteStore.create(folder, now)
 
 
 def open_house(
@@ -85,32 +90,44 @@ def open_house(
     Raises:
         NotAStore: there is none, and `create` was not said.
     """
-    folder = folder or find_home(settings)
-    if create and not (folder / FILE).exists():
+    try:
+        folder = folder or find_home(settings)
+    except OSError as exc:  # another user's .day1 on the way up
+        raise of_system(exc, Path(exc.filename), writing=False) from exc
+    if create:
         create_store(folder)
     read_only = folder.is_dir() and not _writable(folder)
     store = DoltLiteStore(folder, now, read_only=read_only, wait_s=settings.store.wait_s)
-    deeds = WriteLock(folder / "deeds.lock", settings.store.wait_s)
+    deeds = WriteLock(folder / DEEDS, settings.store.wait_s)
     ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=settings.store.wait_s)
     point = _point(settings.kill_at)
     store.point = point
     repo = Repository(store, store.history, ledger, new_id, point)
     if not read_only:
-        _settle(repo, ledger)
+        _settle(repo, ledger, deeds)
     search = _search_ports(settings, folder, repo, read_only=read_only, serves=serves)
     closing = [store.close, ledger.close, search.index.close]
     return House(folder, settings, repo, search, read_only, closing)
 
 
-def _settle(repo: Repository, ledger: SqlLedger) -> None:
-    """Bring ledger and engine together: a new store's main, and what a killed process left."""
-    if ledger.branch(MAIN) is None:
-        adopt(repo, now())
+def _settle(repo: Repository, ledger: SqlLedger, deeds: WriteLock) -> None:
+    """Bring ledger and engine together: what a killed process left, and refs nobody noted.
+
+    A new store's main is such a ref, and every branch once a ledger was lost. No deed may be
+    going on meanwhile: a fork makes its ref before its row.
+    """
     ledger.settle_orphans(lambda intent: settle(repo, intent))
+    if repo.history.branches().keys() - {branch.name for branch in ledger.branches()}:
+        with deeds.held(), ledger.together():
+            lost = len([name for name in adopt(repo, now()) if name != MAIN])
+        if lost:
+            log.warning("the ledger lacked %s branches: they are noted anew, below main", lost)
 
 
 def _writable(folder: Path) -> bool:
-    return os.access(folder, os.W_OK) and os.access(folder / FILE, os.W_OK)
+    """Whether this user may write the folder and what is in it: another one may own a part."""
+    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, DEEDS)]
+    return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
 
 
 def _search_ports(

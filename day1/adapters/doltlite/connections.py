@@ -7,7 +7,7 @@ back the rows of the branch it stood on before, under the new branch's name.
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,24 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from day1.adapters.doltlite import driver
-from day1.adapters.sql.failures import DISCARD, error_name, translated
-from day1.errors import NotFound, UnknownBranch
+from day1.adapters.sql.failures import (
+    HARMLESS,
+    error_name,
+    is_drivers,
+    of_system,
+    translated,
+)
+from day1.errors import NotFound, StoreDamaged, StoreVersionUnknown, UnknownBranch
+from day1.model.branch import MAIN
 
 _STATES = 32
 """Branches and commits kept open; each connection costs about 1 MB."""
+_MAGIC, _FORMAT = b"CTLD", 12
+"""How a file begins that the engine reads: these bytes, then this number."""
+IF_DAMAGED = (
+    "nothing was changed. Stop what uses the store, copy its folder away, and put a backup of the "
+    "file in its place. Without one, `day1 export --all` writes out what can still be read."
+)
 
 
 class Connections:
@@ -91,7 +104,8 @@ class Connections:
         try:
             return self._engine(what, name).connect()
         except DBAPIError as exc:
-            if not error_name(exc).startswith("SQLITE_CANTOPEN"):
+            # The engine says this also of a file that it cannot read at all.
+            if not error_name(exc).startswith("SQLITE_CANTOPEN") or name in self._look():
                 raise
             if what == "commit":
                 raise NotFound(f"There is no commit {name}.", commit=name) from exc
@@ -100,20 +114,36 @@ class Connections:
                 branch=name,
             ) from exc
 
+    def _look(self) -> set[str]:
+        """The branches that the file has, if it is a store's.
+
+        Raises:
+            StoreDamaged, StoreVersionUnknown: it is none that can be read.
+        """
+        check_head(self.path)
+        with closing(driver.connect(self.path, read_only=True)) as plain:
+            names = {str(name) for (name,) in plain.execute("SELECT name FROM dolt_branches")}
+        if MAIN not in names:
+            raise StoreDamaged(f"{self.path.name} is damaged: {IF_DAMAGED}", file=self.path.name)
+        return names
+
     @contextmanager
     def _open(self, what: str, name: str) -> Iterator[Connection]:
-        with translated(self.path.name), self._connect(what, name) as connection:
+        with translated(self.path.name, IF_DAMAGED), self._connect(what, name) as connection:
             try:
                 yield connection
             except Exception as exc:
-                if error_name(exc).startswith(DISCARD):
+                if is_drivers(exc) and not error_name(exc).startswith(HARMLESS):
                     connection.invalidate()
+                    check_head(self.path)  # the file may be gone, or another
                 raise
             finally:
                 if not connection.invalidated:
                     raw: Any = connection.connection.driver_connection
-                    if raw.in_transaction:
+                    try:
                         raw.rollback()
+                    except driver.Error:
+                        connection.invalidate()
 
     @staticmethod
     def say(connection: Connection, statement: str) -> Any:
@@ -147,3 +177,30 @@ class Connections:
             self._engines.clear()
         for engine in engines:
             engine.dispose()
+
+
+def check_head(path: Path) -> None:
+    """Make sure that a file is one of the engine's, in the format that it reads.
+
+    Raises:
+        StoreDamaged: it is another program's, or its head is damaged.
+        StoreVersionUnknown: it is in another format.
+        NotAStore, StoreUnavailable: there is none, or this user may not read it.
+    """
+    try:
+        with path.open("rb") as file:
+            magic, number = file.read(4), int.from_bytes(file.read(4), "little")
+    except OSError as exc:
+        raise of_system(exc, path, writing=False) from exc
+    if magic != _MAGIC:
+        raise StoreDamaged(
+            f"{path.name} is no DoltLite file: it is another program's, or damaged: {IF_DAMAGED}",
+            file=path.name,
+        )
+    if number != _FORMAT:
+        raise StoreVersionUnknown(
+            f"{path.name} is in DoltLite's format {number}, and this day1 reads {_FORMAT}: with "
+            "the day1 that wrote it run `day1 export --all`, here then `day1 import jsonl`.",
+            file=path.name,
+            format=number,
+        )

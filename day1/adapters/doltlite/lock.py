@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from day1.errors import StoreBusy, StoreReadOnly
+from day1.adapters.sql.failures import of_system
+from day1.errors import StoreBusy
 
 
 class WriteLock:
@@ -59,10 +60,7 @@ class WriteLock:
         try:
             return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as exc:
-            raise StoreReadOnly(
-                "The store may not be written: give this user write access to its folder.",
-                file=self._path.name,
-            ) from exc
+            raise of_system(exc, self._path, writing=True) from exc
 
     def _acquire(self, handle: int) -> bool:
         try:

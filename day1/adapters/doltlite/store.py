@@ -1,5 +1,6 @@
 """The embedded store: one DoltLite file, units of work under one lock."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,16 +8,16 @@ from pathlib import Path
 from sqlalchemy import Connection, create_engine, insert
 
 from day1.adapters.doltlite import driver
-from day1.adapters.doltlite.connections import Connections
+from day1.adapters.doltlite.connections import IF_DAMAGED, Connections
 from day1.adapters.doltlite.history import AWAKEN, DoltLiteHistory
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.work import DoltLiteWork, cut_waiting
 from day1.adapters.sql.empty import EmptyReading
-from day1.adapters.sql.failures import translated
+from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.rows import SqlReading, waiting
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, versioned
-from day1.errors import Json, NotAStore, StoreVersionUnknown
+from day1.errors import InvalidRequest, Json, NotAStore, StoreDamaged, StoreVersionUnknown
 from day1.model.change import Commit, CommitId, Message, Pending, Ref
 from day1.model.instant import SECOND
 from day1.ports.store import Capabilities, Reading, Work
@@ -25,6 +26,8 @@ CUT_AT_ROWS = 256
 CUT_AT_AGE = 600 * SECOND
 FILE = "memory.db"
 LOCK_FILE = "lock"
+_LONGEST = 480
+"""Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
 
 Clock = Callable[[], int]
 Point = Callable[[str], None]
@@ -41,10 +44,11 @@ class DoltLiteStore:
 
         Raises:
             NotAStore: the folder holds no memory.db.
+            StoreDamaged: it cannot be read.
             StoreVersionUnknown: its schema or file format is another version's.
         """
         path = folder / FILE
-        if not path.is_file():
+        if not _is_file(path):
             raise NotAStore(
                 f"{folder} holds no day1 store; `day1 init` makes one.", folder=str(folder)
             )
@@ -56,22 +60,28 @@ class DoltLiteStore:
         self._check_version()
 
     @staticmethod
-    def create(folder: Path, clock: Clock) -> None:
-        """Make a new store's file with its tables and first commit; a store that is there stays.
+    def create(folder: Path, clock: Clock) -> bool:
+        """Make a new store's file with its tables and first commit; says whether it was missing.
 
         The file is written under another name first: a crash leaves no half store. The
         connection that created a file is never used again (design note on disk-full errors).
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / FILE
+        if _is_file(path):
+            return False
+        _make_folder(folder)
         with WriteLock(folder / LOCK_FILE, 60.0).held(), translated(FILE):
-            path = folder / FILE
             if path.exists():
-                return
+                return False
             fresh = folder / f"{FILE}.new"
             fresh.unlink(missing_ok=True)
-            _write_tables(fresh, clock())
-            fresh.rename(path)
-            (folder / f".{fresh.name}-lock").unlink(missing_ok=True)
+            try:
+                _write_tables(fresh, clock())
+                fresh.rename(path)
+            finally:
+                fresh.unlink(missing_ok=True)
+                (folder / f".{fresh.name}-lock").unlink(missing_ok=True)
+        return True
 
     @property
     def capabilities(self) -> Capabilities:
@@ -193,8 +203,14 @@ class DoltLiteStore:
 
     def _check_version(self) -> None:
         with self._connections.on("main") as connection:
-            statement = "SELECT max(version) FROM schema"
-            version = connection.exec_driver_sql(statement).scalar_one()
+            tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'schema'"
+            if not self._connections.say(connection, tables):
+                raise StoreDamaged(
+                    f"{FILE} holds no tables of day1: it is another program's, or damaged: "
+                    f"{IF_DAMAGED}",
+                    file=FILE,
+                )
+            version = self._connections.say(connection, "SELECT max(version) FROM schema")
         if version is None or version > SCHEMA_VERSION:
             raise StoreVersionUnknown(
                 f"The store has schema version {version}, this day1 reads up to "
@@ -205,6 +221,33 @@ class DoltLiteStore:
     def close(self) -> None:
         """Let go of files and connections."""
         self._connections.close()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as exc:
+        raise of_system(exc, path, writing=False) from exc
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a store's folder, unless it is there.
+
+    Raises:
+        InvalidRequest: the engine cannot open a file of so long a path.
+        NotAStore, StoreReadOnly, StoreFull: as the operating system says.
+    """
+    length = len(os.fsencode(folder.absolute()))
+    if length > _LONGEST:
+        raise InvalidRequest(
+            f"The path of the store has {length} bytes, and the engine takes {_LONGEST}: choose a "
+            "shorter one.",
+            path=str(folder),
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise of_system(exc, folder, writing=True) from exc
 
 
 def _write_tables(path: Path, now: int) -> None:

@@ -1,21 +1,29 @@
-"""Driver errors become day1's errors here, and nowhere else."""
+"""Errors of drivers and of the operating system become day1's errors here, and nowhere else."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from day1.errors import (
     Conflict,
     Day1Error,
+    InvalidRequest,
+    NotAStore,
     StoreBusy,
     StoreDamaged,
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
-    StoreVersionUnknown,
 )
 
+_READ_ONLY = "The store may not be written: give this user write access to its folder."
+_FULL = (
+    "The file could not be written: free some space on the disk, then try again. "
+    "Nothing of this call was stored."
+)
 _BY_NAME: tuple[tuple[tuple[str, ...], type[Day1Error], str], ...] = (
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
@@ -23,30 +31,30 @@ _BY_NAME: tuple[tuple[tuple[str, ...], type[Day1Error], str], ...] = (
         "Another process is writing to this store; try again.",
     ),
     (
-        ("SQLITE_FULL", "SQLITE_IOERR"),
+        (
+            "SQLITE_FULL",
+            *("SQLITE_IOERR_WRITE", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE"),
+            *("SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC"),
+        ),
         StoreFull,
-        "The file could not be written: free some space on the disk, then try again. "
-        "Nothing of this call was stored.",
+        _FULL,
     ),
     (
-        ("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH"),
-        StoreReadOnly,
-        "The store may not be written: give this user write access to its folder.",
+        ("SQLITE_IOERR",),
+        StoreUnavailable,
+        "The disk or its network failed; the system's log says how. Then try again.",
     ),
+    (("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH"), StoreReadOnly, _READ_ONLY),
     (
-        ("SQLITE_CORRUPT",),
-        StoreDamaged,
-        "The store's file is damaged: restore a copy of it, or run `day1 doctor`.",
-    ),
-    (
-        ("SQLITE_NOTADB", "SQLITE_FORMAT"),
-        StoreVersionUnknown,
-        "The file is not a store of the engine's format that this day1 reads; "
-        "run `day1 doctor` to see which version it needs.",
+        ("SQLITE_CANTOPEN",),
+        StoreUnavailable,
+        "The file cannot be opened: it is gone, this user may not read it, or the process has "
+        "too many files open.",
     ),
 )
-DISCARD = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT")
-"""After these the connection itself is not to be trusted any more."""
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")
+HARMLESS = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CONSTRAINT", "SQLITE_INTERRUPT")
+"""After any other error the connection itself is not to be trusted any more."""
 
 
 def is_drivers(exc: Exception) -> bool:
@@ -57,14 +65,18 @@ def is_drivers(exc: Exception) -> bool:
 def error_name(exc: Exception) -> str:
     """SQLite's name of an error, such as SQLITE_BUSY_SNAPSHOT; empty for other drivers'."""
     found = exc.orig if isinstance(exc, DBAPIError) else exc
-    return str(getattr(found, "sqlite_errorname", ""))
+    return str(getattr(found, "sqlite_errorname", None) or "")
 
 
 @contextmanager
-def translated(what: str) -> Iterator[None]:
-    """Turn a driver's error into day1's; `what` names the file in the message.
+def translated(what: str, if_damaged: str = "put a backup in its place.") -> Iterator[None]:
+    """Turn a driver's error into day1's.
 
     The driver's text may quote SQL or values, so it stays in the exception chain only.
+
+    Args:
+        what: names the file in the message.
+        if_damaged: what to do then; follows "… is damaged: ".
     """
     try:
         yield
@@ -74,6 +86,9 @@ def translated(what: str) -> Iterator[None]:
         if not is_drivers(exc):
             raise
         name = error_name(exc)
+        if name.startswith(_DAMAGED):
+            text = f"{what} is damaged: {if_damaged}"
+            raise StoreDamaged(text, file=what, engine_code=name) from exc
         for names, error, message in _BY_NAME:
             if name.startswith(names):
                 raise error(message, file=what, engine_code=name) from exc
@@ -82,3 +97,19 @@ def translated(what: str) -> Iterator[None]:
             file=what,
             engine_code=name,
         ) from exc
+
+
+def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
+    """What the operating system said of a folder or file of the store, as day1's error."""
+    match exc.errno:
+        case errno.ENOENT | errno.ENOTDIR | errno.EEXIST:
+            text = f"There is no store at {path}: DAY1_HOME names a folder, `day1 init` makes one."
+            return NotAStore(text, path=str(path))
+        case errno.EACCES | errno.EPERM | errno.EROFS if writing:
+            return StoreReadOnly(_READ_ONLY, file=path.name)
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            return StoreFull(_FULL, file=path.name)
+        case errno.ENAMETOOLONG:
+            return InvalidRequest("The path of the store is too long: choose a shorter one.")
+    text = f"{path} cannot be used ({exc.strerror}): give this user access to it."
+    return StoreUnavailable(text, file=path.name)

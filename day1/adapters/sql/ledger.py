@@ -117,17 +117,21 @@ class Lock(Protocol):
 class SqlLedger:
     """`ports.ledger.Ledger` over one engine."""
 
-    def __init__(self, engine: Engine, deeds: Lock, name: str) -> None:
-        """Use a database whose tables exist (`create`); `name` stands in error messages."""
+    def __init__(self, engine: Engine, deeds: Lock, name: str, if_damaged: str) -> None:
+        """Use a database whose tables exist (`create`).
+
+        Its name, and what to do if it is damaged, stand in error messages.
+        """
         self._engine = engine
         self._writer = engine.execution_options(writes=True)
         self._deeds = deeds
         self._name = name
+        self._if_damaged = if_damaged
         self._local = threading.local()
 
     def create(self) -> None:
         """Make the tables that are missing."""
-        with translated(self._name):
+        with translated(self._name, self._if_damaged):
             ledger_tables.create_all(self._writer)
 
     @contextmanager
@@ -142,7 +146,7 @@ class SqlLedger:
         if open_one is not None:
             yield open_one
             return
-        with translated(self._name), self._writer.begin() as connection:
+        with translated(self._name, self._if_damaged), self._writer.begin() as connection:
             self._local.connection = connection
             try:
                 yield connection
@@ -155,7 +159,7 @@ class SqlLedger:
         if open_one is not None:
             yield open_one
             return
-        with translated(self._name), self._engine.connect() as connection:
+        with translated(self._name, self._if_damaged), self._engine.connect() as connection:
             yield connection
 
     def _put(self, table: Table, key: str, values: dict[str, Any]) -> None:

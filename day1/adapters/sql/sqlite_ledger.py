@@ -1,28 +1,42 @@
 """The embedded store's ledger: a stock SQLite file in WAL mode."""
 
+import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool
 
+from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.ledger import Lock, SqlLedger
+from day1.errors import StoreReadOnly
 
 FILE = "ledger.db"
+IF_DAMAGED = (
+    "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "
+    "Put a backup in its place, or none: then the branches are found again, and their notes, the "
+    "snapshots and the records of merges are lost. No memory is."
+)
 
 
 def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 10.0) -> SqlLedger:
-    """Open `ledger.db`, making it where it is missing and may be written.
-
-    In a folder that may not be written the file is opened immutable: WAL fails there otherwise.
-    """
-    target = f"file:{quote(str(folder / FILE))}"
-    target += "?mode=ro&immutable=1" if read_only else ""
+    """Open `ledger.db`, making it where it is missing and may be written."""
+    path = folder.absolute() / FILE
+    if not read_only and not path.exists():
+        with deeds.held():
+            _make(path)
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(
-            target, uri=True, timeout=wait_s, isolation_level=None, check_same_thread=False
+            f"file:{quote(os.fsencode(path))}?mode={_mode(path, read_only=read_only)}",
+            uri=True,
+            timeout=wait_s,
+            isolation_level=None,
+            check_same_thread=False,
         )
         if not read_only:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -33,13 +47,70 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
         "sqlite://", creator=connect, poolclass=QueuePool, pool_size=4, max_overflow=60
     )
 
+    @event.listens_for(engine, "connect")
+    def note(_: Any, record: Any) -> None:
+        record.info["opened"] = _opened(path, read_only=read_only)
+
+    @event.listens_for(engine, "checkout")
+    def compare(_: Any, record: Any, __: Any) -> None:
+        # What is written to a file that was deleted or replaced is lost.
+        if record.info["opened"] != _opened(path, read_only=read_only):
+            raise DisconnectionError
+
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # A read is one statement, which needs no transaction.
         if connection.get_execution_options().get("writes"):
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    ledger = SqlLedger(engine, deeds, FILE)
+    ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED)
     if not read_only:
         ledger.create()
     return ledger
+
+
+def _make(path: Path) -> None:
+    """Make the file under another name, so that it is seen in WAL mode only: nobody waits for that.
+
+    The log of a file that is gone would be played into the new one, so it goes first.
+    """
+    if path.exists():
+        return
+    fresh = path.with_name(f"{FILE}.new")
+    try:
+        for old in (fresh, path.with_name(f"{FILE}-wal"), path.with_name(f"{FILE}-shm")):
+            old.unlink(missing_ok=True)
+        with translated(FILE), closing(sqlite3.connect(fresh)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        fresh.rename(path)
+    except OSError as exc:
+        raise of_system(exc, path, writing=True) from exc
+
+
+def _mode(path: Path, *, read_only: bool) -> str:
+    """How to open the file, as SQLite's URI says it.
+
+    In a folder that may not be written a file in WAL mode opens only as immutable, which is not
+    to be said while there is a log beside it: somebody writes, or was killed.
+    """
+    if not read_only:
+        return "rw"
+    log = path.with_name(f"{FILE}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return "ro&immutable=1"
+    if not path.with_name(f"{FILE}-shm").exists():
+        raise StoreReadOnly(
+            f"{FILE} was not closed, and its folder may not be written: use the store once where "
+            "it may be, or copy the folder to where it may be and use the copy.",
+            file=FILE,
+        )
+    return "ro"
+
+
+def _opened(path: Path, *, read_only: bool) -> tuple[object, ...]:
+    """What a connection was opened to; another value means that it must be opened anew."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, _mode(path, read_only=read_only)
