@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -99,6 +100,7 @@ class CommandLine:
         """Run a command on a terminal."""
         child, handle = pty.fork()
         if child == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background shell has it ignored
             os.chdir(self.folder)
             command = [sys.executable, "-m", "day1", *arguments]
             os.execve(sys.executable, command, {**self.env, **env})
@@ -138,11 +140,26 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self._handle, keys.encode())
 
+    def interrupt(self) -> int:
+        """Press Ctrl-C to the end; answers the exit code.
+
+        One alone may come just before the command begins to wait for a key, and pass unseen.
+        """
+        for _ in range(6):
+            self.press("\x03")
+            patience = time.monotonic() + _DEADLINE_S / 6
+            while self._read(patience):
+                pass
+            if time.monotonic() < patience:
+                break
+        return self.end()
+
     def end(self) -> int:
         """Read to the end; answers the exit code."""
         deadline = time.monotonic() + _DEADLINE_S
         while self._read(deadline):
             pass
+        assert time.monotonic() < deadline, f"it does not end: {self.said}"
         _, status = os.waitpid(self._child, 0)
         self._code = os.waitstatus_to_exitcode(status)
         return self._code

@@ -90,7 +90,9 @@ def test_a_squash_that_would_hold_is_refused_until_it_is_decided(cli: CommandLin
 def test_on_a_terminal_a_key_decides(cli: CommandLine, key: str, code: int, left: str) -> None:
     with cli.terminal("merge", "experiment") as terminal:
         terminal.wait_for("[q]uit")
-        terminal.press("x" + key)
+        terminal.press("\x1bOA")  # an arrow key is no answer, though it has an o
+        terminal.wait_for("[q]uit")
+        terminal.press(key)
         assert terminal.end() == code, terminal.said
     assert text(cli) == left
     assert cli.json("status")["held"] == (1 if key == "s" else 0)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import select
+import sys
+import termios
+import tty
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,6 +17,8 @@ from day1.interfaces.cli.diffing import one_spaced, words
 from day1.interfaces.cli.render import Screen, short
 
 WHOLE: Final = "*"
+_ESCAPE: Final = b"\x1b"
+_REST_S: Final = 0.05
 _TEXTS: Final = frozenset({"fact_text", "category", "summary", "content", "title"})
 """Cells that can be written in an editor."""
 
@@ -52,7 +59,7 @@ def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> Choice 
         screen.line(
             ("  " + "  ".join(keys[key] for key in sorted(keys, key="otesq".index)), "bold")
         )
-        key = click.getchar().lower()
+        key = _key()
         if key not in keys:
             continue
         if key == "q":
@@ -65,6 +72,23 @@ def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> Choice 
             return decided(conflict, "value", {conflict["cell"]: text})
         screen.line("  = ", {"o": "ours", "t": "theirs", "s": "held"}[key])
         return None if key == "s" else decided(conflict, {"o": "ours", "t": "theirs"}[key])
+
+
+def _key() -> str:
+    """One key, without its echo; what was typed ahead counts, unlike with `click.getchar`."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal, termios.TCSANOW)
+    try:
+        key = os.read(terminal, 1)
+        if key == _ESCAPE:  # an arrow key and the like: its letters are no answers
+            while select.select([terminal], [], [], _REST_S)[0] and os.read(terminal, 32):
+                pass
+    finally:
+        termios.tcsetattr(terminal, termios.TCSANOW, before)
+    if not key:
+        raise click.Abort
+    return key.decode(errors="replace").lower()
 
 
 def decided(conflict: Conflict, take: str, value: Mapping[str, Any] | None = None) -> Choice:

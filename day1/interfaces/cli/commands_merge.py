@@ -271,7 +271,7 @@ def _draw_conflicts(session: Session, merge: _Merge, plan: Document) -> None:
 
 def _draw_merged(session: Session, merge: _Merge, answer: Document) -> None:
     screen = session.screen
-    if not answer["written"]["commit"]:
+    if not answer["merged_count"] + answer["rejected_count"]:
         screen.line(f"Already up to date: {merge.target} has it all.")
         return
     done = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
