@@ -8,7 +8,8 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ class House:
     repo: Repository
     search: SearchPorts
     read_only: bool
-    _close: list[Callable[[], None]] = field(default_factory=list)
+    _closing: ExitStack
 
     def context(self, caller: Caller) -> Context:
         """What one call works with."""
@@ -67,8 +68,7 @@ class House:
 
     def close(self) -> None:
         """Close files and connections; doing it twice is harmless."""
-        while self._close:
-            self._close.pop()()
+        self._closing.close()
 
 
 def create_store(folder: Path) -> bool:
@@ -97,17 +97,20 @@ def open_house(
     if create:
         create_store(folder)
     read_only = folder.is_dir() and not _writable(folder)
-    store = DoltLiteStore(folder, now, read_only=read_only, wait_s=settings.store.wait_s)
-    deeds = WriteLock(folder / DEEDS, settings.store.wait_s)
-    ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=settings.store.wait_s)
-    point = _point(settings.kill_at)
-    store.point = point
-    repo = Repository(store, store.history, ledger, new_id, point)
-    if not read_only:
-        _settle(repo, ledger, deeds)
-    search = _search_ports(settings, folder, repo, read_only=read_only, serves=serves)
-    closing = [store.close, ledger.close, search.index.close]
-    return House(folder, settings, repo, search, read_only, closing)
+    wait_s = settings.store.wait_s
+    with ExitStack() as opened:
+        store = DoltLiteStore(folder, now, read_only=read_only, wait_s=wait_s)
+        opened.callback(store.close)
+        deeds = WriteLock(folder / DEEDS, wait_s)
+        ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=wait_s)
+        opened.callback(ledger.close)
+        store.point = _point(settings.kill_at)
+        repo = Repository(store, store.history, ledger, new_id, store.point)
+        if not read_only:
+            _settle(repo, ledger, deeds)
+        search = _search_ports(settings, folder, repo, read_only=read_only, serves=serves)
+        opened.callback(search.index.close)
+        return House(folder, settings, repo, search, read_only, opened.pop_all())
 
 
 def _settle(repo: Repository, ledger: SqlLedger, deeds: WriteLock) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, insert
@@ -17,7 +17,14 @@ from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.rows import SqlReading, waiting
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, versioned
-from day1.errors import InvalidRequest, Json, NotAStore, StoreDamaged, StoreVersionUnknown
+from day1.errors import (
+    Day1Error,
+    InvalidRequest,
+    Json,
+    NotAStore,
+    StoreDamaged,
+    StoreVersionUnknown,
+)
 from day1.model.change import Commit, CommitId, Message, Pending, Ref
 from day1.model.instant import SECOND
 from day1.ports.store import Capabilities, Reading, Work
@@ -57,7 +64,11 @@ class DoltLiteStore:
         self._connections = Connections(path, read_only=read_only, busy_timeout_s=wait_s)
         self.history = DoltLiteHistory(self._connections, self._lock)
         self.point: Point = _pass
-        self._check_version()
+        try:
+            self._check_version()
+        except Day1Error:
+            self.close()
+            raise
 
     @staticmethod
     def create(folder: Path, clock: Clock) -> bool:
@@ -251,20 +262,19 @@ def _make_folder(folder: Path) -> None:
 
 
 def _write_tables(path: Path, now: int) -> None:
-    connection = driver.connect(str(path), create=True)
-    engine = create_engine(
-        "sqlite://", module=driver, creator=lambda: connection, isolation_level="AUTOCOMMIT"
-    )
-    with engine.connect() as opened:
-        opened.exec_driver_sql("BEGIN IMMEDIATE")
-        versioned.create_all(opened)
-        opened.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
-        text = encode(Message("init", "init"), now, (), {})
-        opened.exec_driver_sql(
-            "SELECT dolt_commit('-A', '-m', ?, '--author', ?)", (text, author_of(()))
+    with closing(driver.connect(path, create=True)) as connection:
+        engine = create_engine(
+            "sqlite://", module=driver, creator=lambda: connection, isolation_level="AUTOCOMMIT"
         )
-        opened.exec_driver_sql("COMMIT")
-    engine.dispose()
+        with engine.connect() as opened:
+            opened.exec_driver_sql("BEGIN IMMEDIATE")
+            versioned.create_all(opened)
+            opened.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+            text = encode(Message("init", "init"), now, (), {})
+            opened.exec_driver_sql(
+                "SELECT dolt_commit('-A', '-m', ?, '--author', ?)", (text, author_of(()))
+            )
+            opened.exec_driver_sql("COMMIT")
 
 
 def _pass(_: str) -> None:

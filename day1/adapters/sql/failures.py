@@ -111,5 +111,8 @@ def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
             return StoreFull(_FULL, file=path.name)
         case errno.ENAMETOOLONG:
             return InvalidRequest("The path of the store is too long: choose a shorter one.")
-    text = f"{path} cannot be used ({exc.strerror}): give this user access to it."
+        case errno.EACCES | errno.EPERM:
+            text = f"{path} may not be read: give this user access to it."
+            return StoreUnavailable(text, file=path.name)
+    text = f"{path} cannot be used now, says the system: {exc.strerror}."
     return StoreUnavailable(text, file=path.name)

@@ -13,7 +13,7 @@ from sqlalchemy.pool import QueuePool
 
 from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.ledger import Lock, SqlLedger
-from day1.errors import StoreReadOnly
+from day1.errors import Day1Error, StoreReadOnly
 
 FILE = "ledger.db"
 IF_DAMAGED = (
@@ -30,21 +30,12 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
         with deeds.held():
             _make(path)
 
-    def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"file:{quote(os.fsencode(path))}?mode={_mode(path, read_only=read_only)}",
-            uri=True,
-            timeout=wait_s,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        if not read_only:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-        return connection
-
     engine = create_engine(
-        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=4, max_overflow=60
+        "sqlite://",
+        creator=lambda: _connect(path, read_only=read_only, wait_s=wait_s),
+        poolclass=QueuePool,
+        pool_size=4,
+        max_overflow=60,
     )
 
     @event.listens_for(engine, "connect")
@@ -65,8 +56,30 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
 
     ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED)
     if not read_only:
-        ledger.create()
+        try:
+            ledger.create()
+        except Day1Error:
+            ledger.close()
+            raise
     return ledger
+
+
+def _connect(path: Path, *, read_only: bool, wait_s: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode={_mode(path, read_only=read_only)}",
+        uri=True,
+        timeout=wait_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        if not read_only:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _make(path: Path) -> None:
@@ -85,6 +98,8 @@ def _make(path: Path) -> None:
         fresh.rename(path)
     except OSError as exc:
         raise of_system(exc, path, writing=True) from exc
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _mode(path: Path, *, read_only: bool) -> str:
