@@ -3,18 +3,20 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.store import DoltLiteStore
 from day1.adapters.sql.sqlite_ledger import open_ledger
 from day1.errors import Day1Error
-from day1.model import merge as plans
 from day1.model.change import Query, Ref
+from day1.model.held import Decision
 from day1.model.ids import ulid
 from day1.model.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
+from day1.model.merge import Strategy
 from day1.model.origin import Origin
 from day1.model.row_merge import Choice as Choosing
+from day1.model.row_merge import Take
 from day1.services import branching, editing, holding, merging, recording, restoring
 from day1.services.deeds import Repository
 from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, State
@@ -117,7 +119,7 @@ class EngineMemory:
         branch: str,
         row_id: str,
         cell: str,
-        decision: holding.Decision,
+        decision: str,
         value: Mapping[str, Any] | None = None,
     ) -> Receipt:
         def deed() -> Receipt:
@@ -127,7 +129,9 @@ class EngineMemory:
                 if (offer.item.row_id, offer.item.cell) == (row_id, cell)
             ]
             item = items[-1] if items else "held_none"
-            done = holding.decide(self.repo, branch, item, decision, self.origin, value)
+            done = holding.decide(
+                self.repo, branch, item, cast(Decision, decision), self.origin, value
+            )
             return Receipt(done.at)
 
         return _asked(deed)
@@ -141,15 +145,15 @@ class EngineMemory:
         self,
         source: str,
         target: str,
-        strategy: plans.Strategy = "auto",
+        strategy: str = "auto",
         choices: Sequence[Choice] = (),
         items: Sequence[str] | None = None,
     ) -> Merged:
         request = merging.MergeRequest(
             source,
             target,
-            strategy,
-            tuple(Choosing(c.row_id, c.take, c.cell, c.value) for c in choices),
+            cast(Strategy, strategy),
+            tuple(Choosing(c.row_id, cast(Take, c.take), c.cell, c.value) for c in choices),
             None if items is None else tuple(items),
         )
         done = _asked(lambda: merging.merge(self.repo, request, self.origin, self.clock()))

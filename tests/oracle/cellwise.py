@@ -1,0 +1,194 @@
+"""Merging, written a second time: cell by cell, from the text of the design alone."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from day1.model.kind import BY_PREFIX, FACT
+from tests.suites.memory import Choice
+
+Row = dict[str, Any]
+Rows = Mapping[str, Row]
+
+WHOLE, TEXT, STATUS, VERDICT = "*", "fact_text", "status", "verification"
+UNVERIFIED = {"verification": "unverified", "scores": None}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A cell (or a whole row) that a merge withheld."""
+
+    row: str
+    cell: str
+    ours: Row | None
+    theirs: Row | None
+    source: str
+    why: str
+
+
+@dataclass
+class Planned:
+    """One row in a merge: three sides, what comes of it, what is withheld, what was decided."""
+
+    base: Row | None
+    source: Row | None
+    target: Row | None
+    result: Row | None
+    held: dict[str, str] = field(default_factory=dict)
+    decided: set[str] = field(default_factory=set)
+
+
+def kind(row_id: str) -> Any:
+    return BY_PREFIX[row_id.split("_", maxsplit=1)[0]]
+
+
+def cells(row_id: str) -> list[str]:
+    return [group[0] for group in kind(row_id).groups]
+
+
+def cut(row_id: str, row: Row | None, cell: str) -> Row | None:
+    return None if row is None else {c: row[c] for c in kind(row_id).group(cell)}
+
+
+def hashed(row: Row) -> Row:
+    text = row.get(TEXT) or row.get("summary")
+    return {**row, "content_hash": hashlib.sha256(text.encode()).hexdigest()} if text else row
+
+
+def plan(
+    sides: tuple[Rows, Rows, Rows],
+    unsettled: Iterable[Item],
+    waiting: set[str],
+    choices: Sequence[Choice],
+    items: Sequence[str] | None,
+) -> dict[str, Planned]:
+    """What a merge of (base, source, target) does: the rows it changes, withholds or decides."""
+    rows = _three_ways(*sides, waiting, items)
+    chosen = _chosen(choices, sides[1], unsettled)
+    for row_id, row in rows.items():
+        blocked = {item.cell for item in unsettled if item.row == row_id}
+        _merge_row(row_id, row, blocked, chosen.get(row_id, {}))
+    _keep_together(rows)
+    return {i: r for i, r in rows.items() if r.result != r.target or r.held or r.decided}
+
+
+def _three_ways(
+    base: Rows, source: Rows, target: Rows, waiting: set[str], items: Sequence[str] | None
+) -> dict[str, Planned]:
+    """The rows a merge looks at: what the source changed, or what was picked with successors."""
+    ids = {i for i in {**base, **source} if base.get(i) != source.get(i)}
+    ids, queue = (ids | waiting, []) if items is None else (set(), list(items))
+    while queue:
+        ids.add(row_id := queue.pop())
+        successor = source.get(row_id, {}).get("superseded_by")
+        queue += [successor] if successor and successor not in ids else []
+    plan = {}
+    for row_id in ids:
+        b, s, t = (side.get(row_id) for side in (base, source, target))
+        asked_back = items is not None and t is None and s == b
+        plan[row_id] = Planned(None if asked_back else b, s, t, t)
+    return plan
+
+
+def _chosen(
+    choices: Sequence[Choice], source: Rows, unsettled: Iterable[Item]
+) -> dict[str, dict[str, Choice]]:
+    """Choices by row and cell; who takes a supersession takes the fact withheld because of it."""
+    found: dict[str, dict[str, Choice]] = {}
+    for choice in choices:
+        found.setdefault(choice.row_id, {})[choice.cell] = choice
+    waiting = {item.row for item in unsettled if (item.cell, item.why) == (WHOLE, "belongs_to")}
+    queue = list(found)
+    for row_id in queue:
+        decision = found[row_id].get(STATUS) or found[row_id].get(WHOLE)
+        new = source.get(row_id, {}).get("superseded_by")
+        if decision and decision.take == "theirs" and new in waiting - found.keys():
+            found[new] = {WHOLE: Choice(new, "theirs")}
+            queue.append(new)
+    return found
+
+
+def _merge_row(row_id: str, row: Planned, blocked: set[str], chosen: Mapping[str, Choice]) -> None:
+    b, s, t, whole = row.base, row.source, row.target, chosen.get(WHOLE)
+    if whole is not None and whole.take != "skip":
+        row.decided = {WHOLE}
+        edited = (t or s) and hashed({**(t or s or {}), **(whole.value or {})})
+        if edited and edited.get(TEXT) not in {side.get(TEXT) for side in (s, t) if side}:
+            edited |= UNVERIFIED
+        row.result = {"ours": t, "theirs": s, "delete": None, "value": edited}[whole.take]
+    elif s is not None and t is not None:
+        row.result = _mergecells(row_id, row, blocked, chosen)
+    elif s != t and blocked:
+        row.held[WHOLE] = "open"
+    elif s not in (b, t):
+        if t == b and whole is None:
+            row.result = s
+        else:
+            row.held[WHOLE] = "delete_modify"
+
+
+def _mergecells(row_id: str, row: Planned, blocked: set[str], chosen: Mapping[str, Choice]) -> Row:
+    result = dict(row.target or {})
+    for cell in cells(row_id):
+        b, s, t = (cut(row_id, side, cell) for side in (row.base, row.source, row.target))
+        choice = chosen.get(cell) or chosen.get(WHOLE)
+        if choice is not None and choice.take != "skip":
+            row.decided.add(cell)
+            value = {"ours": t, "theirs": s}.get(choice.take, choice.value)
+            result = hashed({**result, **(value or {})})
+        elif s != t and blocked & {cell, WHOLE}:
+            row.held[cell] = "open"
+        elif s not in (b, t):
+            if t == b and choice is None:
+                result |= s or {}
+            else:
+                row.held[cell] = "both_changed"
+    if kind(row_id) is FACT and VERDICT not in row.decided:
+        result |= _verdict(row, result)
+    return result
+
+
+def _verdict(row: Planned, result: Row) -> Row:
+    """A verdict belongs to the text that it was given for."""
+    b, s, t = row.base or {}, row.source or {}, row.target or {}
+    if s[TEXT] == t[TEXT] == result[TEXT]:
+        return {}
+    row.held.pop(VERDICT, None)
+    before, theirs, ours = ({c: side.get(c) for c in UNVERIFIED} for side in (b, s, t))
+    if result[TEXT] == t[TEXT]:
+        lapsed = t[TEXT] != b.get(TEXT) and s[TEXT] == b.get(TEXT) and theirs != before
+        return UNVERIFIED if lapsed else ours
+    if result[TEXT] == s[TEXT]:
+        return UNVERIFIED if ours != before and t[TEXT] == b.get(TEXT) else theirs
+    return UNVERIFIED
+
+
+def _keep_together(plan: Mapping[str, Planned]) -> None:
+    """A supersession and the new fact it points to come together or not at all."""
+    for old in [row for _ in plan for row in plan.values()]:  # as often as a chain may be long
+        new_id = (old.source or {}).get("superseded_by")
+        new = plan.get(new_id or "")
+        if new is None or new.target is not None:
+            continue
+        if old.target is not None and old.target["superseded_by"] == new_id:
+            continue
+        kept_out = None
+        if old.held.keys() & {STATUS, WHOLE} and new.result is not None:
+            kept_out = new
+        elif old.result and old.result["superseded_by"] == new_id and new.result is None:
+            kept_out = old
+        if kept_out is old and old.target is not None:
+            old.result = {**(old.result or {}), **(cut("fact_", old.target, STATUS) or {})}
+            old.held[STATUS] = "belongs_to"
+            old.decided.discard(STATUS)
+        elif kept_out is not None and not kept_out.decided and WHOLE not in kept_out.held:
+            kept_out.result, kept_out.held[WHOLE] = kept_out.target, "belongs_to"
+
+
+def is_news(row: Planned, cell: str, items: Iterable[Item]) -> bool:
+    """No open item on the cell or its row knows the source's value."""
+    alike = [item for item in items if item.cell in {cell, WHOLE}]
+    return not any(
+        cut(item.row, row.source, item.cell) in (item.ours, item.theirs) for item in alike
+    )

@@ -1,0 +1,181 @@
+"""What every memory must do with what a merge withheld."""
+
+from tests.suites.memory import Choice, Memory
+from tests.suites.scenes import (
+    SECOND,
+    STATUS,
+    TEXT,
+    VERDICT,
+    A,
+    B,
+    clashing,
+    code_of,
+    fact,
+    forked,
+    listed,
+)
+
+
+class HoldingSuite:
+    def test_hold_merge_back_merge_again(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.merge("main", "side")
+        assert fact(memory, "side")["category"] == "theirs"
+        memory.add_fact("side", B, fact_text="b")
+        assert memory.merge("side", "main").merged == 1
+        assert fact(memory, "main")["category"] == "ours"
+        assert listed(memory, "main") == [(A, "category")]
+        memory.decide("main", A, "category", "taken")
+        assert fact(memory, "main")["category"] == "theirs"
+
+    def test_refresh_then_merge_up(self, memory: Memory) -> None:
+        forked(memory)
+        memory.update_fact("main", A, category="ours")
+        memory.update_fact("side", A, category="theirs")
+        assert memory.merge("main", "side").rejected == 1
+        assert fact(memory, "side")["category"] == "theirs"
+        memory.add_fact("side", B, fact_text="b")
+        assert memory.merge("side", "main").merged == 1
+        assert fact(memory, "main")["category"] == "ours"
+        assert listed(memory, "side") == [(A, "category")]
+        memory.decide("side", A, "category", "taken")
+        assert fact(memory, "side")["category"] == "ours"
+
+    def test_fork_after_holding(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.fork("child", "main")
+        assert listed(memory, "child") == [(A, "category")]
+        memory.add_fact("child", B, fact_text="b")
+        assert memory.merge("child", "main").merged == 1
+        assert listed(memory, "main") == [(A, "category")]
+
+    def test_what_a_fork_decided_comes_with_it(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.fork("child", "main")
+        memory.decide("child", A, "category", "taken")
+        assert listed(memory, "main") == [(A, "category")]
+        done = memory.merge("child", "main")
+        assert (done.merged, done.rejected) == (1, 0)
+        assert fact(memory, "main")["category"] == "theirs"
+        assert memory.held("main") == []
+
+    def test_what_a_fork_dismissed_is_dismissed(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.fork("child", "main")
+        memory.decide("child", A, "category", "dismissed")
+        memory.merge("child", "main")
+        assert (memory.held("main"), fact(memory, "main")["category"]) == ([], "ours")
+
+    def test_a_sibling_learns_what_is_held(self, memory: Memory) -> None:
+        forked(memory, category="base")
+        memory.fork("sibling", "main")
+        memory.update_fact("main", A, category="ours")
+        memory.update_fact("side", A, category="theirs")
+        memory.merge("side", "main")
+        memory.merge("main", "sibling")
+        assert fact(memory, "sibling")["category"] == "base"
+        assert listed(memory, "sibling") == [(A, "category")]
+        memory.decide("sibling", A, "category", "edited", {"category": "third"})
+        assert fact(memory, "sibling")["category"] == "third"
+        assert listed(memory, "main") == [(A, "category")]
+
+    def test_held_rows_taken_later(self, memory: Memory) -> None:
+        forked(memory)
+        memory.supersede("main", A, "fact_ours", "our new")
+        memory.clock.skew = 10 * SECOND
+        memory.supersede("side", A, "fact_theirs", "their new")
+        memory.merge("side", "main")
+        memory.clock.skew = -10 * SECOND
+        before = memory.state("main")
+        at = memory.decide("main", "fact_theirs", "*", "taken").at
+        assert memory.state("main", at - 1) == before
+        assert set(memory.state("main", at)["facts"]) == {A, "fact_ours", "fact_theirs"}
+        memory.decide("main", A, STATUS, "taken")
+        assert fact(memory, "main")["superseded_by"] == "fact_theirs"
+        assert memory.held("main") == []
+
+    def test_offered_is_what_the_source_has_now(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.update_fact("side", A, category="newer")
+        assert [item.theirs for item in memory.held("main")] == [{"category": "newer"}]
+        memory.update_fact("side", A, category="ours")
+        assert memory.held("main") == []
+        memory.update_fact("side", A, category="theirs")
+        assert listed(memory, "main") == [(A, "category")]
+
+    def test_a_new_value_of_a_held_cell_is_held_too(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.update_fact("side", A, category="newer")
+        memory.merge("side", "main")
+        assert fact(memory, "main")["category"] == "ours"
+        assert set(listed(memory, "main")) == {(A, "category")}
+
+    def test_an_edit_of_a_held_cell_decides_it(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.update_fact("main", A, confidence=0.5)
+        assert listed(memory, "main") == [(A, "category")]
+        memory.update_fact("main", A, category="third")
+        assert memory.held("main") == []
+        assert code_of(lambda: memory.decide("main", A, "category", "taken")) == "not_found"
+
+    def test_a_later_merge_may_decide_what_is_held(self, memory: Memory) -> None:
+        clashing(memory)
+        done = memory.merge("side", "main", choices=[Choice(A, "theirs", "category")])
+        assert (done.merged, done.rejected) == (1, 0)
+        assert (fact(memory, "main")["category"], memory.held("main")) == ("theirs", [])
+
+    def test_a_decided_cell_merges_again(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.decide("main", A, "category", "dismissed")
+        memory.update_fact("side", A, confidence=0.5)
+        memory.merge("side", "main")
+        memory.update_fact("main", A, category="again")
+        memory.merge("main", "side")
+        assert fact(memory, "side")["category"] == "again"
+
+    def test_an_undecided_delete_stays_undecided(self, memory: Memory) -> None:
+        forked(memory)
+        memory.update_fact("main", A, category="ours")
+        memory.remove("side", A)
+        memory.merge("side", "main")
+        memory.add_fact("side", B, fact_text="b")
+        done = memory.merge("side", "main")
+        assert (done.merged, done.rejected) == (1, 1)
+        memory.merge("main", "side")
+        assert A not in memory.state("side")["facts"]
+        assert listed(memory, "main") == [(A, "*")]
+
+    def test_a_hand_edited_new_fact_is_unverified(self, memory: Memory) -> None:
+        memory.fork("side", "main")
+        memory.add_fact("side", A, fact_text="a")
+        memory.judge("side", A, "verified", "[1]")
+        memory.merge("side", "main", choices=[Choice(A, "skip")])
+        memory.decide("main", A, "*", "edited", {TEXT: "third"})
+        assert (fact(memory, "main")[TEXT], fact(memory, "main")[VERDICT]) == (
+            "third",
+            "unverified",
+        )
+
+    def test_an_edited_row_gets_the_given_columns_only(self, memory: Memory) -> None:
+        at = memory.add_fact("main", A, fact_text="a").at
+        memory.fork("side", "main")
+        memory.remove("main", A)
+        memory.update_fact("side", A, category="theirs", confidence=0.5)
+        memory.merge("side", "main")
+        memory.restore_row("main", A, at)
+        memory.decide("main", A, "*", "edited", {"category": "third"})
+        assert (fact(memory, "main")["category"], fact(memory, "main")["confidence"]) == (
+            "third",
+            1.0,
+        )
+
+    def test_restoring_the_branch_takes_held_items_back(self, memory: Memory) -> None:
+        forked(memory)
+        at = memory.update_fact("main", A, category="ours").at
+        memory.update_fact("side", A, category="theirs")
+        merged = memory.merge("side", "main").at
+        assert merged is not None
+        memory.restore_branch("main", at)
+        assert memory.held("main") == []
+        memory.restore_branch("main", merged)
+        assert listed(memory, "main") == [(A, "category")]
