@@ -70,7 +70,9 @@ def status_command(session: Session, branch: str | None) -> None:
 
 def _say_index(session: Session, index: IndexState, model: str | None) -> None:
     screen = session.screen
-    if model is None:
+    if session.settings.embedder.kind == "none":
+        screen.line("Search is by keywords, by setting.")
+    elif model is None:
         screen.line('Search is by keywords (use "day1 model install" for search by meaning)')
     elif index.pending_vectors:
         texts = plural(index.pending_vectors, "text")
@@ -145,8 +147,11 @@ def show_command(session: Session, name: str, **given: Any) -> None:
 
     try:
         found = state(session.repo(), name)
-    except NotFound:
-        _show_row(session, name, given)
+    except NotFound as no_state:
+        try:
+            _show_row(session, name, given)
+        except NotFound as no_row:
+            raise NotFound(f"{no_row} {no_state}", name=name) from no_row
     else:
         _show_state(session, found)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.errors import Day1Error, NotAStore
-from day1.interfaces.cli.main import FAILED, in_commands
-from day1.interfaces.cli.render import Part, short_commit
+from day1.interfaces.cli.codes import FAILED
+from day1.interfaces.cli.render import Part, in_commands, short_commit
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:

@@ -91,7 +91,8 @@ def words(screen: Screen, before: object, after: object) -> list[Part]:
     old, new = ("" if value is None else str(value) for value in (before, after))
     parts: Sequence[tuple[str, str]] = changed_words(old, new)
     if screen.colours:
-        return [(one_spaced(text), "" if how == "same" else how) for how, text in parts]
+        styles = {"same": "", "removed": "struck", "added": "added"}
+        return [(one_spaced(text), styles[how]) for how, text in parts]
     marks = {"removed": "[-{}-]", "added": "{{+{}+}}", "same": "{}"}
     return [marks[how].format(one_spaced(text)) for how, text in parts]
 

@@ -6,8 +6,8 @@ from day1.errors import EmbedderUnavailable
 from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session
 
-_AT_ONCE = 256
-"""Passages between two reports: about a second's work."""
+_AT_ONCE = 64
+"""Passages between two reports: about a quarter of a second's work."""
 
 
 def bring_up(session: Session, *branches: str) -> None:
@@ -33,6 +33,7 @@ def bring_up(session: Session, *branches: str) -> None:
     try:
         with session.screen.progress("Embedding") as report:
             left = total
+            report(0, total)
             while left:
                 before, left = left, embed_pending(search.index, embedder, _AT_ONCE)
                 report(total - left, total)

@@ -8,7 +8,6 @@ import difflib
 import importlib
 import json
 import os
-import re
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -18,20 +17,16 @@ import click
 
 from day1 import __version__
 from day1.errors import Day1Error
-
-OK: Final = 0
-FAILED: Final = 1
-USAGE: Final = 2
-HELD: Final = 3
-INTERRUPTED: Final = 130
+from day1.interfaces.cli.codes import DONE, FAILED, HELD, INTERRUPTED, READER_LEFT, USAGE
 
 EPILOG = f"""\b
 Exit codes:
-  {OK}    done
+  {DONE}    done
   {FAILED}    refused or failed; stderr says why
   {USAGE}    the command line does not fit
   {HELD}    merged, and something is held: `day1 held` decides it
   {INTERRUPTED}  interrupted
+  {READER_LEFT}  the reader of the pipe left
 
 \b
 The store is the nearest .day1 folder upward, else ~/.day1; DAY1_HOME overrides.
@@ -137,7 +132,7 @@ def run(arguments: Sequence[str]) -> int:
         code: Any = day1.main(list(arguments), prog_name="day1", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        from day1.interfaces.cli.render import READER_LEFT, be_quiet
+        from day1.interfaces.cli.render import be_quiet
 
         be_quiet()
         return READER_LEFT
@@ -145,7 +140,7 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except Exception as exc:  # noqa: BLE001 - the wire's outermost handler
         return _fail(exc, as_json="--json" in arguments)
-    return code if isinstance(code, int) else OK
+    return code if isinstance(code, int) else DONE
 
 
 def _fail(exc: Exception, *, as_json: bool) -> int:
@@ -155,7 +150,7 @@ def _fail(exc: Exception, *, as_json: bool) -> int:
     elif as_json:
         print(json.dumps(_body(exc), ensure_ascii=False), file=sys.stderr)
     else:
-        from day1.interfaces.cli.render import Screen
+        from day1.interfaces.cli.render import Screen, in_commands
 
         Screen().note(("error: ", "error"), in_commands(_message(exc)))
     return exc.exit_code if isinstance(exc, click.ClickException) else FAILED
@@ -182,16 +177,3 @@ def _message(exc: Exception) -> str:
 def _os_text(exc: Exception) -> str:
     """What the operating system says, such as a missing permission; it quotes no memory."""
     return str(exc) if isinstance(exc, OSError) else ""
-
-
-_IN_COMMANDS: Final = {
-    "memory_branch_list": "`day1 branch`",
-    "memory_snapshot_list": "`day1 snapshot --list`",
-    "memory_held": "`day1 held`",
-    "memory_restore": "`day1 restore`",
-}
-
-
-def in_commands(message: str) -> str:
-    """Say in commands what a message says in tools."""
-    return re.sub("|".join(_IN_COMMANDS), lambda found: _IN_COMMANDS[found[0]], message)

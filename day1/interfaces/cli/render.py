@@ -14,8 +14,7 @@ from typing import Any, Final, TextIO
 
 import click
 
-READER_LEFT: Final = 141
-"""Exit code when the reader of the pipe is gone: what a shell says of SIGPIPE."""
+from day1.interfaces.cli.codes import READER_LEFT
 
 Part = str | tuple[str, str]
 """Text, or text with the name of a style."""
@@ -26,6 +25,7 @@ Report = Callable[[int, int | None], None]
 _STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "added": {"fg": "green"},
     "removed": {"fg": "red"},
+    "struck": {"fg": "red", "strikethrough": True},
     "changed": {"fg": "yellow"},
     "commit": {"fg": "yellow"},
     "branch": {"fg": "cyan", "bold": True},
@@ -67,6 +67,19 @@ def short_commit(commit: str) -> str:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """`1 row`, `2 rows`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+_IN_COMMANDS: Final = {
+    "memory_branch_list": "`day1 branch`",
+    "memory_snapshot_list": "`day1 snapshot --list`",
+    "memory_held": "`day1 held`",
+    "memory_restore": "`day1 restore`",
+}
+
+
+def in_commands(message: str) -> str:
+    """Say in commands what a message says in tools."""
+    return re.sub("|".join(_IN_COMMANDS), lambda found: _IN_COMMANDS[found[0]], message)
 
 
 class Screen:
@@ -139,7 +152,7 @@ class Screen:
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         console = Console(stderr=True, no_color=self._plain)
-        with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
+        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(what, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 

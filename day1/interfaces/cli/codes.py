@@ -1,0 +1,11 @@
+"""Exit codes; `day1 --help` prints what they mean."""
+
+from typing import Final
+
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+HELD: Final = 3
+INTERRUPTED: Final = 130
+READER_LEFT: Final = 141
+"""What a shell says of SIGPIPE."""
