@@ -9,9 +9,7 @@ from day1.services.deeds import Repository
 def snapshot(repo: Repository, branch: str, label: str | None, now: int) -> Snapshot:
     """Commit a branch's waiting rows and note the tip under a label."""
     found = find(repo, branch)
-    made = Snapshot(
-        repo.new_id("snap", now), label, found.id, repo.store.cut(found.name), now
-    )
+    made = Snapshot(repo.new_id("snap", now), label, found.id, repo.store.cut(found.name), now)
     repo.ledger.put_snapshot(made)
     return made
 
