@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from day1.errors import BranchClosed, BranchExists, Json, Refused, UnknownBranch
+from day1.errors import BranchClosed, BranchExists, Conflict, Json, Refused, UnknownBranch
 from day1.model.branch import MAIN, Branch, Status, check_name
 from day1.model.change import CommitId, Pending, Ref
 from day1.services.deeds import Repository, deed
@@ -170,6 +170,7 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
 
     Raises:
         Refused: it is `main` or the caller's current branch.
+        Conflict: it was written to meanwhile; it stays.
     """
     branch = find(repo, name)
     if name in {MAIN, current}:
@@ -180,13 +181,18 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
     tip = repo.store.cut(name)
     with deed(repo, "delete", {"id": branch.id, "name": name}, now):
         repo.point("delete.after_intent")
+        # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
+        gone = replace(branch, retired_tip=tip)
+        repo.ledger.put_branch(gone)
+        if repo.store.cut(name) != tip:
+            raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
         repo.history.keep(f"keep/{branch.id}", tip)
         repo.point("delete.after_keep")
         repo.history.drop(name)
         repo.point("delete.after_deed")
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
-    return replace(branch, retired_tip=tip)
+    return gone
 
 
 @dataclass(frozen=True, slots=True)

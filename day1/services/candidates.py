@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from day1.model.ranking import Candidate
@@ -67,48 +68,57 @@ class Candidates:
 def candidates(looking: Looking, visible: View | Asked, *, by_words: bool) -> Candidates:
     """The best rows by meaning and, with `by_words`, the best by words."""
     index, wanted, meaning = looking.index, looking.wanted, looking.meaning
-    entries: list[Entry] = []
-    missing = 0
+    near, missing = _Best(), 0
     if meaning is not None:
-        entries, missing = _nearest(looking, visible, meaning)
-    if by_words and looking.match:
-        entries = entries + _worded(looking, visible)
-    texts = list({entry.text for entry in entries})
-    contents = index.words.texts(wanted.kind, texts)
-    bm25 = index.words.scores(wanted.kind, looking.match, texts) if looking.match else {}
-    cosines: dict[TextId, float] = {}
+        near, missing = _nearest(looking, visible, meaning)
+    worded = _worded(looking, visible) if by_words and looking.match else _Best()
+    entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries)}
+    texts = {entry.text for entry in entries.values()}
+    bm25, cosines = worded.scores, near.scores
+    if looking.match:
+        bm25 |= index.words.scores(wanted.kind, looking.match, list(texts - bm25.keys()))
     if meaning is not None:
-        cosines = index.vectors.cosines(meaning.embedder, meaning.vector, texts)
-    found = {
-        entry.row_id: Candidate(
+        others = list(texts - cosines.keys())
+        cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
+    contents = index.words.texts(wanted.kind, list(texts))
+    found = [
+        Candidate(
             entry.row_id,
-            contents[entry.text].content,
+            contents[entry.text],
             entry.created_at,
             entry.happened_at,
             cosines.get(entry.text),
             bm25.get(entry.text, 0.0),
         )
-        for entry in entries
+        for entry in entries.values()
         if entry.text in contents
-    }
-    return Candidates(list(found.values()), {e.row_id: e.text for e in entries}, missing)
+    ]
+    return Candidates(found, {entry.row_id: entry.text for entry in entries.values()}, missing)
 
 
-def _nearest(looking: Looking, visible: View | Asked, meaning: Meaning) -> tuple[list[Entry], int]:
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The best rows of one list, and the scores of texts that are known from there."""
+
+    entries: list[Entry] = field(default_factory=list)
+    scores: dict[TextId, float] = field(default_factory=dict)
+
+
+def _nearest(looking: Looking, visible: View | Asked, meaning: Meaning) -> tuple[_Best, int]:
     """The visible rows that are nearest to the question, and how many texts have no vector."""
     if isinstance(visible, Asked):
         entries = _neighbours(looking, visible, meaning)
         if entries is not None:
-            return entries, looking.index.vectors.waiting(meaning.embedder)
+            return _Best(entries), looking.index.vectors.waiting(meaning.embedder)
         with looking.exactly() as view:
             return _compared(looking, view, meaning)
     return _compared(looking, visible, meaning)
 
 
-def _compared(looking: Looking, view: View, meaning: Meaning) -> tuple[list[Entry], int]:
+def _compared(looking: Looking, view: View, meaning: Meaning) -> tuple[_Best, int]:
     texts, most = view.texts(looking.wanted), looking.reach.candidates
     near, missing = looking.index.vectors.nearest(meaning.embedder, meaning.vector, texts, most)
-    return view.entries(near, looking.wanted)[:most], missing
+    return _Best(view.entries(near, looking.wanted)[:most], near), missing
 
 
 def _neighbours(looking: Looking, visible: Asked, meaning: Meaning) -> list[Entry] | None:
@@ -130,15 +140,15 @@ def _neighbours(looking: Looking, visible: Asked, meaning: Meaning) -> list[Entr
     return None
 
 
-def _worded(looking: Looking, visible: View | Asked) -> list[Entry]:
+def _worded(looking: Looking, visible: View | Asked) -> _Best:
     """The visible rows with the best words; those of other branches are passed over."""
     most = looking.reach.candidates
     limit, seen = most, 0
     entries: list[Entry] = []
     while True:
-        texts = looking.index.words.best(looking.wanted.kind, looking.match, limit)
-        entries += visible.entries(texts[seen:], looking.wanted)
-        if len(entries) >= most or len(texts) < limit:
-            return entries[:most]
+        scores = looking.index.words.best(looking.wanted.kind, looking.match, limit)
+        entries += visible.entries(islice(scores, seen, None), looking.wanted)
+        if len(entries) >= most or len(scores) < limit:
+            return _Best(entries[:most], scores)
         # So many as should suffice if the rest is as visible, since each time all are scored.
         seen, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))

@@ -55,7 +55,9 @@ def _settle_fork(repo: Repository, payload: dict[str, Json]) -> None:
 
 
 def _settle_delete(repo: Repository, payload: dict[str, Json]) -> None:
-    if str(payload["name"]) not in repo.history.branches():
+    if str(payload["name"]) in repo.history.branches():
+        _settle_ref(repo, payload)
+    else:
         repo.ledger.remove_branch(str(payload["id"]))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from day1.errors import NotFound, Refused, RevisionChanged
+from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.change import CommitId, Message, Query, Ref
 from day1.model.held import HeldItem, open_items
 from day1.model.kind import (
@@ -54,6 +54,7 @@ def update(  # noqa: PLR0913 - one change
 
     Raises:
         NotFound: the row is not on this branch.
+        InvalidRequest: rows of its kind have no such column.
         RevisionChanged: `expect_revision` is given and is not the row's.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
@@ -63,6 +64,13 @@ def update(  # noqa: PLR0913 - one change
                 "The row was changed since you read it: read it again, then decide.",
                 id=row_id,
                 revision=revision(kind, before),
+            )
+        foreign = sorted(set(columns) - set(kind.group(WHOLE)))
+        if foreign:
+            raise InvalidRequest(
+                f"{row_id} is a{'n' if kind.name[0] in 'aeiou' else ''} {kind.name}, which has no "
+                f"{', '.join(foreign)}.",
+                id=row_id,
             )
         values = complete(kind, dict(columns))
         if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:

@@ -137,7 +137,6 @@ class _Search:
         self._meanings: dict[str, Meaning] = {}
         self._notes: dict[str, None] = {}
         self._missing = 0
-        self._rows: dict[str, int] = {}
 
     def run(self) -> Found:
         """Prepare on one reading, embed without any open, and find on a fresh one."""
@@ -184,10 +183,8 @@ class _Search:
 
     @contextmanager
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[View | Asked]:
-        table = wanted.kind.table
-        if table not in self._rows:
-            self._rows[table] = reading.count(wanted.kind)
-        many = self._rows[table] > self._ports.reach.exact_rows
+        rows = self._ports.views.rows(reading, self._ref, wanted.kind)
+        many = rows > self._ports.reach.exact_rows
         if many and (self._mode == "keyword" or self._index.vectors.approximate()):
             yield Asked(wanted.kind, reading, self._index)
         else:
@@ -203,7 +200,7 @@ class _Search:
         reduced = {}
         for wanted in self._filters:
             with self._visible(reading, wanted) as visible:
-                rows = self._rows[wanted.kind.table]
+                rows = self._ports.views.rows(reading, self._ref, wanted.kind)
                 state = state_of(reading, self._ref)
                 common = self._ports.views.common(state, visible, rows, self._index)
             reduced[wanted.kind.table] = embedding_query(self._request.query, common)

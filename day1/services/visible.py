@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.change import CommitId, Query, Ref
+from day1.model.ids import content_hash
 from day1.model.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.model.wording import content_words
 from day1.ports.index import Index, TextId
@@ -242,7 +243,8 @@ class Asked:
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
         """The wanted rows that have one of `texts`, in their order."""
         order = list(dict.fromkeys(texts))
-        hashes = {t.content_hash: n for n, t in self._index.words.texts(self.kind, order).items()}
+        contents = self._index.words.texts(self.kind, order)
+        hashes = {content_hash(text): number for number, text in contents.items()}
         columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[self.kind.table])
         rows = self._reading.scan(self.kind, columns, wanted.query({"content_hash": [*hashes]}))
         by_text: dict[TextId, list[Entry]] = {}
@@ -267,6 +269,7 @@ class Views:
         self._generation = ""
         self._views: OrderedDict[State, View] = OrderedDict()
         self._common: dict[State, tuple[int, frozenset[str]]] = {}
+        self._rows: dict[State, tuple[object, int]] = {}
 
     @contextmanager
     def at(
@@ -287,6 +290,17 @@ class Views:
             view.advance(reading, history, index)
             yield view
 
+    def rows(self, reading: Reading, ref: Ref, kind: Kind) -> int:
+        """How many rows of a kind are visible; counted when the state has moved."""
+        key = (*state_of(reading, ref), kind.table)
+        moved = (reading.tip, reading.pending)
+        known = self._rows.get(key)
+        if known is None or known[0] != moved:
+            if len(self._rows) > SAMPLE:
+                self._rows.clear()
+            known = self._rows[key] = moved, reading.count(kind)
+        return known[1]
+
     def common(
         self, state: State, visible: View | Asked, rows: int, index: Index
     ) -> frozenset[str]:
@@ -299,8 +313,8 @@ class Views:
         if known is None or abs(known[0] - rows) * 10 > known[0]:
             if len(self._common) > SAMPLE:
                 self._common.clear()
-            texts = index.words.texts(visible.kind, visible.sample(SAMPLE)).values()
-            known = self._common[key] = rows, _common([text.content for text in texts])
+            texts = index.words.texts(visible.kind, visible.sample(SAMPLE))
+            known = self._common[key] = rows, _common(list(texts.values()))
         return known[1]
 
 

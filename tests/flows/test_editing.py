@@ -2,7 +2,7 @@
 
 import pytest
 
-from day1.errors import NotFound, Refused, RevisionChanged
+from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.change import Query, Ref
 from day1.model.ids import content_hash
 from day1.model.kind import EDIT, FACT, revision
@@ -168,3 +168,9 @@ def test_a_removal_is_whole_or_not_at_all(memory):
     assert [(edit["cell"], edit["value"], edit["reason"]) for edit in edits(memory)] == [
         ("*", "removed", "wrong")
     ] * 2
+
+
+def test_a_row_of_another_kind_has_no_such_column(memory):
+    memory.add_observation("main", "obs_a", summary="seen", observation_type="insight")
+    with pytest.raises(InvalidRequest, match="observation"):
+        editing.update(memory.repo, "main", "obs_a", {"fact_text": "x"}, ADA)
