@@ -122,7 +122,7 @@ async def story(env: dict[str, str]) -> None:
         await builder.call(
             "memory_write_observation",
             observation_type="discovery",
-            summary=f"Run {run}: DAY1_STORE__WAIT_S sets how long a writer waits; its default is 10.",
+            summary=f"Run {run}: DAY1_STORE__WAIT_S sets how long a writer waits; 10 by default.",
         )
         await scout.call(
             "memory_update_fact",
