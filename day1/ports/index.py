@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from day1.errors import StoreUnavailable
 from day1.model.change import CommitId
@@ -43,13 +43,6 @@ class Cursor:
     """The newest `created_at` seen among rows that no commit held; None if there were none."""
 
 
-class Text(NamedTuple):
-    """What the words of an entry were taken from."""
-
-    content_hash: str
-    content: str
-
-
 class Words(Protocol):
     """The keyword side: one entry for each distinct text of a kind.
 
@@ -71,14 +64,17 @@ class Words(Protocol):
     def learn(self, kind: Kind, texts: Mapping[str, str]) -> None:
         """Index texts, by content hash; those that are known stay as they are."""
 
-    def best(self, kind: Kind, match: str, limit: int) -> list[TextId]:
-        """The best texts for an FTS5 expression by BM25 over all branches, best first."""
+    def best(self, kind: Kind, match: str, limit: int) -> dict[TextId, float]:
+        """The best texts for an FTS5 expression over all branches, best first, with their BM25.
+
+        BM25 is above 0, and the more the better.
+        """
 
     def scores(self, kind: Kind, match: str, texts: Sequence[TextId]) -> dict[TextId, float]:
-        """BM25 (the more the better) of those of `texts` in which any word occurs."""
+        """BM25 of those of `texts` in which any word of the expression occurs."""
 
-    def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, Text]:
-        """Hash and content; texts of other kinds, or forgotten ones, are left out."""
+    def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
+        """The texts themselves; those of other kinds, or forgotten ones, are left out."""
 
 
 class Vectors(Protocol):
@@ -103,10 +99,10 @@ class Vectors(Protocol):
 
     def nearest(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId], limit: int
-    ) -> tuple[list[TextId], int]:
-        """The nearest of `texts` by their best passage, exactly, nearest first.
+    ) -> tuple[dict[TextId, float], int]:
+        """The nearest of `texts` by their best passage, nearest first, with their cosines.
 
-        Also how many of `texts` have no vector.
+        Exactly; also how many of `texts` have no vector.
         """
 
     def neighbours(

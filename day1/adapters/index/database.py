@@ -37,7 +37,7 @@ CREATE TABLE meta (generation TEXT NOT NULL);
 CREATE TABLE cursors (key TEXT PRIMARY KEY, "commit" TEXT NOT NULL, newest INTEGER, moved INTEGER);
 CREATE TABLE texts (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, content_hash TEXT NOT NULL,
-    UNIQUE (kind, content_hash));
+    text TEXT NOT NULL, UNIQUE (kind, content_hash));
 CREATE TABLE spaces (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER NOT NULL,
     vectors INTEGER NOT NULL DEFAULT 0, UNIQUE (name, dimension));
@@ -50,9 +50,10 @@ CREATE TABLE neighbours (
     space INTEGER, kind TEXT, fed INTEGER NOT NULL, PRIMARY KEY (space, kind)) WITHOUT ROWID;
 CREATE TABLE forgotten (space INTEGER, kind TEXT, position INTEGER);
 """
-"""`texts` never uses a number twice. A space is an embedder's. `vectors` says which row of the
-space's file belongs to which passage; `waiting`, which texts have none; `neighbours`, up to which
-row Chroma surely has a kind; `forgotten`, which rows it must delete."""
+"""`texts` never uses a number twice; the FTS5 tables, one for each kind, keep no copies of it.
+A space is an embedder's. `vectors` says which row of the space's file belongs to which passage;
+`waiting`, which texts have none; `neighbours`, up to which row Chroma surely has a kind;
+`forgotten`, which rows it must delete."""
 
 
 class Database:
@@ -237,7 +238,8 @@ def _checkpoint(connection: sqlite3.Connection) -> None:
 def _make_tables(connection: sqlite3.Connection) -> None:
     words = "".join(
         f"CREATE VIRTUAL TABLE {words_of(kind.table)}"
-        " USING fts5 (text, tokenize = 'porter unicode61');"
+        " USING fts5 (text, content = 'texts', content_rowid = 'id',"
+        " tokenize = 'porter unicode61');"
         for kind in KINDS
         if kind.text
     )

@@ -35,7 +35,7 @@ class LocalIndex:
 
             neighbours = Neighbours(self._database)
         self.words = SqliteWords(self._database)
-        self.vectors = FileVectors(self._database, self.words, neighbours)
+        self.vectors = FileVectors(self._database, neighbours)
 
     def generation(self) -> str:
         """Changes when the index was begun anew."""

@@ -72,12 +72,13 @@ class Snapshot:
 
     def nearest(
         self, vector: Vector, texts: Sequence[TextId], limit: int
-    ) -> tuple[list[TextId], int]:
+    ) -> tuple[dict[TextId, float], int]:
         """The nearest of `texts`, nearest first, and how many have no vector."""
         among = np.asarray(texts, np.int64)
         scores = self.scores(vector, among)
         missing = int((self.firsts(among) < 0).sum())
-        return [int(text) for text in among[top(scores, limit)]], missing
+        best = top(scores, limit)
+        return dict(zip(among[best].tolist(), scores[best].tolist(), strict=True)), missing
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """The cosine of the best passage of each of `texts` that has vectors."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from day1.adapters.index.database import Database, rows_written
 from day1.adapters.index.lock import FileLock
-from day1.adapters.index.words import SqliteWords
-from day1.model.kind import BY_TABLE, Kind
+from day1.model.kind import Kind
 from day1.ports.embedder import Embedder
-from day1.ports.index import Text, TextId
+from day1.ports.index import TextId
 
 if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does without
     from day1.adapters.index.chroma import Neighbours
@@ -25,11 +24,10 @@ Point = Callable[[str], None]
 class FileVectors:
     """`ports.index.Vectors`: files of float32 compared with numpy, or with Chroma's help."""
 
-    def __init__(self, database: Database, words: SqliteWords, chroma: Neighbours | None) -> None:
+    def __init__(self, database: Database, chroma: Neighbours | None) -> None:
         """Share the index's file; without `chroma` there are no approximate neighbours."""
         self.point: Point = _pass
         self._database = database
-        self._words = words
         self._chroma = chroma
         self._embedding = FileLock(database.folder / "vectors.lock")
         self._guard = threading.Lock()
@@ -62,29 +60,22 @@ class FileVectors:
         if space is None:
             return
         space.sweep()
+        with self._database.reading() as connection:
+            newest = connection.execute(
+                "SELECT t.id, t.text FROM waiting AS w JOIN texts AS t ON t.id = w.text"
+                " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
+                (space.number, limit),
+            ).fetchall()
         texts: list[tuple[TextId, int]] = []
         passages: list[str] = []
-        for text, content in self._newest(space.number, limit):
-            cut = [] if content is None else embedder.passages(content)
+        for text, content in newest:
+            cut = embedder.passages(content)
             if passages and len(passages) + len(cut) > limit:
                 break
             texts.append((text, len(cut)))
             passages += cut
         if texts:
             self._store(space, texts, embedder.embed(passages))
-
-    def _newest(self, space: int, limit: int) -> list[tuple[TextId, str | None]]:
-        with self._database.reading() as connection:
-            newest = connection.execute(
-                "SELECT w.text, t.kind FROM waiting AS w LEFT JOIN texts AS t ON t.id = w.text"
-                " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
-                (space, limit),
-            ).fetchall()
-        found: dict[TextId, Text] = {}
-        for table in {table for _, table in newest if table is not None}:
-            some = [text for text, its in newest if its == table]
-            found |= self._words.texts(BY_TABLE[table], some)
-        return [(n, found[n].content if n in found else None) for n, _ in newest]
 
     def _store(self, space: Space, texts: list[tuple[TextId, int]], vectors: Matrix) -> None:
         """The file first, then `index.db`: a crash between leaves rows that nobody speaks of."""
@@ -107,11 +98,11 @@ class FileVectors:
 
     def nearest(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId], limit: int
-    ) -> tuple[list[TextId], int]:
+    ) -> tuple[dict[TextId, float], int]:
         """The nearest of `texts` exactly, nearest first, and how many have no vector."""
         space = self._space(embedder)
         if space is None or not texts:
-            return [], len(texts)
+            return {}, len(texts)
         return space.snapshot().nearest(vector, texts, limit)
 
     def neighbours(

@@ -7,7 +7,7 @@ from itertools import islice
 
 from day1.adapters.index.database import Database, words_of
 from day1.model.kind import Kind
-from day1.ports.index import Cursor, Text, TextId
+from day1.ports.index import Cursor, TextId
 
 _AT_ONCE = 2_000
 """Texts in one transaction: others wait for some 30 ms of it."""
@@ -67,8 +67,8 @@ class SqliteWords:
         for content_hash in _known(connection, kind, list(texts)):  # another process was quicker
             del texts[content_hash]
         connection.executemany(
-            "INSERT INTO texts (kind, content_hash) VALUES (?, ?)",
-            [(kind.table, content_hash) for content_hash in texts],
+            "INSERT INTO texts (kind, content_hash, text) VALUES (?, ?, ?)",
+            [(kind.table, content_hash, text) for content_hash, text in texts.items()],
         )
         numbers = _known(connection, kind, list(texts))
         connection.executemany(
@@ -79,19 +79,19 @@ class SqliteWords:
             "INSERT INTO waiting SELECT id, ? FROM spaces", [(n,) for n in numbers.values()]
         )
 
-    def best(self, kind: Kind, match: str, limit: int) -> list[TextId]:
-        """The best texts for an FTS5 expression by BM25 over all branches, best first."""
+    def best(self, kind: Kind, match: str, limit: int) -> dict[TextId, float]:
+        """The best texts for an FTS5 expression over all branches, best first, with their BM25."""
         words = words_of(kind.table)
         with self._database.reading() as connection:
             found = connection.execute(
-                f"SELECT rowid FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
-                f" ORDER BY bm25({words}), rowid DESC LIMIT ?",
+                f"SELECT rowid, -bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
+                " ORDER BY score DESC, rowid DESC LIMIT ?",
                 (match, limit),
             )
-            return [text for (text,) in found]
+            return dict(found.fetchall())
 
     def scores(self, kind: Kind, match: str, texts: Sequence[TextId]) -> dict[TextId, float]:
-        """BM25 (the more the better) of those of `texts` in which any word occurs.
+        """BM25 of those of `texts` in which any word of the expression occurs.
 
         The `+` keeps FTS5 from being asked for one text after the other, each time counting all
         texts anew: so only the wanted ones of all that match are scored (0.3 ms in 10,000 texts).
@@ -105,16 +105,15 @@ class SqliteWords:
             )
             return dict(found.fetchall())
 
-    def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, Text]:
-        """Hash and content; texts of other kinds, or forgotten ones, are left out."""
-        statement = (
-            "SELECT t.id, t.content_hash, w.text FROM json_each(?) AS wanted"  # noqa: S608 - our own names
-            " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?"
-            f" CROSS JOIN {words_of(kind.table)} AS w ON w.rowid = t.id"
-        )
+    def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
+        """The texts themselves; those of other kinds, or forgotten ones, are left out."""
         with self._database.reading() as connection:
-            found = connection.execute(statement, (json.dumps(texts), kind.table))
-            return {number: Text(content_hash, text) for number, content_hash, text in found}
+            found = connection.execute(
+                "SELECT t.id, t.text FROM json_each(?) AS wanted"
+                " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
+                (json.dumps(texts), kind.table),
+            )
+            return dict(found.fetchall())
 
 
 def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
@@ -129,8 +128,12 @@ def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) ->
 def forget(connection: sqlite3.Connection, kind: Kind, text: TextId) -> None:
     """Delete a text and its words so that the file does not hold them."""
     words = words_of(kind.table)
-    connection.execute("DELETE FROM texts WHERE id = ?", (text,))
-    connection.execute("DELETE FROM waiting WHERE text = ?", (text,))
-    connection.execute(f"DELETE FROM {words} WHERE rowid = ?", (text,))  # noqa: S608 - our own names
+    connection.execute(
+        f"INSERT INTO {words} ({words}, rowid, text)"  # noqa: S608 - our own names
+        " SELECT 'delete', id, text FROM texts WHERE id = ?",
+        (text,),
+    )
     # FTS5 keeps the words of deleted texts until its segments are merged.
     connection.execute(f"INSERT INTO {words} ({words}) VALUES ('optimize')")  # noqa: S608
+    connection.execute("DELETE FROM texts WHERE id = ?", (text,))
+    connection.execute("DELETE FROM waiting WHERE text = ?", (text,))
