@@ -47,6 +47,7 @@ class Connections:
         self._compiled: dict[Any, Any] = {}
         self._engines: OrderedDict[tuple[str, str], Engine] = OrderedDict()
         self._guard = threading.Lock()
+        self._seen = (0, 0)
 
     @contextmanager
     def on(self, branch: str) -> Iterator[Connection]:
@@ -129,6 +130,7 @@ class Connections:
 
     @contextmanager
     def _open(self, what: str, name: str) -> Iterator[Connection]:
+        self._watch()
         with translated(self.path.name, IF_DAMAGED), self._connect(what, name) as connection:
             try:
                 yield connection
@@ -144,6 +146,22 @@ class Connections:
                         raw.rollback()
                     except driver.Error:
                         connection.invalidate()
+                self._watch()
+
+    def _watch(self) -> None:
+        """Close what is open if a backup was copied over the file: what it knows is wrong now.
+
+        A file only grows; compaction puts another in its place, as a backup that is moved there.
+        """
+        with self._guard:
+            try:
+                found = self.path.stat()
+            except OSError:
+                return
+            file, size = self._seen
+            self._seen = found.st_ino, found.st_size
+        if file == found.st_ino and found.st_size < size:
+            self.close()
 
     @staticmethod
     def say(connection: Connection, statement: str) -> Any:
@@ -181,6 +199,8 @@ class Connections:
 
 def check_head(path: Path) -> None:
     """Make sure that a file is one of the engine's, in the format that it reads.
+
+    Closing it frees the engine's locks of this process, as POSIX has it; day1's own lock stays.
 
     Raises:
         StoreDamaged: it is another program's, or its head is damaged.

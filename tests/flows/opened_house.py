@@ -1,0 +1,142 @@
+"""A store opened as a process opens it, for tests of what goes wrong with its files."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.errors import Day1Error
+from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
+from day1.toolsets import operations
+from day1.wiring import House, ProcessHead, caller_of, open_house
+
+_TOOLS = {operation.name: operation for operation in operations("core,review")}
+SIDES = {"source_branch": "side", "target_branch": "main"}
+MERGE = {**SIDES, "strategy": "auto"}
+
+
+@contextmanager
+def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Iterator[House]:
+    """The store in `folder`, searched by keywords only."""
+    house = open_house(
+        Settings(
+            home=folder,
+            embedder=EmbedderSettings(kind="none"),
+            search=SearchSettings(chroma=False),
+            store=StoreSettings(wait_s=wait_s),
+        ),
+        create=create,
+    )
+    try:
+        yield house
+    finally:
+        house.close()
+
+
+def call(house: House, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    """Call a tool as a client on main does."""
+    caller = caller_of(house.settings, ProcessHead(house.repo, "main"), None)
+    answer: dict[str, Any] = _TOOLS[tool].call(house.context(caller), arguments)
+    return answer
+
+
+def write(house: House, *texts: str, branch: str = "main") -> None:
+    for text in texts:
+        call(house, "memory_write_fact", fact_text=text, branch=branch)
+
+
+def facts(house: House, branch: str = "main") -> list[str]:
+    """The texts of the facts of a branch, oldest first."""
+    found = call(house, "memory_timeline", branch=branch, limit=500)["result"]
+    return [str(item["content"]) for item in found if item["type"] == "fact"]
+
+
+def branches(house: House) -> set[str]:
+    return {found["branch_name"] for found in call(house, "memory_branch_list")["result"]}
+
+
+def make(folder: Path, *texts: str) -> None:
+    """Make a store with facts on main, `side` forked from it with one more, and a search behind."""
+    with opened(folder, create=True) as house:
+        write(house, *(texts or ("one", "two", "three")))
+        call(house, "memory_branch_create", branch_name="side")
+        write(house, "aside", branch="side")
+        call(house, "memory_snapshot", label="first")
+        call(house, "memory_search", query="one")
+
+
+def refused(deed: Callable[[], Any], code: str, *says: str) -> Day1Error:
+    """The deed must fail with `code`; the message holds each of `says`."""
+    with pytest.raises(Day1Error) as caught:
+        deed()
+    assert caught.value.code == code, caught.value
+    for part in says:
+        assert part in str(caught.value)
+    return caught.value
+
+
+def open_and_close(folder: Path, *, create: bool = False) -> None:
+    with opened(folder, create=create):
+        pass
+
+
+def digest(folder: Path, *names: str) -> dict[str, str]:
+    """What the files of a folder hold, or the named ones of them."""
+    files = [folder / name for name in names] if names else folder.rglob("*")
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+        if path.is_file()
+    }
+
+
+def mount(*arguments: str) -> None:
+    """Mount, or skip the test where that is not permitted."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting is not permitted")
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"mounting is not permitted: {done.stderr.strip()}")
+
+
+@contextmanager
+def mounted(place: Path, *arguments: str) -> Iterator[Path]:
+    place.mkdir(exist_ok=True)
+    mount(*arguments, str(place))
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@contextmanager
+def read_only(folder: Path, seen_as: Path | None = None) -> Iterator[Path]:
+    """The folder, or another path to it, as one that may not be written.
+
+    The superuser may write whatever the modes say, so for him it is mounted.
+    """
+    if os.geteuid() != 0 and seen_as is None:
+        modes = {path: path.stat().st_mode for path in (folder, *folder.rglob("*"))}
+        for path, mode in modes.items():
+            path.chmod(mode & ~0o222)
+        try:
+            yield folder
+        finally:
+            for path, mode in modes.items():
+                path.chmod(mode)
+        return
+    with mounted(seen_as or folder, "--bind", str(folder)) as place:
+        mount("-o", "remount,bind,ro", str(place))
+        yield place
+
+
+def fill(disk: Path, pages: int) -> None:
+    """Leave so many pages of a disk free."""
+    free = max(0, os.statvfs(disk).f_bavail - pages)
+    with (disk / "filler").open("ab") as filler:
+        filler.write(bytes(4096 * free))
