@@ -6,6 +6,7 @@ is begun, so that of one that was cut off it can be asked whether it is whole or
 
 import json
 import os
+import secrets
 import signal
 import sqlite3
 import subprocess
@@ -223,7 +224,8 @@ def check_neighbours(house: House, folder: Path, state: State) -> None:
 
 
 def facts(count: int, what: str) -> dict[str, str]:
-    return {fact_id(): f"{what} number {number}" for number in range(count)}
+    """So many facts, each with a word of its own by which search can tell it from all others."""
+    return {fact_id(): f"{what} {secrets.token_hex(6)}" for _ in range(count)}
 
 
 def story() -> list[Deed]:
