@@ -251,6 +251,7 @@ def test_rows_that_were_cut_and_removed_unseen_do_not_stay(memory, ask):
     assert len(ask.ids("gateway")) == 2
     memory.remove("main", "fact_ghost")
     assert ask.ids("gateway") == ["fact_old"]
+    assert ask.ids("gateway ghost", limit=1) == ["fact_old"], "nor take another's place"
 
 
 class Counting:
