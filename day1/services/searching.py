@@ -139,7 +139,11 @@ class _Search:
         self._missing = 0
 
     def run(self) -> Found:
-        """Prepare on one reading, embed without any open, and find on a fresh one."""
+        """Prepare on one reading, embed without any open, and find on a fresh one.
+
+        Raises:
+            IndexLost: the index was damaged, or was begun anew meanwhile.
+        """
         reduced: dict[str, str] = {}
         with self._ports.store.reading(self._ref) as reading:
             self._follow(reading)
@@ -150,8 +154,12 @@ class _Search:
         with self._ports.store.reading(self._ref) as reading:
             if self._ref.until is None:
                 self._follow(reading)
+            generation = self._index.generation()
+            hits = self._find(reading)
+            if self._index.generation() != generation:
+                raise IndexLost("Another process began the index anew; search again.")
             return Found(
-                hits=self._find(reading),
+                hits=hits,
                 mode_used=self._mode,
                 pending_vectors=self._missing,
                 notes=list(self._notes),

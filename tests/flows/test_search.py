@@ -20,6 +20,7 @@ from day1.model.change import Message, Ref
 from day1.model.ids import content_hash
 from day1.model.instant import DAY
 from day1.model.kind import FACT
+from day1.ports.index import IndexLost
 from day1.services.branching import find
 from day1.services.candidates import Reach
 from day1.services.following import embed_pending, follow
@@ -552,6 +553,33 @@ def test_a_damaged_index_is_said_and_built_anew(memory, ask, ports, tmp_path, fi
     assert "damaged" in found.notes[0]
     assert [hit.row["id"] for hit in found.hits] == expected
     assert ask("gateway number 3").notes == []
+
+
+def test_an_index_that_another_process_begins_anew_meanwhile_gives_no_mixed_answer(
+    memory, ask, ports, tmp_path
+):
+    """The numbers of texts that were looked up before mean other texts then."""
+    for number in range(5):
+        memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
+    expected = [hit.row["fact_text"] for hit in ask("gateway number 3", wait=True).hits]
+    words = ports.index.words
+    best = words.best
+
+    def lose_it_once(*arguments):
+        del words.best
+        (file,) = (tmp_path / "vectors").iterdir()
+        os.truncate(file, 9)
+        other = LocalIndex(tmp_path)
+        with pytest.raises(IndexLost):
+            other.vectors.cosines(ports.embedder, np.zeros(64, np.float32), [1])
+        other.words.learn(FACT, {content_hash("strange"): "strange"})
+        other.close()
+        return best(*arguments)
+
+    words.best = lose_it_once
+    found = ask("gateway number 3", wait=True)
+    assert "damaged" in found.notes[0]
+    assert [hit.row["fact_text"] for hit in found.hits] == expected
 
 
 def test_a_read_only_folder_is_searched_as_far_as_the_index_goes(memory, ask, ports, tmp_path):
