@@ -40,7 +40,8 @@ class Copy:
     past: frozenset[int] = frozenset({0})
     rows: Mapping[str, Row] = field(default_factory=dict)
     items: Mapping[Key, Item] = field(default_factory=dict)
-    closed: frozenset[Key] = frozenset()
+    closed: frozenset[tuple[Key, int]] = frozenset()
+    """Items with a decision, each with the number of the deed that decided it."""
 
     @property
     def content(self) -> tuple[Any, Any, Any]:
@@ -48,7 +49,7 @@ class Copy:
 
     def open(self, row: str | None = None, *cells: str) -> dict[Key, Item]:
         """Items without a decision: all, or those of a row's cells."""
-        items = {key: item for key, item in self.items.items() if key not in self.closed}
+        items = {k: i for k, i in self.items.items() if k not in dict(self.closed)}
         return {k: i for k, i in items.items() if row is None or (i.row == row and i.cell in cells)}
 
 
@@ -188,7 +189,8 @@ class CopyingMemory:
         self, branch: str, rows: Mapping[str, Row | None], settled: Iterable[Key] = ()
     ) -> Receipt:
         tip = self._open(branch)
-        return self._put(branch, (_with(tip.rows, rows), tip.items, tip.closed | set(settled)))
+        closed = tip.closed | {(key, self.numbers + 1) for key in settled}
+        return self._put(branch, (_with(tip.rows, rows), tip.items, closed))
 
     def _put(
         self, branch: str, content: tuple[Any, Any, Any], joined: Copy | None = None, after: int = 0
@@ -227,24 +229,24 @@ class CopyingMemory:
         if items is None:  # a pick brings rows only
             held = {key: item for key, item in s.items.items() if key not in b.items} | held
             closed |= s.closed - b.closed
-        unsettled = {k: i for k, i in {**s.open(), **t.open()}.items() if k not in closed}
+        unsettled = {k: i for k, i in {**s.open(), **t.open()}.items() if k not in dict(closed)}
         waiting = {i.row for k, i in unsettled.items() if k in t.items and i.source == source}
         rows = plan((b.rows, s.rows, t.rows), unsettled.values(), waiting, choices, items)
-        news = items is not None or b.content != s.content
+        # Where no row differs, only who changed what may be news: it was given a time then.
+        news = items is not None or b.content != s.content or self.next_time is not None
         if not news and not any(row.decided for row in rows.values()):
             rows = {}
         rejected = sum(1 for row in rows.values() if row.held)
         if strategy == "squash" and rejected:
             raise Refusal("would_hold")
         closed |= {
-            k
+            (k, self.numbers + 1)
             for k, i in unsettled.items()
             if i.row in rows and rows[i.row].decided & {i.cell, WHOLE}
         }
         held |= _withheld(rows, unsettled.values(), source, s.number, t)
         content = (_with(t.rows, {i: row.result for i, row in rows.items()}), held, closed)
-        # A merge may be recorded although no row differs: it was given a time then.
-        joins = strategy == "auto" and (news or self.next_time is not None)
+        joins = strategy == "auto" and news
         at = None
         if content != t.content or joins or self.next_time is not None:
             at = self._put(target, content, s if joins else None, s.at).at

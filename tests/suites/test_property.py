@@ -93,11 +93,12 @@ class Run:
 
     def root(self) -> str:
         """A fresh, empty branch; a store of its own for every example would cost as much again."""
+        for clock in self.clocks:
+            clock.now = START
         if self.begun % EXAMPLES_PER_STORE == 0:
             self.close()
             folder = self.folder / str(self.begun)
             for clock, agent in zip(self.clocks, ("one", "two"), strict=True):
-                clock.now = START
                 self.engines.append(EngineMemory(folder, clock, agent))
         self.begun += 1
         name = f"root{self.begun}"
@@ -261,6 +262,9 @@ class TwoStores:
         bases = self.oracle.bases(source, target)
         if any(base.content != bases[0].content for base in bases):
             # After a criss-cross the engine may start from any of them.
+            return self.look_back(writer)
+        if strategy == "squash" and self.oracle.branches[source][-1].content == bases[0].content:
+            # Whether who changed what and back again is worth a squash is the engine's to say.
             return self.look_back(writer)
         made = [self._choice(source, target) for _ in range(choices)]
         items = [self.row(source, facts=False)] if strategy == "cherry_pick" else None
