@@ -1,20 +1,23 @@
 """Servers that the wire tests ask.
 
-Most share one (`core`): a server costs a second to start. Each works on branches of its own, forked
-from `EMPTY` before anything was written.
+Most tests share one (`core`): a server costs a second to start. Each works on branches
+of its own, forked from `EMPTY` before anything was written.
 """
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from tests.wires.mcp_session import Session
+from tests.wires.pair import Pair
 
 EMPTY = "empty"
 _numbers = itertools.count(1)
 
 Fork = Callable[..., str]
+Write = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
@@ -22,14 +25,6 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """`day1 mcp --toolsets core,review` on a new store, by keywords only."""
     with Session(tmp_path_factory.mktemp("core") / "store") as session:
         session.ok("memory_branch_create", branch_name=EMPTY)
-        yield session
-
-
-@pytest.fixture(scope="session")
-def other(core: Session) -> Iterator[Session]:
-    """A second server on the same store, whose environment says who writes."""
-    who = {f"DAY1_{name.upper()}_ID": f"env-{name}" for name in ("agent", "session", "task")}
-    with Session(core.folder, **who) as session:
         yield session
 
 
@@ -49,3 +44,48 @@ def fork(core: Session) -> Fork:
 def branch(fork: Fork) -> str:
     """An empty branch of the test's own."""
     return fork()
+
+
+@pytest.fixture(scope="session")
+def write(core: Session) -> Write:
+    def fact(branch: str, text: str, **more: Any) -> str:
+        made: str = core.ok("memory_write_fact", fact_text=text, branch=branch, **more)["id"]
+        return made
+
+    return fact
+
+
+@pytest.fixture(scope="session")
+def pattern(core: Session, write: Write) -> Pair:
+    """Both sides changed `clash`; the source changed one fact, removed one, added three rows."""
+    source, target = "pattern/source", "pattern/target"
+    core.ok("memory_branch_create", branch_name=target, parent_branch=EMPTY)
+    texts = ("kept", "changed", "removed", "clash")
+    pair = Pair(source, target, *(write(target, text, category="old") for text in texts))
+    core.ok("memory_branch_create", branch_name=source, parent_branch=target)
+    core.ok("memory_update_fact", fact_id=pair.changed, confidence=0.5, branch=source)
+    core.ok("memory_retract_fact", fact_id=pair.removed, branch=source)
+    core.ok("memory_update_fact", fact_id=pair.clash, fact_text="clash, source", branch=source)
+    core.ok("memory_update_fact", fact_id=pair.clash, fact_text="clash, target", branch=target)
+    write(source, "new", category="new")
+    core.ok(
+        "memory_write_observation",
+        observation_type="decision",
+        summary="new too",
+        branch=source,
+    )
+    core.ok(
+        "memory_write_relation",
+        source_entity="a",
+        relation_type="to",
+        target_entity="b",
+        branch=source,
+    )
+    write(target, "of the target")
+    return pair
+
+
+@pytest.fixture
+def pair(pattern: Pair, fork: Fork) -> Pair:
+    """A pair of the test's own, as the pattern is."""
+    return pattern._replace(source=fork(pattern.source), target=fork(pattern.target))

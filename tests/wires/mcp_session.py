@@ -174,6 +174,11 @@ class Session:
         return _spelled_object(schema)
 
 
+def unscored(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Hits to be compared: how rare a word is, and so a score, moves with all that is indexed."""
+    return [{key: value for key, value in hit.items() if key != "score"} for hit in hits]
+
+
 def _check_success(answer: Answer) -> None:
     structured = answer.structured
     if "result" in structured:

@@ -20,16 +20,17 @@ HELLO = {
 class RawPipe:
     """One server process on a store of its own; every line it says on stdout is kept."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, toolsets: str = "core,review", **settings: str) -> None:
         self.folder = folder
         self.log = folder.with_suffix(".log")
         self.said: list[str] = []
-        self._settings, self._leaving, self._asked = settings, ExitStack(), 0
+        self._toolsets, self._settings = toolsets, settings
+        self._leaving, self._asked = ExitStack(), 0
 
     def __enter__(self) -> Self:
         errors = self._leaving.enter_context(self.log.open("w", encoding="utf-8"))
         self.process = subprocess.Popen(
-            [sys.executable, *server_arguments("core,review")],
+            [sys.executable, *server_arguments(self._toolsets)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -218,8 +218,17 @@ def test_what_is_no_tool_here_is_refused_with_those_there_are(core: Session, too
 @pytest.fixture(scope="module")
 def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawPipe]:
     """A server that is sent what the official client will not write."""
-    with RawPipe(tmp_path_factory.mktemp("raw") / "store") as pipe:
+    with RawPipe(tmp_path_factory.mktemp("raw") / "store", toolsets="core") as pipe:
         yield pipe
+
+
+@pytest.mark.line("S1-002", "S1-089")
+def test_a_server_of_the_core_has_the_core_only(core: Session, pipe: RawPipe) -> None:
+    names = [tool["name"] for tool in pipe.ask("tools/list", "{}")["result"]["tools"]]
+    assert names == list(core.tools)[:16]
+    result = pipe.call("memory_update_fact", '{"fact_id":"fact_1","category":"x"}')
+    assert result["isError"] is True
+    assert result["structuredContent"]["error"]["details"]["tools"] == sorted(names)
 
 
 @pytest.mark.line("S1-012")

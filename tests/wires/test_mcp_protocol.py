@@ -5,7 +5,6 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from day1.operation import Caller
 from day1.settings import Settings
 from day1.wiring import open_house
 from tests.wires.least import LEAST, prepared
-from tests.wires.mcp_session import ROOT, Session
+from tests.wires.mcp_session import ROOT, Session, unscored
 from tests.wires.raw_pipe import RawPipe
 
 CORE = [
@@ -79,14 +78,6 @@ def test_the_seeds_tools_come_first_in_its_order_by_its_names(core: Session) -> 
     assert len(about_branches) == 5
 
 
-@pytest.mark.line("S1-002", "S1-089")
-def test_a_server_of_the_core_has_the_core_only(tmp_path: Path) -> None:
-    with Session(tmp_path / "store", toolsets="core") as session:
-        assert list(session.tools) == CORE
-        error = session.refused("memory_update_fact", "unknown_tool", fact_id="fact_1")
-        assert error["details"]["tools"] == sorted(CORE)
-
-
 @pytest.mark.line("S1-003")
 def test_schemas_are_json_schema_2020_12_and_every_argument_is_typed(core: Session) -> None:
     for tool in core.tools.values():
@@ -134,7 +125,9 @@ def test_every_tool_answers_json_with_or_without_its_optional_arguments(
             assert not again.is_error, (name, again.structured)
             hints = core.tools[name].annotations
             if hints and hints.read_only_hint:
-                assert again == answer
+                same: Any = unscored if name in LISTS else dict
+                assert same(again.document) == same(answer.document)
+                assert again.structured["read"] == answer.structured["read"]
 
 
 @pytest.mark.line("S1-091")
@@ -180,35 +173,8 @@ def test_the_list_of_tools_stays_small(core: Session, record_property: Any) -> N
     ]
     for names, most in ((CORE, 10_000), (list(core.tools), 15_000)):
         size = len(json.dumps([t for t in read if t["name"] in names], separators=(",", ":")))
-        print(f"{len(names)} tools: {size} bytes, about {size // 4} tokens")
-        record_property(f"bytes_of_{len(names)}_tools", size)
+        record_property("summary", f"{len(names)} tools: {size} bytes, about {size // 4} tokens")
         assert size < most
-
-
-@pytest.fixture(scope="module", params=["auto", "legacy"])
-def era(request: pytest.FixtureRequest, core: Session) -> Iterator[Session]:
-    """Clients of both protocol eras."""
-    if request.param == "auto":
-        yield core
-    else:
-        with Session(core.folder, mode="legacy") as session:
-            yield session
-
-
-@pytest.mark.line("S1-003")
-def test_both_protocol_eras_get_the_same(era: Session, core: Session, branch: str) -> None:
-    assert (era.protocol >= "2026") == (era is core)
-    assert {n: t.input_schema for n, t in era.tools.items()} == {
-        n: t.input_schema for n, t in core.tools.items()
-    }
-    wrote = era.ok("memory_write_fact", fact_text="Any era likes tea.", branch=branch)
-    by_meta = era.call("memory_search", {"query": "tea"}, {"day1/branch": branch})
-    assert [hit["id"] for hit in by_meta.document] == [wrote["id"]]
-    assert by_meta.structured == core.ok("memory_search", query="tea", branch=branch)
-    assert by_meta.notes
-    error = era.refused("memory_search", "invalid_request", query="tea", search_type="psychic")
-    assert "'hybrid'" in error["message"]
-    era.refused("memory_nothing", "unknown_tool")
 
 
 @pytest.mark.line("S1-007")
@@ -255,8 +221,8 @@ def test_stdout_is_the_wire_and_no_log_holds_memory_text(tmp_path: Path) -> None
     assert MARK not in log
 
 
-@pytest.mark.parametrize("module", ["day1.interfaces.mcp.server", "day1.mcp.mcp_server"])
-def test_a_server_starts_without_heavy_libraries(module: str) -> None:
+def test_a_server_starts_without_heavy_libraries() -> None:
+    module = "day1.mcp.mcp_server"  # which imports day1.interfaces.mcp.server
     heavy = ("chromadb", "onnxruntime", "tokenizers", "numpy", "git", "rich")
     script = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run(
