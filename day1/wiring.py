@@ -138,7 +138,12 @@ def _search_ports(
 ) -> SearchPorts:
     from day1.adapters.index.index import LocalIndex
 
-    index = LocalIndex(folder, read_only=read_only, chroma=serves and settings.search.chroma)
+    index = LocalIndex(
+        folder,
+        read_only=read_only,
+        chroma=serves and settings.search.chroma,
+        chroma_above=settings.search.exact_rows,
+    )
     weight = settings.search.vector_weight
     return SearchPorts(
         repo.store,

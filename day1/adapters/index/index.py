@@ -17,7 +17,13 @@ class LocalIndex:
     """`ports.index.Index` in a store's folder; threads and processes may share it."""
 
     def __init__(
-        self, folder: Path, *, read_only: bool = False, chroma: bool = False, wait_s: float = 5.0
+        self,
+        folder: Path,
+        *,
+        read_only: bool = False,
+        chroma: bool = False,
+        chroma_above: int = 0,
+        wait_s: float = 5.0,
     ) -> None:
         """Open nothing yet.
 
@@ -25,6 +31,7 @@ class LocalIndex:
             folder: where `index.db`, `vectors/` and `chroma/` are or shall be.
             read_only: the folder may not be written; what is there is used as it is.
             chroma: this process may own Chroma (a long-lived one, never a CLI call).
+            chroma_above: how many vectors there must be before Chroma is opened.
             wait_s: how long a writer waits for another process's.
         """
         self.read_only = read_only
@@ -35,7 +42,7 @@ class LocalIndex:
 
             neighbours = Neighbours(self._database)
         self.words = SqliteWords(self._database)
-        self.vectors = FileVectors(self._database, neighbours)
+        self.vectors = FileVectors(self._database, neighbours, chroma_above)
 
     def generation(self) -> str:
         """Changes when the index was begun anew."""

@@ -24,8 +24,15 @@ Point = Callable[[str], None]
 class FileVectors:
     """`ports.index.Vectors`: files of float32 compared with numpy, or with Chroma's help."""
 
-    def __init__(self, database: Database, chroma: Neighbours | None) -> None:
-        """Share the index's file; without `chroma` there are no approximate neighbours."""
+    def __init__(
+        self, database: Database, chroma: Neighbours | None, chroma_above: int = 0
+    ) -> None:
+        """Share the index's file; without `chroma` there are no approximate neighbours.
+
+        Chroma is not opened before a space has more than `chroma_above` vectors: for fewer,
+        comparing all is quick, and Chroma costs a second and 75 MB.
+        """
+        self._chroma_above = chroma_above
         self.point: Point = _pass
         self._database = database
         self._chroma = chroma
@@ -36,13 +43,13 @@ class FileVectors:
 
     def waiting(self, embedder: Embedder) -> int:
         """How many texts have no vector of this embedder yet."""
-        space = self._space(embedder)
+        number = self._number(embedder)  # not the space: it brings numpy, and counting needs none
         with self._database.reading() as connection:
-            if space is None:  # an embedder that a read-only index does not know
+            if number is None:  # an embedder that a read-only index does not know
                 found = connection.execute("SELECT count(*) FROM texts")
             else:
                 statement = "SELECT count(*) FROM waiting WHERE space = ?"
-                found = connection.execute(statement, (space.number,))
+                found = connection.execute(statement, (number,))
             return int(found.fetchone()[0])
 
     def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
@@ -165,7 +172,12 @@ class FileVectors:
 
     def tend(self) -> bool:
         """Take Chroma over if nobody has it, and feed it; returns whether more is to be fed."""
-        return self._chroma is not None and self._chroma.tend(self._all())
+        if self._chroma is None:
+            return False
+        spaces = self._all()
+        with self._database.reading() as connection:
+            most = max((rows_written(connection, s.number) for s in spaces), default=0)
+        return (most > self._chroma_above or self._chroma.ready()) and self._chroma.tend(spaces)
 
     def close(self) -> None:
         """Let another process own Chroma."""
