@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.mcp.stdio import serve
 from day1.logs import to_stderr
 from day1.model.branch import MAIN
+from day1.operation import Context
 from day1.services.tending import Tender
 from day1.settings import Settings
 from day1.toolsets import operations
@@ -20,8 +23,13 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     chosen = operations(toolsets)
     house = open_house(settings, create=True, serves=True)
     head = ProcessHead(house.repo, branch or settings.branch or MAIN)
-    server = build_server(chosen, lambda meta: house.context(caller_of(settings, head, meta)))
     tender = Tender(house.repo, house.search)
+
+    def context(meta: Mapping[str, Any] | None) -> Context:
+        tender.called()
+        return house.context(caller_of(settings, head, meta))
+
+    server = build_server(chosen, context)
     threading.Thread(target=tender.run, name="day1-tender", daemon=True).start()
 
     def close() -> None:

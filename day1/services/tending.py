@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import threading
+import time
 
 from day1.errors import Day1Error, EmbedderUnavailable
 from day1.model.branch import Branch
@@ -15,7 +16,11 @@ log = logging.getLogger(__name__)
 
 _START_S = 1.0
 _PAUSE_S = 2.0
-_BATCH = 256
+_BATCH = 64
+"""Passages embedded at once: 0.2 s in which both cores are busy."""
+_QUIET_S = 0.5
+_PUT_OFF_S = 10.0
+"""Vectors wait for a pause between calls, but at most so long; a search embeds the newest 16."""
 
 
 class Tender:
@@ -25,12 +30,14 @@ class Tender:
         """Tend a memory and its index."""
         self._repo, self._search = repo, search
         self._stopped = threading.Event()
+        self._called = self._embedded = 0.0
         self._followed: dict[str, CommitId] = {}
 
     def run(self) -> None:
         """Tend until stopped; the first second belongs to the client's greeting."""
         self._stopped.wait(_START_S)
         self._warm_up()
+        self._embedded = time.monotonic()
         while not self._stopped.is_set():
             try:
                 more = self._step()
@@ -45,6 +52,15 @@ class Tender:
         if self._search.embedder is not None and not self._stopped.is_set():
             with contextlib.suppress(EmbedderUnavailable):
                 self._search.embedder.embed(["warm up"])
+
+    def called(self) -> None:
+        """Note that a client's call begins: embedding lets it go first."""
+        self._called = time.monotonic()
+
+    def _may_embed(self) -> bool:
+        """Whether no call came just now, or embedding has been put off for long enough."""
+        now = time.monotonic()
+        return now - self._called > _QUIET_S or now - self._embedded > _PUT_OFF_S
 
     def stop(self) -> None:
         """Let the thread end after its present step."""
@@ -64,10 +80,11 @@ class Tender:
             if tip is not None and moved and not self._stopped.is_set():
                 self._tend(branch)
                 self._followed[branch.id] = tip
-        if self._search.embedder is None or self._stopped.is_set():
+        if self._search.embedder is None or self._stopped.is_set() or not self._may_embed():
             return False
         try:
             waiting = embed_pending(self._search.index, self._search.embedder, _BATCH)
+            self._embedded = time.monotonic()
         except EmbedderUnavailable:
             return False
         return self._search.index.tend() or waiting > 0
