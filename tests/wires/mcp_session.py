@@ -26,6 +26,8 @@ from day1.model.change import Query, Ref
 from day1.model.kind import KINDS
 
 ROOT = Path(__file__).parents[2]
+WAIT_S = 120.0
+"""An answer that takes longer never comes, however busy the machine."""
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 TIMES = {"created_at", "happened_at", "updated_at", "retracted_at", "restored_at", "held_at"}
 TIMES |= {"timestamp"}
@@ -82,7 +84,8 @@ class Session:
         with ExitStack() as entered:
             errors = entered.enter_context(self.log.open("a", encoding="utf-8"))
             self._portal = entered.enter_context(start_blocking_portal())
-            client = Client(stdio_client(server, errlog=errors), mode=self._mode)
+            wire = stdio_client(server, errlog=errors)
+            client = Client(wire, mode=self._mode, read_timeout_seconds=WAIT_S)
             self._client = entered.enter_context(self._portal.wrap_async_context_manager(client))
             self._leaving = entered.pop_all()
         self.protocol = self._client.protocol_version

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from select import select
 from types import TracebackType
 from typing import Any, Self
 
-from tests.wires.mcp_session import environment, server_arguments
+from tests.wires.mcp_session import WAIT_S, environment, server_arguments
 
 HELLO = {
     "protocolVersion": "2025-06-18",
@@ -63,6 +64,7 @@ class RawPipe:
         assert self.process.stdout is not None
         self._asked += 1
         self.send(f'{{"jsonrpc":"2.0","id":{self._asked},"method":"{method}","params":{params}}}')
+        assert select([self.process.stdout], [], [], WAIT_S)[0], f"no answer to {method}"
         self.said.append(self.process.stdout.readline())
         answer: dict[str, Any] = json.loads(self.said[-1])
         assert answer["id"] == self._asked
