@@ -145,10 +145,10 @@ def _plan(
     target_items = ends.target.find(HELD, Query())
     with repo.store.reading(ends.source) as source:
         source_items = source.find(HELD, Query())
-        # What one side decided is decided for the merge: its closing row is there afterwards.
-        closed = closings(target_items) | closings(source_items)
-        target_held = open_items(target_items, closed)
-        source_held = open_items(source_items, closed)
+        # A decision that comes along with the merge counts; a pick brings none.
+        rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
+        target_held = open_items(target_items, closings(() if request.items else rows))
+        source_held = open_items(source_items, closings(target_items))
         items = None if request.items is None else _items(source, request.items, changes)
         named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
         named |= {choice.row_id for choice in request.choices}

@@ -59,6 +59,30 @@ class HoldingSuite:
         assert fact(memory, "main")["category"] == "theirs"
         assert memory.held("main") == []
 
+    def test_a_pick_brings_no_decision(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.fork("child", "main")
+        memory.decide("child", A, "category", "taken")
+        done = memory.merge("child", "main", "cherry_pick", items=[A])
+        assert (done.merged, done.rejected) == (0, 1)
+        assert (fact(memory, "main")["category"], listed(memory, "main")) == (
+            "ours",
+            [(A, "category")],
+        )
+
+    def test_a_decision_that_was_restored_away_holds_again(self, memory: Memory) -> None:
+        clashing(memory)
+        memory.clock.tick()
+        at = memory.clock.now
+        memory.clock.tick()
+        memory.fork("child", "main")
+        memory.decide("child", A, "category", "dismissed")
+        memory.merge("child", "main")
+        memory.restore_branch("main", at)
+        memory.update_fact("child", A, category="later")
+        assert memory.merge("child", "main").rejected == 1
+        assert fact(memory, "main")["category"] == "ours"
+
     def test_what_a_fork_dismissed_is_dismissed(self, memory: Memory) -> None:
         clashing(memory)
         memory.fork("child", "main")
