@@ -582,6 +582,21 @@ def test_an_index_that_another_process_begins_anew_meanwhile_gives_no_mixed_answ
     assert [hit.row["fact_text"] for hit in found.hits] == expected
 
 
+def test_what_is_remembered_of_a_lost_index_is_forgotten(memory, ask, tmp_path):
+    texts = {"fact_a": "gateway one", "fact_b": "billing two"}
+    for fact_id, text in texts.items():
+        memory.add_fact("main", fact_id, fact_text=text)
+        assert ask.ids(text, mode="keyword") == [fact_id]
+    ask.ports.index.close()
+    (tmp_path / "index.db").unlink()
+    other = LocalIndex(tmp_path)  # it gives the texts other numbers
+    for text in reversed(texts.values()):
+        other.words.learn(FACT, {content_hash(text): text})
+    other.close()
+    for fact_id, text in texts.items():
+        assert ask.ids(text, mode="keyword") == [fact_id]
+
+
 def test_a_read_only_folder_is_searched_as_far_as_the_index_goes(memory, ask, ports, tmp_path):
     memory.add_fact("main", "fact_a", fact_text="gateway one")
     ask("gateway")

@@ -1,0 +1,59 @@
+"""Rows that no commit holds yet count wherever a branch is looked at, and looking cuts nothing."""
+
+import pytest
+
+from day1.model.change import Ref
+from day1.services import branching, merging
+from day1.services.comparing import compare
+from day1.services.standing import is_taken, standing
+from tests.suites.engine_memory import EngineMemory
+
+AUTO = merging.MergeRequest("side", "main", "auto")
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """`side` has a fact that waits, and so has `main`."""
+    memory = EngineMemory(tmp_path)
+    memory.fork("side", "main")
+    memory.add_fact("side", "fact_side", fact_text="side")
+    memory.add_fact("main", "fact_main", fact_text="main")
+    before = {branch: waiting(memory, branch) for branch in ("main", "side")}
+    assert before == {"main": 1, "side": 1}
+    tips = memory.store.history.branches()
+    yield memory
+    assert memory.store.history.branches() == tips
+    memory.close()
+
+
+def waiting(memory, branch):
+    with memory.store.reading(Ref(branch=branch)) as reading:
+        return reading.pending.count
+
+
+def test_a_comparison_shows_them(memory):
+    seen = compare(memory.repo, "side", "main")
+    assert [change.id for change in seen.changes["facts"]] == ["fact_side"]
+
+
+def test_a_preview_plans_them(memory):
+    plan = merging.preview(memory.repo, AUTO).plan
+    assert [(row.id, row.effect) for row in plan.rows] == [("fact_side", "new")]
+    assert (plan.merged_count, plan.rejected_count) == (1, 0)
+
+
+def test_a_branch_that_has_them_has_something_of_its_own(memory):
+    side = standing(memory.repo, "side")
+    assert (side.pending.count, side.ahead) == (1, {"added": 1})
+    assert not is_taken(memory.repo, "side")
+    assert branching.find(memory.repo, "side").merged_tip is None
+
+
+def test_rows_of_one_id_that_wait_on_both_sides_clash(memory):
+    memory.add_fact("side", "fact_both", fact_text="same", category="theirs")
+    memory.add_fact("main", "fact_both", fact_text="same", category="ours")
+    plan = merging.preview(memory.repo, AUTO).plan
+    assert [(row.id, set(row.held)) for row in plan.rows] == [
+        ("fact_both", {"category"}),
+        ("fact_side", set()),
+    ]
