@@ -59,9 +59,15 @@ def timeline(
     equal: dict[str, Cell] = {} if session_id is None else {"session_id": session_id}
     query = Query(equal=equal, after=after, before=before, descending=True, limit=limit)
     moments = [
-        Moment(kind, row, int((row["happened_at"] or row["created_at"]) or 0))
+        Moment(kind, row, _when(row))
         for kind in (FACT, OBSERVATION)
         for row in reading.find(kind, query)
     ]
     moments.sort(key=lambda m: (m.at, str(m.row["id"])))
     return moments[-limit:]
+
+
+def _when(row: Row) -> int:
+    """When it happened, else when it was learned; the first instant of 1970 is a time too."""
+    happened = row["happened_at"]
+    return int((row["created_at"] if happened is None else happened) or 0)

@@ -1,0 +1,23 @@
+"""Reading in order of time."""
+
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.services.recording import fact_row
+from day1.services.walking import timeline
+
+
+class Rows:
+    """A reading that has the given facts, whatever is asked."""
+
+    def __init__(self, *rows):
+        self.rows = list(rows)
+
+    def find(self, kind, _query):
+        return self.rows if kind is FACT else []
+
+
+def test_what_happened_at_the_first_instant_of_1970_stands_there():
+    early = fact_row("fact_a", "a", Origin(), 5_000_000, happened_at=0)
+    late = fact_row("fact_b", "b", Origin(), 1_000_000)
+    moments = timeline(Rows(early, late))
+    assert [(m.row["id"], m.at) for m in moments] == [("fact_a", 0), ("fact_b", 1_000_000)]
