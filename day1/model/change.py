@@ -1,7 +1,7 @@
 """States that can be read, commits, and changes between states."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from day1.errors import Json
 from day1.model.kind import Cell, Row
@@ -99,7 +99,3 @@ class Query:
     """`created_at` later than this instant."""
     descending: bool = False
     limit: int | None = None
-
-    def with_limit(self, limit: int | None) -> "Query":
-        """The same rows, at most `limit`."""
-        return replace(self, limit=limit)

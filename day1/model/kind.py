@@ -51,10 +51,6 @@ class Kind:
             return tuple(c for group in self.groups for c in group)
         return next(group for group in self.groups if group[0] == name)
 
-    def group_of(self, column: str) -> str:
-        """The name of the group that `column` belongs to."""
-        return next(group[0] for group in self.groups if column in group)
-
 
 FACT: Final = Kind(
     "facts",

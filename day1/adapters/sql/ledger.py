@@ -20,7 +20,6 @@ from sqlalchemy import (
     Text,
     bindparam,
     delete,
-    func,
     insert,
     select,
 )
@@ -272,16 +271,6 @@ class SqlLedger:
     def close(self) -> None:
         """Close the database; SQLite folds its log into the file."""
         self._engine.dispose()
-
-    def count_rows(self) -> dict[str, int]:
-        """Rows by table, for a check-up."""
-        with self._reading() as connection:
-            return {
-                table.name: int(
-                    connection.execute(select(func.count()).select_from(table)).scalar_one()
-                )
-                for table in ledger_tables.sorted_tables
-            }
 
 
 _BY_NAME = select(_BRANCHES).where(_BRANCHES.c.folded == bindparam("folded"))

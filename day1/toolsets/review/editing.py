@@ -19,8 +19,7 @@ from day1.operation import (
     Written,
 )
 from day1.services.editing import Edited, remove, supersede, update
-
-Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+from day1.toolsets.core.memory import Confidence
 
 
 class UpdateFact(WriteRequest):
