@@ -63,7 +63,7 @@ class BranchExists(Conflict):
 
 
 class BranchClosed(Conflict):
-    """The branch was squashed into another: it takes no more writes."""
+    """The branch was squashed into another, or is kept as a template: it takes no writes."""
 
     code = "branch_closed"
 

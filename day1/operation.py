@@ -20,6 +20,7 @@ from day1.model.branch import MAIN, Branch
 from day1.model.kind import canonical
 from day1.model.origin import Origin, Source
 from day1.services.branching import find, refuse_closed
+from day1.services.sessions import note
 
 if TYPE_CHECKING:
     from day1.model.change import Pending
@@ -193,14 +194,14 @@ class Context:
         """
         return self._branch(given).name
 
-    def writable(self, given: str | None) -> str:
+    def writable(self, given: str | None) -> Branch:
         """The branch of this call, if it takes writes.
 
         Raises:
             UnknownBranch: there is no such branch.
             BranchClosed: it was squashed.
         """
-        return refuse_closed(self._branch(given)).name
+        return refuse_closed(self._branch(given))
 
     def _branch(self, given: str | None) -> Branch:
         name = given or self.caller.branch
@@ -208,14 +209,22 @@ class Context:
             name = self.caller.head.name()
         return find(self.repo, name or MAIN)
 
-    def origin(self, request: WriteRequest) -> Origin:
-        """Who writes: what the request says, else what the wire knows."""
+    def origin(self, request: WriteRequest, branch: Branch | None = None) -> Origin:
+        """Who writes: what the request says, else what the wire knows, else whose branch it is."""
+        caller = self.caller
+        agent, task = (branch.agent_id, branch.task_id) if branch else (None, None)
         return Origin(
-            request.agent_id or self.caller.agent_id,
-            request.session_id or self.caller.session_id,
-            request.task_id or self.caller.task_id,
-            self.caller.source,
+            request.agent_id or caller.agent_id or agent,
+            request.session_id or caller.session_id,
+            request.task_id or caller.task_id or task,
+            caller.source,
         )
+
+    def writer(self, request: WriteRequest, branch: Branch) -> Origin:
+        """Who is about to add rows to a branch, noted so that those rows are found again."""
+        origin = self.origin(request, branch)
+        note(self.repo, branch, origin, self.clock())
+        return origin
 
     def switch(self, name: str) -> None:
         """Move the client's HEAD.

@@ -31,17 +31,21 @@ class Branch:
     tags: tuple[str, ...] = ()
     archived: bool = False
     closed: bool = False
-    """Squashed into another branch: it takes no writes and no merges."""
+    """It takes no writes and no merges: it was squashed, or is kept as a template or bundle."""
     merged_tip: CommitId | None = None
     """The tip at which everything of the branch was merged."""
     retired_tip: CommitId | None = None
     """Where the branch stood when its ref was given up; None while it has a ref."""
+    task_id: str | None = None
+    """The task that its rows are for, where a writer names none."""
+    agent_id: str | None = None
+    """Whose branch of a task it is: who writes here, where a writer gives no name."""
 
     def status(self, tip: CommitId, pending: Pending) -> Status:
         """What the branch is now: a write after its merge makes it active again."""
         if self.archived:
             return "archived"
-        if self.closed or (self.merged_tip == tip and not pending.count):
+        if self.merged_tip == tip and not pending.count:
             return "merged"
         return "active"
 
@@ -56,6 +60,8 @@ class Branch:
             "owner": self.owner,
             "ttl_days": self.ttl_days,
             "tags": list(self.tags),
+            **({"task_id": self.task_id} if self.task_id else {}),
+            **({"agent_id": self.agent_id} if self.agent_id else {}),
         }
 
 

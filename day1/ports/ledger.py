@@ -1,15 +1,17 @@
-"""What is true across branches: branches and their notes, snapshots, merges, intents, heads.
+"""What is true across branches, kept as small records.
 
-The ledger is never the truth about rows, and it points only at commits that exist.
+Branches and their notes, sessions, snapshots, merges, tasks, templates, handoffs, bundles, heads,
+and intents. The ledger is never the truth about rows, and it points only at commits that exist.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from day1.model.branch import Branch
-from day1.model.deed import Intent, MergeRecord, Snapshot
+from day1.model.deed import Intent
 
+T = TypeVar("T")
 Settle = Callable[[Intent], None]
 """Finish or withdraw a deed whose process is gone."""
 
@@ -36,17 +38,14 @@ class Ledger(Protocol):
     def remove_branch(self, branch_id: str) -> None:
         """Forget a branch."""
 
-    def snapshots(self) -> list[Snapshot]:
-        """Every snapshot, oldest first."""
+    def record(self, kind: type[T], record_id: str) -> T | None:
+        """A record by id: a snapshot, a merge, a task, a template, and others."""
 
-    def put_snapshot(self, snapshot: Snapshot) -> None:
-        """Write a snapshot by id."""
+    def records(self, kind: type[T], **equal: str) -> list[T]:
+        """The records of a kind with these values, oldest first."""
 
-    def merges(self) -> list[MergeRecord]:
-        """Every merge, oldest first."""
-
-    def put_merge(self, merge: MergeRecord) -> None:
-        """Write a merge by id."""
+    def put(self, *records: object) -> None:
+        """Write records by id, all at once."""
 
     def deed(self, intent: Intent, settle: Settle) -> AbstractContextManager[None]:
         """Do a deed: write the intent, run the block, strike the intent out.

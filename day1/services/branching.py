@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from day1.errors import BranchClosed, BranchExists, Conflict, Json, Refused, UnknownBranch
 from day1.model.branch import MAIN, Branch, Status, check_name
 from day1.model.change import CommitId, Pending, Ref
-from day1.services.deeds import Repository, deed
+from day1.model.record import to_json
+from day1.services.deeds import Repository, deed, record_fork
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def find_open(repo: Repository, name: str) -> Branch:
 
     Raises:
         UnknownBranch: there is none.
-        BranchClosed: it was squashed.
+        BranchClosed: it was squashed, or is kept as a template or bundle.
     """
     return refuse_closed(find(repo, name))
 
@@ -50,12 +51,12 @@ def refuse_closed(branch: Branch) -> Branch:
     """The branch, if it takes writes.
 
     Raises:
-        BranchClosed: it was squashed.
+        BranchClosed: it was squashed, or is kept as a template or bundle.
     """
     if branch.closed:
         raise BranchClosed(
-            f"{branch.name!r} was squashed into another branch and is closed: fork anew from "
-            "the target and write there.",
+            f"{branch.name!r} is closed: it was squashed into another branch, or is kept as a "
+            "template or bundle. Fork anew and write there.",
             branch=branch.name,
         )
     return branch
@@ -71,37 +72,48 @@ def create(
         BranchExists: the name is taken.
         UnknownBranch: there is no such parent.
     """
-    check_name(name)
     parent = find(repo, parent_name)
-    taken = repo.ledger.branch(name)
+    fresh = Branch(
+        id=repo.new_id("branch", now),
+        name=check_free(repo, name),
+        parent_id=parent.id,
+        fork_commit=repo.store.cut(parent.name),
+        created_at=now,
+        description=description,
+    )
+    fork(repo, fresh)
+    return fresh
+
+
+def check_free(repo: Repository, name: str) -> str:
+    """Hold the name of a new branch against the rule and the branches there are.
+
+    Raises:
+        InvalidRequest: the name breaks the rule.
+        BranchExists: the name is taken.
+    """
+    taken = repo.ledger.branch(check_name(name))
     if taken is not None:
         raise BranchExists(
             f"A branch {taken.name!r} exists already (case does not count).", branch=taken.name
         )
-    start = repo.store.cut(parent.name)
-    fresh = Branch(
-        id=repo.new_id("branch", now),
-        name=name,
-        parent_id=parent.id,
-        fork_commit=start,
-        created_at=now,
-        description=description,
-    )
-    payload: dict[str, Json] = {
-        "id": fresh.id,
-        "name": name,
-        "parent_id": parent.id,
-        "fork_commit": start,
-        "created_at": now,
-        "description": description,
-    }
-    with deed(repo, "fork", payload, now):
+    return name
+
+
+def fork(repo: Repository, branch: Branch, *records: object) -> None:
+    """Make the ref of a new branch at its `fork_commit`, and note it with what it is made for.
+
+    Raises:
+        BranchExists: another process was quicker.
+    """
+    noted: list[Json] = [[type(record).__name__, to_json(record)] for record in records]
+    payload: dict[str, Json] = {"branch": to_json(branch), "records": noted}
+    with deed(repo, "fork", payload, branch.created_at):
         repo.point("fork.after_intent")
-        repo.history.fork(name, start)
+        repo.history.fork(branch.name, str(branch.fork_commit))
         repo.point("fork.after_deed")
-        repo.ledger.put_branch(fresh)
+        record_fork(repo, branch, records)
         repo.point("fork.after_ledger")
-    return fresh
 
 
 def adopt(repo: Repository, now: int) -> list[str]:

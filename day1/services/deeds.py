@@ -5,14 +5,18 @@ commit message, the ledger row is written, the intent is struck out. Whoever fin
 whose process is gone looks at what the engine did, and finishes or withdraws it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from day1.errors import Json
 from day1.model.branch import Branch
 from day1.model.deed import Intent, MergeRecord
 from day1.model.ids import NewId
+from day1.model.record import from_json
+from day1.model.shared import Bundle, Template
+from day1.model.task import Objective, Task, TaskAgent
 from day1.ports.ledger import Ledger
 from day1.ports.store import History, Store
 
@@ -33,6 +37,8 @@ class Repository:
     ledger: Ledger
     new_id: NewId
     point: Point = no_point
+    noted: set[str] = field(default_factory=set)
+    """Writers that this process has noted (`services.sessions`)."""
 
 
 def deed(
@@ -49,9 +55,18 @@ def settle(repo: Repository, intent: Intent) -> None:
 
 
 def _settle_fork(repo: Repository, payload: dict[str, Json]) -> None:
-    name = str(payload["name"])
-    if repo.ledger.branch(name) is None and name in repo.history.branches():
-        repo.ledger.put_branch(Branch(**payload))  # type: ignore[arg-type]  # as `create` wrote it
+    """A branch exists if its ref does; what was to be noted with it is noted then."""
+    with_it: Any = payload["records"]
+    branch = from_json(Branch, cast("dict[str, Json]", payload["branch"]))
+    if repo.ledger.branch(branch.name) is None and branch.name in repo.history.branches():
+        record_fork(repo, branch, [from_json(_FORKED[kind], values) for kind, values in with_it])
+
+
+def record_fork(repo: Repository, branch: Branch, records: Sequence[object]) -> None:
+    """Write a branch to the ledger, with what it was made for."""
+    with repo.ledger.together():
+        repo.ledger.put_branch(branch)
+        repo.ledger.put(*records)
 
 
 def _settle_delete(repo: Repository, payload: dict[str, Json]) -> None:
@@ -86,16 +101,19 @@ def _settle_merge(repo: Repository, payload: dict[str, Json]) -> None:
 def record_merge(repo: Repository, record: MergeRecord) -> None:
     """Write a merge to the ledger, and what it makes of its source."""
     with repo.ledger.together():
-        repo.ledger.put_merge(record)
-        source = next((b for b in repo.ledger.branches() if b.id == record.source_id), None)
+        repo.ledger.put(record)
+        source = repo.ledger.record(Branch, record.source_id)
         if source is None or record.commit is None:
             return
         if record.strategy == "squash":
-            repo.ledger.put_branch(replace(source, closed=True))
+            repo.ledger.put_branch(replace(source, closed=True, merged_tip=record.source_commit))
         elif record.strategy == "auto" and record.rejected_count == 0:
             repo.ledger.put_branch(replace(source, merged_tip=record.source_commit))
 
 
+_FORKED: Mapping[str, type] = {
+    kind.__name__: kind for kind in (Task, TaskAgent, Objective, Template, Bundle)
+}
 _SETTLERS: Mapping[str, Callable[[Repository, dict[str, Json]], None]] = {
     "fork": _settle_fork,
     "delete": _settle_delete,

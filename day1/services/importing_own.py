@@ -1,16 +1,16 @@
 """Bringing back what day1 exported: rows with every column as it was (design section 4)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
-from day1.errors import Day1Error, Json
+from day1.errors import Day1Error
 from day1.model.branch import MAIN, Branch
 from day1.model.exported import BranchLine, RowLine, parsed
 from day1.model.kind import Kind, Row
-from day1.services.branching import find, find_open
-from day1.services.deeds import Repository, deed
+from day1.services.branching import find, find_open, fork
+from day1.services.deeds import Repository
 from day1.services.importing import (
     UNIT_ROWS,
     Imported,
@@ -142,7 +142,4 @@ def _create(repo: Repository, line: BranchLine, now: int) -> None:
         archived=line.archived,
         closed=line.closed,
     )
-    payload: dict[str, Json] = {**asdict(branch), "tags": list(line.tags)}
-    with deed(repo, "fork", payload, now):
-        repo.history.fork(branch.name, first.id)
-        repo.ledger.put_branch(branch)
+    fork(repo, branch)

@@ -10,17 +10,15 @@ def snapshot(repo: Repository, branch: str, label: str | None, now: int) -> Snap
     """Commit a branch's waiting rows and note the tip under a label."""
     found = find(repo, branch)
     made = Snapshot(repo.new_id("snap", now), label, found.id, repo.store.cut(found.name), now)
-    repo.ledger.put_snapshot(made)
+    repo.ledger.put(made)
     return made
 
 
 def snapshots(repo: Repository, branch: str | None) -> list[Snapshot]:
     """Snapshots of a branch, or of all, oldest first."""
-    kept = repo.ledger.snapshots()
     if branch is None:
-        return kept
-    branch_id = find(repo, branch).id
-    return [s for s in kept if s.branch_id == branch_id]
+        return repo.ledger.records(Snapshot)
+    return repo.ledger.records(Snapshot, branch_id=find(repo, branch).id)
 
 
 def find_snapshot(repo: Repository, name: str) -> Snapshot:
@@ -29,7 +27,7 @@ def find_snapshot(repo: Repository, name: str) -> Snapshot:
     Raises:
         NotFound: there is none.
     """
-    for made in reversed(repo.ledger.snapshots()):
+    for made in reversed(repo.ledger.records(Snapshot)):
         if name in {made.id, made.label}:
             return made
     raise NotFound(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from day1.model.change import Query, Ref
+from day1.model.deed import MergeRecord
 from day1.model.ids import new_id
 from day1.model.kind import FACT
 from day1.services.branching import find
@@ -188,7 +189,7 @@ def check_ledger(house: House) -> None:
         assert branch.name == "main" or (branch.parent_id and branch.fork_commit), branch
     graph = history.graph(list(history.branches().values()))
     merges = {commit.id: commit.meta["id"] for commit in graph if commit.op == "merge"}
-    recorded = {record.commit: record.id for record in ledger.merges() if record.commit}
+    recorded = {record.commit: record.id for record in ledger.records(MergeRecord) if record.commit}
     assert merges == recorded
 
 

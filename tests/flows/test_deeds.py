@@ -6,6 +6,7 @@ import pytest
 
 from day1.errors import Conflict, PlanChanged, UnknownBranch
 from day1.model.change import Ref
+from day1.model.deed import MergeRecord
 from day1.services import branching, deeds, merging
 from tests.suites.engine_memory import EngineMemory
 
@@ -62,7 +63,7 @@ def status(memory, name="side"):
 def test_a_merge_that_was_done_is_recorded_by_the_next(memory, peer, place):
     die(memory, place, lambda repo: merge(repo, memory))
     assert settle(peer) == 1
-    (record,) = peer.ledger.merges()
+    (record,) = peer.ledger.records(MergeRecord)
     assert (record.merged_count, record.rejected_count) == (1, 0)
     assert (record.strategy, record.decided_by) == ("auto", "one")
     assert record.commit == peer.repo.history.branches()["main"]
@@ -77,7 +78,7 @@ def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
     peer.add_fact("main", "fact_b", fact_text="b")
     peer.cut("main")
     assert settle(peer) == 1
-    assert peer.ledger.merges() == []
+    assert peer.ledger.records(MergeRecord) == []
     assert status(peer) == "active"
     assert next(iter(peer.repo.history.log("main"))).parents == (tip,)
     assert peer.merge("side", "main").merged == 1
@@ -134,7 +135,7 @@ def test_a_deed_that_fails_is_settled_at_once(memory):
     with pytest.raises(PlanChanged):
         merging.merge(memory.repo, request, memory.origin, memory.clock())
     assert settle(memory) == 0
-    assert memory.ledger.merges() == []
+    assert memory.ledger.records(MergeRecord) == []
 
 
 def test_a_deed_that_goes_on_is_not_settled_by_others(memory, peer):
@@ -146,7 +147,7 @@ def test_a_deed_that_goes_on_is_not_settled_by_others(memory, peer):
 
     merge(replace(memory.repo, point=point), memory)
     assert settled == [0]
-    assert len(memory.ledger.merges()) == 1
+    assert len(memory.ledger.records(MergeRecord)) == 1
 
 
 def test_a_name_is_taken_whatever_its_case(memory):

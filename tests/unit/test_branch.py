@@ -53,7 +53,7 @@ def test_a_merged_branch_is_active_again_after_the_next_write():
     assert branch.status("tip", Pending(count=1)) == "active"
     assert branch.status("later", Pending()) == "active"
     assert branch.noted(archived=True).status("tip", Pending()) == "archived"
-    assert branch.noted(closed=True).status("later", Pending()) == "merged"
+    assert branch.noted(closed=True).status("later", Pending()) == "active"
 
 
 def test_notes_that_are_not_given_are_kept():

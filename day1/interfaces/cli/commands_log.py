@@ -80,10 +80,12 @@ def _waiting(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
 
 def _labels(repo: Repository, tips: dict[str, str], here: str) -> dict[str, list[str]]:
     """Branches and snapshots by their commit; the current branch comes first."""
+    from day1.services.snapshotting import snapshots
+
     labels: dict[str, list[str]] = {}
     for name, tip in sorted(tips.items(), key=lambda pair: (pair[0] != here, pair[0])):
         labels.setdefault(tip, []).append(f"HEAD -> {name}" if name == here else name)
-    for snapshot in repo.ledger.snapshots():
+    for snapshot in snapshots(repo, None):
         if snapshot.label:
             labels.setdefault(snapshot.commit, []).append(f"snapshot: {snapshot.label}")
     return labels

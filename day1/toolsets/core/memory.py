@@ -52,24 +52,26 @@ class FactWritten(Response):
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
     notes = _secret_notes(ctx, request.fact_text)
+    happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
-    with ctx.repo.store.adding(branch) as work:
+    origin = ctx.writer(request, branch)
+    with ctx.repo.store.adding(branch.name) as work:
         twin = near_duplicate(work, request.fact_text)
         row = fact_row(
             ctx.repo.new_id(FACT.prefix, work.now),
             request.fact_text,
-            ctx.origin(request),
+            origin,
             work.now,
             category=request.category,
             confidence=1.0 if request.confidence is None else request.confidence,
-            happened_at=_instant(request.happened_at),
+            happened_at=happened_at,
         )
         work.add(FACT, [row])
     return FactWritten(
         id=str(row["id"]),
         created_at=show(work.now),
         near_duplicate_of=twin,
-        written=_added(branch, work.tip, work.pending.count, notes),
+        written=_added(branch.name, work.tip, work.pending.count, notes),
     )
 
 
@@ -99,25 +101,27 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     most = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
     notes = _secret_notes(ctx, request.summary, *raw)
+    happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
-    with ctx.repo.store.adding(branch) as work:
+    origin = ctx.writer(request, branch)
+    with ctx.repo.store.adding(branch.name) as work:
         row = observation_row(
             ctx.repo.new_id(OBSERVATION.prefix, work.now),
             request.observation_type,
             request.summary,
-            ctx.origin(request),
+            origin,
             work.now,
             tool_name=request.tool_name,
             raw_input=raw[0] and raw[0][:most],
             raw_output=raw[1] and raw[1][:most],
-            happened_at=_instant(request.happened_at),
+            happened_at=happened_at,
         )
         work.add(OBSERVATION, [row])
     return ObservationWritten(
         id=str(row["id"]),
         created_at=show(work.now),
         truncated=any(text is not None and len(text) > most for text in raw),
-        written=_added(branch, work.tip, work.pending.count, notes),
+        written=_added(branch.name, work.tip, work.pending.count, notes),
     )
 
 
@@ -142,23 +146,25 @@ class RelationWritten(Response):
 
 def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     """Link two entities, such as AuthService -depends_on-> UserModel."""
+    happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
-    with ctx.repo.store.adding(branch) as work:
+    origin = ctx.writer(request, branch)
+    with ctx.repo.store.adding(branch.name) as work:
         row = relation_row(
             ctx.repo.new_id(RELATION.prefix, work.now),
             request.source_entity,
             request.relation_type,
             request.target_entity,
-            ctx.origin(request),
+            origin,
             work.now,
             properties=request.properties,
-            happened_at=_instant(request.happened_at),
+            happened_at=happened_at,
         )
         work.add(RELATION, [row])
     return RelationWritten(
         id=str(row["id"]),
         created_at=show(work.now),
-        written=_added(branch, work.tip, work.pending.count, []),
+        written=_added(branch.name, work.tip, work.pending.count, []),
     )
 
 

@@ -60,17 +60,17 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         columns["happened_at"] = parse(request.happened_at)
     if not columns:
         raise InvalidRequest("Give at least one of fact_text, category, confidence, happened_at.")
-    branch = ctx.branch(request.branch)
+    branch = ctx.writable(request.branch)
     done = update(
         ctx.repo,
-        branch,
+        branch.name,
         request.fact_id,
         columns,
-        ctx.origin(request),
+        ctx.origin(request, branch),
         reason=request.reason,
         expect_revision=request.expect_revision,
     )
-    return _updated(branch, done)
+    return _updated(branch.name, done)
 
 
 def _updated(branch: str, done: Edited) -> FactUpdated:
@@ -107,14 +107,14 @@ class FactSuperseded(Response):
 
 def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
     """Replace a fact by a new one; the old stays, marked, out of search."""
-    branch = ctx.branch(request.branch)
+    branch = ctx.writable(request.branch)
     done = supersede(
         ctx.repo,
-        branch,
+        branch.name,
         request.fact_id,
         None,
         request.fact_text,
-        ctx.origin(request),
+        ctx.writer(request, branch),
         category=request.category,
         confidence=request.confidence,
         reason=request.reason,
@@ -124,7 +124,7 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         superseded=request.fact_id,
         created_at=show(done.at),
         decides_held=bool(done.closed),
-        written=Written(branch=branch, commit=done.commit),
+        written=Written(branch=branch.name, commit=done.commit),
     )
 
 
@@ -147,13 +147,14 @@ class FactRetracted(Response):
 
 def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     """Remove a memory from a branch; history keeps it, memory_restore brings it back."""
-    branch = ctx.branch(request.branch)
-    done = remove(ctx.repo, branch, [request.fact_id], ctx.origin(request), request.reason)
+    branch = ctx.writable(request.branch)
+    origin = ctx.origin(request, branch)
+    done = remove(ctx.repo, branch.name, [request.fact_id], origin, request.reason)
     return FactRetracted(
         id=request.fact_id,
         retracted_at=show(done.at),
-        restore={"id": request.fact_id, "to": show(done.at - 1), "branch": branch},
-        written=Written(branch=branch, commit=done.commit),
+        restore={"id": request.fact_id, "to": show(done.at - 1), "branch": branch.name},
+        written=Written(branch=branch.name, commit=done.commit),
     )
 
 

@@ -1,0 +1,92 @@
+"""The ledger's tables: one for each kind of record, made from its fields."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table, Text
+from sqlalchemy.types import TypeEngine
+
+from day1.model.branch import Branch
+from day1.model.deed import Intent, MergeRecord, Snapshot
+from day1.model.kind import canonical
+from day1.model.record import from_json, to_json
+from day1.model.session import Session
+from day1.model.shared import Bundle, Handoff, Template
+from day1.model.task import Objective, Task, TaskAgent
+
+T = TypeVar("T")
+
+metadata = MetaData()
+_KEY: Final = String(255)
+
+
+def _kept_as(hint: Any) -> type:
+    """What a field is kept as: text, a number, a truth; `object` for what is kept as JSON."""
+    if get_origin(hint) is Literal:
+        return str
+    given = [part for part in get_args(hint) or (hint,) if part is not type(None)]
+    return given[0] if len(given) == 1 and given[0] in _PLAIN else object
+
+
+_PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: Text(), int: BigInteger(), bool: Boolean()}
+
+
+def _table(name: str, kind: type, keys: Iterable[str] = (), *more: Column[Any]) -> Table:
+    """A table with a column for each field; `keys` are what records are looked up by."""
+    hints = get_type_hints(kind)
+    columns = [_column(f.name, hints[f.name], set(keys)) for f in fields(kind)]
+    table = Table(name, metadata, *columns, *more)
+    for key in keys:
+        Index(f"{name}_{key}", table.c[key])
+    return table
+
+
+def _column(name: str, hint: Any, keys: set[str]) -> Column[Any]:
+    """A field's column."""
+    if name == "id":
+        return Column(name, _KEY, primary_key=True)
+    kind = _KEY if name in keys else _PLAIN.get(_kept_as(hint), Text())
+    return Column(name, kind, nullable=type(None) in get_args(hint))
+
+
+BRANCHES: Final = _table(
+    "branches", Branch, (), Column("folded", String(100), nullable=False, unique=True)
+)
+TABLES: Final[Mapping[type, Table]] = {
+    Branch: BRANCHES,
+    Session: _table("sessions", Session, ("branch_id", "agent_id", "session_id", "task_id")),
+    Snapshot: _table("snapshots", Snapshot, ("branch_id",)),
+    MergeRecord: _table("merges", MergeRecord, ("source_id", "target_id")),
+    Task: _table("tasks", Task, ("task_type",)),
+    TaskAgent: _table("task_agents", TaskAgent, ("task_id", "agent_id")),
+    Objective: _table("objectives", Objective, ("task_id",)),
+    Template: _table("templates", Template, ("name",)),
+    Handoff: _table("handoffs", Handoff),
+    Bundle: _table("bundles", Bundle),
+    Intent: _table("intents", Intent),
+}
+HEADS: Final = Table(
+    "heads",
+    metadata,
+    Column("key", _KEY, primary_key=True),
+    Column("branch_id", _KEY, nullable=False),
+)
+_AS_JSON: Final = {
+    kind: frozenset(n for n, hint in get_type_hints(kind).items() if _kept_as(hint) is object)
+    for kind in TABLES
+}
+
+
+def as_row(record: object) -> dict[str, Any]:
+    """A record as its table keeps it."""
+    written = _AS_JSON[type(record)]
+    return {n: canonical(v) if n in written else v for n, v in to_json(record).items()}
+
+
+def as_record(kind: type[T], row: Row[Any]) -> T:
+    """A row of a kind's table as a record."""
+    written = _AS_JSON[kind]
+    values = {f.name: row._mapping[f.name] for f in fields(kind)}  # type: ignore[arg-type]  # a dataclass
+    return from_json(kind, {n: json.loads(v) if n in written else v for n, v in values.items()})
