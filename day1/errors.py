@@ -153,6 +153,13 @@ class EmbedderUnavailable(Day1Error):
     code = "embedder_unavailable"
 
 
+class ChatUnavailable(Day1Error):
+    """The chat model does not answer, or not in the form that was asked for."""
+
+    code = "chat_unavailable"
+    retryable = True
+
+
 class ImportBroken(Day1Error):
     """An import file has a line that cannot be read; `details["line"]` names it."""
 

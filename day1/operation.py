@@ -24,6 +24,7 @@ from day1.services.sessions import note
 
 if TYPE_CHECKING:
     from day1.model.change import Pending
+    from day1.ports.chat import Chat
     from day1.services.deeds import Repository
     from day1.services.searching import SearchPorts
 
@@ -176,6 +177,15 @@ class Limits:
     """warn, refuse or ignore what looks like a secret."""
 
 
+def unseen(done: int, total: int | None) -> None:
+    """Report progress to nobody."""
+
+
+def never() -> bool:
+    """Nobody can stop this call."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What one call works with."""
@@ -185,6 +195,12 @@ class Context:
     clock: Callable[[], int]
     caller: Caller = field(default_factory=Caller)
     limits: Limits = field(default_factory=Limits)
+    chat: Chat | None = None
+    """A chat model, where one is configured."""
+    progress: Callable[[int, int | None], None] = unseen
+    """Tell the caller how many of how many are done; it costs a message, so not for each row."""
+    stopped: Callable[[], bool] = never
+    """Whether the caller wants no more: an operation asks between parts of its work."""
 
     def branch(self, given: str | None) -> str:
         """The branch of this call: given, named by the wire, the client's HEAD, else main.
