@@ -1,7 +1,7 @@
 """The core toolset: seed 001's tools, in the seed's order."""
 
 from day1.operation import Toolset
-from day1.toolsets.core import branches, memory, merges, search, snapshots
+from day1.toolsets.core import branches, memory, merges, search, snapshots, tasks
 
 CORE: Toolset = (
     *memory.OPERATIONS,
@@ -12,6 +12,7 @@ CORE: Toolset = (
     merges.DIFF,
     merges.MERGE,
     *snapshots.OPERATIONS,
+    *tasks.OPERATIONS,
     branches.TOPOLOGY,
     branches.ENRICH,
 )

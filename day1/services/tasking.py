@@ -1,0 +1,250 @@
+"""Tasks: a branch for each, below it a branch for every agent that joins, and objectives."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import BranchExists, Conflict, InvalidRequest, NotFound
+from day1.model.branch import Branch
+from day1.model.ids import short_hash
+from day1.model.task import (
+    ROOT,
+    Objective,
+    ObjectiveStatus,
+    Task,
+    TaskAgent,
+    branch_part,
+    numbered,
+)
+from day1.services.branching import check_free, find, fork
+from day1.services.deeds import Repository
+from day1.services.retiring import revive
+
+_RACES = 20
+"""Other processes that may take a name first before this one gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """An objective as it is asked for."""
+
+    description: str
+    priority: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task with its agents and objectives, the latter in the order of their index."""
+
+    task: Task
+    agents: list[TaskAgent]
+    objectives: list[Objective]
+
+
+def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) -> Branch:
+    """Open a task: its branch is `task/{name}`, or with a number where that is taken.
+
+    `task` comes without `branch_id`, which the branch gives.
+
+    Raises:
+        UnknownBranch: there is no such parent.
+    """
+    above = find(repo, parent)
+    now = task.created_at
+
+    def branch(name: str) -> tuple[Branch, Sequence[object]]:
+        made = _below(repo, above, name, now)
+        made = replace(made, description=task.description, task_id=task.id)
+        objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
+        return made, (replace(task, branch_id=made.id), *objectives)
+
+    return _open(repo, f"{ROOT}/{branch_part(task.name)}", branch)
+
+
+def _objective(task_id: str, position: int, aim: Aim, now: int) -> Objective:
+    return Objective(
+        id=f"{task_id}:{position:04}",
+        task_id=task_id,
+        position=position,
+        description=aim.description,
+        priority=aim.priority,
+        status="pending",
+        agent_id=None,
+        notes=None,
+        started_at=None,
+        completed_at=None,
+        updated_at=now,
+        created_at=now,
+    )
+
+
+def _below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
+    return Branch(
+        id=repo.new_id("branch", now),
+        name=check_free(repo, name),
+        parent_id=parent.id,
+        fork_commit=repo.store.cut(parent.name),
+        created_at=now,
+    )
+
+
+def _open(
+    repo: Repository,
+    wanted: str,
+    branch: Callable[[str], tuple[Branch, Sequence[object]]],
+    there: Callable[[], Branch | None] = lambda: None,
+) -> Branch:
+    """The branch that is `there`, else a fork under the wanted name or the first free number."""
+    for _ in range(_RACES):
+        name = numbered(wanted, [other.name for other in repo.ledger.branches()])
+        # Asked after the names: whoever took one of them meanwhile has noted why by now.
+        found = there()
+        if found is not None:
+            return found
+        try:
+            made, records = branch(name)
+            fork(repo, made, *records)
+        except BranchExists:
+            continue
+        return made
+    raise Conflict(f"Others take every name like {wanted!r} first: try again.", branch=wanted)
+
+
+def find_task(repo: Repository, task_id: str) -> Task:
+    """A task by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    task = repo.ledger.record(Task, task_id)
+    if task is None:
+        raise NotFound(
+            f"There is no task {task_id!r}: memory_task_create answers the id to use.",
+            task_id=task_id,
+        )
+    return task
+
+
+def task_state(repo: Repository, task_id: str) -> TaskState:
+    """A task, who joined it, and how far it is.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    task = find_task(repo, task_id)
+    agents = repo.ledger.records(TaskAgent, task_id=task_id)
+    objectives = repo.ledger.records(Objective, task_id=task_id)
+    return TaskState(task, agents, sorted(objectives, key=lambda o: o.position))
+
+
+def join(
+    repo: Repository,
+    task_id: str,
+    agent_id: str,
+    now: int,
+    role: str | None = None,
+    assigned: Sequence[int] | None = None,
+) -> Branch:
+    """Give an agent its branch of a task; joining again returns it, and sets what is given.
+
+    Raises:
+        NotFound: there is no such task.
+        InvalidRequest: it has no objective of an assigned index.
+    """
+    state = task_state(repo, task_id)
+    above = repo.ledger.record(Branch, state.task.branch_id)
+    wrong = [index for index in assigned or () if not 0 <= index < len(state.objectives)]
+    if wrong:
+        _refuse_indices(wrong, len(state.objectives))
+    if above is None or above.retired_tip is not None:
+        raise NotFound(
+            "The task's branch is gone: `day1 switch` brings a retired one back, else open a new "
+            "task.",
+            task_id=task_id,
+        )
+    parent = above
+    key = short_hash(task_id, agent_id)
+
+    def branch(name: str) -> tuple[Branch, Sequence[object]]:
+        made = replace(
+            _below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
+        )
+        indices = tuple(dict.fromkeys(assigned or ()))
+        return made, (TaskAgent(key, task_id, agent_id, role, indices, made.id, now),)
+
+    def there() -> Branch | None:
+        member = repo.ledger.record(TaskAgent, key)
+        own = None if member is None else repo.ledger.record(Branch, member.branch_id)
+        if member is None or own is None:
+            return None
+        _again(repo, member, role, assigned)
+        return revive(repo, own.name, now)
+
+    return _open(repo, f"{parent.name}/{branch_part(agent_id)}", branch, there)
+
+
+def _again(
+    repo: Repository, member: TaskAgent, role: str | None, assigned: Sequence[int] | None
+) -> None:
+    """Set what an agent says anew about itself."""
+    known = member.assigned if assigned is None else tuple(dict.fromkeys(assigned))
+    again = replace(member, role=role or member.role, assigned=known)
+    if again != member:
+        repo.ledger.put(again)
+
+
+def _refuse_indices(wrong: Sequence[int], count: int) -> None:
+    indices = f"0 to {count - 1}" if count else "none"
+    raise InvalidRequest(
+        f"This task has no objective {', '.join(map(str, wrong))}; its indices are {indices}.",
+        objectives=list(wrong),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An objective before and after an update."""
+
+    before: Objective
+    after: Objective
+
+
+def update_objective(  # noqa: PLR0913 - what can be said of an objective
+    repo: Repository,
+    task_id: str,
+    index: int,
+    status: ObjectiveStatus,
+    now: int,
+    agent_id: str | None = None,
+    notes: str | None = None,
+) -> Progress:
+    """Set how far an objective is. Two that do so at once come one after the other.
+
+    Raises:
+        NotFound: there is no such task.
+        InvalidRequest: it has no objective of this index.
+    """
+    with repo.ledger.together():
+        objectives = task_state(repo, task_id).objectives
+        if not 0 <= index < len(objectives):
+            _refuse_indices([index], len(objectives))
+        before = objectives[index]
+        begun = None if status == "pending" else before.started_at or now
+        done = None if status != "completed" else before.completed_at or now
+        after = replace(
+            before,
+            status=status,
+            agent_id=agent_id or before.agent_id,
+            notes=notes or before.notes,
+            started_at=begun,
+            completed_at=done,
+            updated_at=max(now, before.updated_at + 1),
+        )
+        repo.ledger.put(after)
+    return Progress(before, after)
+
+
+def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:
+    """The branches of a task by id: its own first, then its agents' in the order they joined."""
+    ids = [state.task.branch_id, *(agent.branch_id for agent in state.agents)]
+    found = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in ids}
+    return {branch_id: branch for branch_id, branch in found.items() if branch is not None}

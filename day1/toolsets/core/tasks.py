@@ -1,0 +1,302 @@
+"""Seed 001, "Task Management": create, join, status, update."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.model.branch import MAIN, Branch
+from day1.model.instant import show, show_optional
+from day1.model.task import Objective, ObjectiveStatus, Task, TaskAgent, status_of
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    Written,
+)
+from day1.services.branching import states
+from day1.services.tasking import (
+    Aim,
+    TaskState,
+    create_task,
+    join,
+    task_state,
+    update_objective,
+)
+from day1.toolsets.core.search import stand
+
+MOST_OBJECTIVES = 200
+Index = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]
+
+
+class ObjectiveAsked(Request):
+    """An aim; S1-048."""
+
+    description: Text
+    priority: Label | int | None = None
+
+
+class TaskCreate(Request):
+    """Seed 001 `memory_task_create`; checklist S1-048."""
+
+    name: Label
+    description: Text | None = None
+    task_type: Annotated[Label | None, Field(description="bug_fix, feature …")] = None
+    tags: list[Label] | None = None
+    objectives: Annotated[list[ObjectiveAsked], Field(max_length=MOST_OBJECTIVES)] | None = None
+    parent_branch: Label | None = MAIN
+
+
+class ObjectiveShown(Response):
+    """S1-055: `id` is the index, from 0."""
+
+    id: int
+    description: str
+    priority: str | None
+    status: str
+    assigned_to: list[str]
+    agent_id: str | None
+    notes: str | None
+    started_at: str | None
+    completed_at: str | None
+    updated_at: str
+
+
+class TaskCreated(Response):
+    """S1-049."""
+
+    task_id: str
+    branch_name: str
+    objectives: list[ObjectiveShown]
+    written: Written
+
+
+def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
+    """Open a task with objectives, on a branch of its own."""
+    now = ctx.clock()
+    task = Task(
+        id=ctx.repo.new_id("task", now),
+        name=request.name,
+        description=request.description,
+        task_type=request.task_type,
+        tags=tuple(request.tags or ()),
+        branch_id="",
+        created_by=ctx.caller.agent_id,
+        created_at=now,
+    )
+    aims = [
+        Aim(aim.description, None if aim.priority is None else str(aim.priority))
+        for aim in request.objectives or ()
+    ]
+    branch = create_task(ctx.repo, task, request.parent_branch or MAIN, aims)
+    return TaskCreated(
+        task_id=task.id,
+        branch_name=branch.name,
+        objectives=_objectives(task_state(ctx.repo, task.id)),
+        written=_forked(branch),
+    )
+
+
+class TaskJoin(Request):
+    """Seed 001 `memory_task_join`; checklist S1-050."""
+
+    task_id: Label
+    agent_id: Label
+    role: Annotated[Label | None, Field(description="implementer, reviewer, tester …")] = None
+    assigned_objectives: list[Index] | None = None
+
+
+class TaskJoined(Response):
+    """S1-051."""
+
+    branch_name: str
+    objectives: list[ObjectiveShown]
+    task_id: str
+    task_branch: str
+    written: Written
+
+
+def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
+    """Join a task: you get your own branch of it, the same one each time. Write there."""
+    branch = join(
+        ctx.repo,
+        request.task_id,
+        request.agent_id,
+        ctx.clock(),
+        request.role,
+        request.assigned_objectives,
+    )
+    state = task_state(ctx.repo, request.task_id)
+    return TaskJoined(
+        branch_name=branch.name,
+        objectives=_objectives(state),
+        task_id=request.task_id,
+        task_branch=_name(ctx, state.task.branch_id),
+        written=_forked(branch),
+    )
+
+
+class TaskStatus(Request):
+    """Seed 001 `memory_task_status`; checklist S1-052."""
+
+    task_id: Label
+
+
+class TaskShown(Response):
+    """A task; its status follows its objectives."""
+
+    task_id: str
+    name: str
+    description: str | None
+    task_type: str | None
+    tags: list[str]
+    status: str
+    branch_name: str
+    branch_status: str
+    created_by: str | None
+    created_at: str
+
+
+class AgentShown(Response):
+    """An agent that joined."""
+
+    agent_id: str
+    role: str | None
+    branch_name: str
+    branch_status: str
+    assigned_objectives: list[int]
+    joined_at: str
+
+
+class TaskWhole(Response):
+    """S1-052."""
+
+    task: TaskShown
+    agents: list[AgentShown]
+    objectives: list[ObjectiveShown]
+    read: Read
+
+
+def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
+    """A task with its agents, their branches, and its objectives."""
+    state = task_state(ctx.repo, request.task_id)
+    task = state.task
+    standing = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
+    name, status = standing.get(task.branch_id, ("", "gone"))
+    return TaskWhole(
+        task=TaskShown(
+            task_id=task.id,
+            name=task.name,
+            description=task.description,
+            task_type=task.task_type,
+            tags=list(task.tags),
+            status=status_of(state.objectives),
+            branch_name=name,
+            branch_status=status,
+            created_by=task.created_by,
+            created_at=show(task.created_at),
+        ),
+        agents=[
+            _agent(agent, *standing.get(agent.branch_id, ("", "gone"))) for agent in state.agents
+        ],
+        objectives=_objectives(state),
+        read=stand(ctx, name or MAIN),
+    )
+
+
+class TaskUpdate(Request):
+    """Seed 001 `memory_task_update`; checklist S1-053."""
+
+    task_id: Label
+    objective_id: Annotated[Index, Field(description="index, from 0")]
+    status: ObjectiveStatus
+    agent_id: Label | None = None
+    notes: Text | None = None
+
+
+class TaskUpdated(Response):
+    """S1-054."""
+
+    task_id: str
+    objective_id: int
+    status: str
+    previous_status: str
+    agent_id: str | None
+    updated_at: str
+    task_status: str
+
+
+def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
+    """Say how far an objective is."""
+    agent = request.agent_id or ctx.caller.agent_id
+    done = update_objective(
+        ctx.repo,
+        request.task_id,
+        request.objective_id,
+        request.status,
+        ctx.clock(),
+        agent,
+        request.notes,
+    )
+    return TaskUpdated(
+        task_id=request.task_id,
+        objective_id=request.objective_id,
+        status=done.after.status,
+        previous_status=done.before.status,
+        agent_id=done.after.agent_id,
+        updated_at=show(done.after.updated_at),
+        task_status=status_of(task_state(ctx.repo, request.task_id).objectives),
+    )
+
+
+def _objectives(state: TaskState) -> list[ObjectiveShown]:
+    return [_objective(objective, state.agents) for objective in state.objectives]
+
+
+def _objective(objective: Objective, agents: list[TaskAgent]) -> ObjectiveShown:
+    return ObjectiveShown(
+        id=objective.position,
+        description=objective.description,
+        priority=objective.priority,
+        status=objective.status,
+        assigned_to=[a.agent_id for a in agents if objective.position in a.assigned],
+        agent_id=objective.agent_id,
+        notes=objective.notes,
+        started_at=show_optional(objective.started_at),
+        completed_at=show_optional(objective.completed_at),
+        updated_at=show(objective.updated_at),
+    )
+
+
+def _agent(agent: TaskAgent, branch: str, status: str) -> AgentShown:
+    return AgentShown(
+        agent_id=agent.agent_id,
+        role=agent.role,
+        branch_name=branch,
+        branch_status=status,
+        assigned_objectives=list(agent.assigned),
+        joined_at=show(agent.created_at),
+    )
+
+
+def _name(ctx: Context, branch_id: str) -> str:
+    branch = ctx.repo.ledger.record(Branch, branch_id)
+    return "" if branch is None else branch.name
+
+
+def _forked(branch: Branch) -> Written:
+    return Written(branch=branch.name, commit=str(branch.fork_commit))
+
+
+OPERATIONS = (
+    Operation("memory_task_create", TaskCreate, TaskCreated, task_create, Effect.WRITE),
+    Operation("memory_task_join", TaskJoin, TaskJoined, task_join, Effect.WRITE, idempotent=True),
+    Operation("memory_task_status", TaskStatus, TaskWhole, task_status, Effect.READ),
+    Operation(
+        "memory_task_update", TaskUpdate, TaskUpdated, task_update, Effect.WRITE, idempotent=True
+    ),
+)
