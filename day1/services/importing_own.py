@@ -10,18 +10,9 @@ from day1.model.branch import MAIN, Branch
 from day1.model.exported import BranchLine, RowLine, parsed
 from day1.model.kind import Kind, Row
 from day1.services.branching import find, find_open, fork
+from day1.services.copying import put
 from day1.services.deeds import Repository
-from day1.services.importing import (
-    UNIT_ROWS,
-    Imported,
-    Left,
-    Report,
-    Why,
-    commit_unit,
-    edits_of,
-    in_units,
-    was_removed,
-)
+from day1.services.importing import UNIT_ROWS, Imported, Report, commit_unit, in_units
 
 
 def import_own(
@@ -71,28 +62,12 @@ def import_own(
 
 def _put_own(repo: Repository, target: BranchLine, lines: Sequence[RowLine]) -> Imported:
     """Make one unit of a branch's own rows durable, if anything in it is new."""
-    unit = Imported()
     by_kind: dict[Kind, list[Row]] = {}
     for line in lines:
         by_kind.setdefault(line.kind, []).append(line.row)
     with repo.store.changing(target.name) as work:
-        for kind, rows in by_kind.items():
-            known = work.get(kind, [str(row["id"]) for row in rows])
-            edits = edits_of(work, [str(r["id"]) for r in rows if r["id"] not in known])
-            fresh: list[Row] = []
-            for row in rows:
-                row_id = str(row["id"])
-                if row_id not in known and not was_removed(edits.get(row_id, ())):
-                    fresh.append(row)
-                    known[row_id] = row
-                elif known.get(row_id) == row:
-                    unit.unchanged += 1
-                else:
-                    why: Why = "conflict" if row_id in known else "removed"
-                    unit.left.append(Left(row_id, target.name, why))
-            work.add(kind, fresh)
-            unit.added += len(fresh)
-            work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
+        copied = put(work, target.name, by_kind)
+        unit = Imported(added=copied.total, unchanged=copied.present, left=copied.left)
         if unit.added:
             _check_open(repo, target)
         commit_unit(work, unit)
