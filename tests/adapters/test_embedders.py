@@ -394,7 +394,7 @@ def asking(endpoint: Endpoint, **options: Any) -> tuple[OpenAiEmbedder, list[flo
     """An embedder over the endpoint that notes its pauses instead of taking them."""
     pauses: list[float] = []
     embedder = OpenAiEmbedder(endpoint.url, "some/model", **options)
-    embedder._pause = pauses.append
+    embedder._endpoint.pause = pauses.append
     return embedder, pauses
 
 

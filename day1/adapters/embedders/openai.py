@@ -1,52 +1,26 @@
 """Vectors from any endpoint that speaks OpenAI's `POST /v1/embeddings`.
 
-The texts leave this machine, to the address the owner configured and nowhere else: redirects are
-refused, since they would carry the key and the texts along. Answers are checked like any input.
+Answers are checked like any input.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import logging
 import re
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Sequence
-from http.client import HTTPException, HTTPMessage
-from typing import IO, TYPE_CHECKING
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from day1.errors import EmbedderUnavailable, InvalidRequest
+from day1.adapters.http_json import EndpointFailed, JsonEndpoint
+from day1.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a type
     import numpy as np
     from numpy.typing import NDArray
 
-log = logging.getLogger(__name__)
-
 PASSAGE_CHARACTERS, OVERLAP_CHARACTERS, MOST_PASSAGES = 800, 160, 64  # about 200, 40 tokens
 _TEXTS_PER_REQUEST = 64
 _TRIES = 3
-_LONGEST_PAUSE_S = 10.0
 _ANSWER_BYTES = 64 * 1024 * 1024  # four times what 64 vectors of 8,192 numbers take
-_OK, _TOO_MANY, _SERVER_ERROR = 200, 429, 500
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Makes a redirect the HTTPError that any other unwanted status is."""
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> None:
-        """Follow nothing."""
 
 
 class OpenAiEmbedder:
@@ -69,20 +43,16 @@ class OpenAiEmbedder:
         Raises:
             InvalidRequest: the address is not http or https.
         """
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise InvalidRequest("The embedder's url must look like https://host/v1.")
-        path = parts.path.rstrip("/").removesuffix("/embeddings")
-        self._url = parts._replace(path=f"{path}/embeddings").geturl()
-        self._host = parts.hostname
+        self._endpoint = JsonEndpoint(
+            url,
+            "/embeddings",
+            key=key,
+            timeout_s=timeout_s,
+            tries=_TRIES,
+            most_bytes=_ANSWER_BYTES,
+        )
         self._model = model
-        self._headers = {"Content-Type": "application/json", "User-Agent": "day1"}
-        if key:
-            self._headers["Authorization"] = f"Bearer {key}"
         self._dimension = dimension
-        self._timeout_s = timeout_s
-        self._opener = urllib.request.build_opener(_NoRedirect)
-        self._pause: Callable[[float], None] = time.sleep
 
     @property
     def name(self) -> str:
@@ -151,52 +121,26 @@ class OpenAiEmbedder:
         return unit
 
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
-        """One request, tried again a few times if the endpoint is busy or broken for now."""
         # Several endpoints refuse a request that holds an empty text.
         asked = {"model": self._model, "input": [text or " " for text in texts]}
-        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-            self._url, json.dumps(asked).encode(), self._headers, method="POST"
-        )
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                with self._opener.open(request, timeout=self._timeout_s) as answer:
-                    body = answer.read(_ANSWER_BYTES + 1)
-                return _rows(body, len(texts))
-            except urllib.error.HTTPError as error:
-                error.close()
-                passing = error.code == _TOO_MANY or error.code >= _SERVER_ERROR
-                if not passing or not tries_left:
-                    raise self._unavailable(f"it answered with status {error.code}") from error
-                pause_s = _pause_s(error.headers.get("Retry-After"), _TRIES - tries_left)
-                log.warning("embedding endpoint: status %d, pause %.1f s", error.code, pause_s)
-                self._pause(pause_s)
-            except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
-                reason = getattr(error, "reason", None) or type(error).__name__
-                raise self._unavailable(f"it cannot be reached ({reason})") from error
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise self._unavailable("its answer is not a list of embeddings") from error
-        raise AssertionError("the last try returns or raises")
+        try:
+            return _rows(self._endpoint.post(asked), len(texts))
+        except EndpointFailed as error:
+            raise self._unavailable(str(error)) from error
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise self._unavailable("its answer is not a list of embeddings") from None
 
     def _unavailable(self, reason: str) -> EmbedderUnavailable:
-        """Never quotes the answer: servers repeat the texts and keys they were sent."""
         return EmbedderUnavailable(
-            f"The embedding endpoint at {self._host} cannot be used: {reason}. Check its url, "
-            "model and key in the settings; until it works search is by keywords."
+            f"The embedding endpoint at {self._endpoint.host} cannot be used: {reason}. Check its "
+            "url, model and key in the settings; until it works search is by keywords."
         )
 
 
-def _rows(body: bytes, count: int) -> list[list[float]]:
+def _rows(answer: Any, count: int) -> list[list[float]]:
     """The vectors of one answer in the order of the question."""
-    if len(body) > _ANSWER_BYTES:
-        raise ValueError("the answer is too long")
-    entries = json.loads(body)["data"]
+    entries = answer["data"]
     rows = {entry.get("index", at): entry["embedding"] for at, entry in enumerate(entries)}
     if len(entries) != count:
         raise ValueError("the answer has another number of vectors")
     return [rows[index] for index in range(count)]
-
-
-def _pause_s(retry_after: str | None, attempt: int) -> float:
-    """What the server asks for, else half a second doubled at each try; ten seconds at most."""
-    asked = float(retry_after) if retry_after and retry_after.isdecimal() else 0.25 * 2**attempt
-    return min(asked, _LONGEST_PAUSE_S)

@@ -1,0 +1,89 @@
+"""Answers from any endpoint that speaks OpenAI's `POST /v1/chat/completions`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from day1.adapters.http_json import EndpointFailed, JsonEndpoint
+from day1.errors import ChatUnavailable, Json
+from day1.ports.chat import Answer
+
+_ANSWER_BYTES = 1024 * 1024
+_MOST_TOKENS = 2**40
+_FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
+
+
+class OpenAiChat:
+    """A `Chat` over HTTP; safe to share between threads."""
+
+    def __init__(
+        self, url: str, model: str, *, key: str = "", timeout_s: float = 60.0, tries: int = 3
+    ) -> None:
+        """Name the endpoint (`https://host/v1`, with or without the path) and its model.
+
+        Raises:
+            InvalidRequest: the address is not http or https.
+        """
+        self._endpoint = JsonEndpoint(
+            url,
+            "/chat/completions",
+            key=key,
+            timeout_s=timeout_s,
+            tries=tries,
+            most_bytes=_ANSWER_BYTES,
+        )
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return self._model
+
+    def ask(self, instructions: str, data: Json, schema: Mapping[str, Json], what: str) -> Answer:
+        """Ask for an object of a schema.
+
+        Raises:
+            ChatUnavailable: no answer, or none that is a JSON object.
+        """
+        form: Json = {"name": what, "strict": True, "schema": schema}
+        asked: Json = {
+            "model": self._model,
+            "messages": [
+                {"role": "system", "content": instructions},
+                {"role": "user", "content": json.dumps(data, ensure_ascii=False)},
+            ],
+            "response_format": {"type": "json_schema", "json_schema": form},
+        }
+        try:
+            answer = self._endpoint.post(asked)
+            value = _object(answer["choices"][0]["message"]["content"])
+            usage = answer.get("usage") or {}
+            tokens = (_count(usage.get(f"{side}_tokens")) for side in ("prompt", "completion"))
+            return Answer(value, *tokens)
+        except EndpointFailed as error:
+            raise self._unavailable(str(error)) from error
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise self._unavailable("its answer is not the JSON that was asked for") from None
+
+    def _unavailable(self, reason: str) -> ChatUnavailable:
+        return ChatUnavailable(
+            f"The chat model at {self._endpoint.host} cannot be used: {reason}. Check "
+            "DAY1_CHAT__URL, __MODEL and __KEY."
+        )
+
+
+def _object(content: str) -> dict[str, Any]:
+    """The one JSON object of a message; some models put it into a fence."""
+    fenced = _FENCED.fullmatch(content)
+    value = json.loads(fenced[1] if fenced else content)
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
+
+
+def _count(tokens: object) -> int:
+    """A number of tokens as an endpoint states it; 0 for anything else."""
+    return tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else 0
