@@ -1,6 +1,7 @@
 """Branches as people and agents know them: a name, notes, a place in the tree."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,6 +10,7 @@ from day1.model.change import CommitId, Pending
 
 MAIN = "main"
 MAX_NAME = 100
+_LONGEST_PART = 40
 Status = Literal["active", "merged", "archived"]
 
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -87,3 +89,26 @@ def check_name(name: str) -> str:
             branch=name[:MAX_NAME],
         )
     return name
+
+
+def branch_part(name: str) -> str:
+    """A name as one part of a branch name: `Fix login!` is `fix-login`.
+
+    Letters that a branch name cannot have become hyphens; a name of none of its letters is `x`.
+    """
+    plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")
+    plain = re.sub(r"\.{2,}", ".", plain)[:_LONGEST_PART].rstrip("-._").removesuffix(".lock")
+    return plain or "x"
+
+
+def numbered(name: str, taken: Iterable[str]) -> str:
+    """The name, or the name with the first number from 2 on that is not taken."""
+    folded = {other.lower() for other in taken}
+    if name.lower() not in folded:
+        return name
+    stem = name[: MAX_NAME - 6]
+    return next(
+        candidate
+        for candidate in (f"{stem}-{number}" for number in range(2, len(folded) + 3))
+        if candidate.lower() not in folded
+    )

@@ -36,10 +36,10 @@ class Handoff:
     source_id: str
     target_id: str
     commit: CommitId
-    verified_only: bool
-    context_summary: str | None
-    fact_count: int
-    conversation_count: int
+    facts: tuple[str, ...]
+    """Ids, to be read at `commit`."""
+    conversations: tuple[str, ...]
+    context_summary: str
     left_out: int
     """Facts that were not verified, and so stayed behind."""
     created_by: str | None

@@ -1,9 +1,10 @@
 """Branches: create, find, list, note, archive, and draw their tree."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import BranchClosed, BranchExists, Conflict, Json, Refused, UnknownBranch
-from day1.model.branch import MAIN, Branch, Status, check_name
+from day1.model.branch import MAIN, Branch, Status, check_name, numbered
 from day1.model.change import CommitId, Pending, Ref
 from day1.model.record import to_json
 from day1.services.deeds import Repository, deed, record_fork
@@ -73,14 +74,7 @@ def create(
         UnknownBranch: there is no such parent.
     """
     parent = find(repo, parent_name)
-    fresh = Branch(
-        id=repo.new_id("branch", now),
-        name=check_free(repo, name),
-        parent_id=parent.id,
-        fork_commit=repo.store.cut(parent.name),
-        created_at=now,
-        description=description,
-    )
+    fresh = replace(new_below(repo, parent, name, now), description=description)
     fork(repo, fresh)
     return fresh
 
@@ -100,20 +94,72 @@ def check_free(repo: Repository, name: str) -> str:
     return name
 
 
-def fork(repo: Repository, branch: Branch, *records: object) -> None:
+def fork(
+    repo: Repository, branch: Branch, *records: object, fill: Callable[[], None] | None = None
+) -> None:
     """Make the ref of a new branch at its `fork_commit`, and note it with what it is made for.
+
+    With `fill` the branch is there only once that has put its first commit on it: nobody sees it
+    before, and a process that dies on the way leaves nothing.
 
     Raises:
         BranchExists: another process was quicker.
     """
     noted: list[Json] = [[type(record).__name__, to_json(record)] for record in records]
     payload: dict[str, Json] = {"branch": to_json(branch), "records": noted}
-    with deed(repo, "fork", payload, branch.created_at):
+    with deed(repo, "fork" if fill is None else "fill", payload, branch.created_at):
         repo.point("fork.after_intent")
         repo.history.fork(branch.name, str(branch.fork_commit))
         repo.point("fork.after_deed")
+        if fill is not None:
+            fill()
+            repo.point("fill.after_rows")
         record_fork(repo, branch, records)
         repo.point("fork.after_ledger")
+
+
+def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
+    """A branch that is to be forked from where its parent stands, waiting rows included."""
+    return Branch(
+        id=repo.new_id("branch", now),
+        name=check_free(repo, name),
+        parent_id=parent.id,
+        fork_commit=repo.store.cut(parent.name),
+        created_at=now,
+    )
+
+
+Made = tuple[Branch, Sequence[object]]
+"""A branch to be forked, and the records that are noted with it."""
+_RACES = 20
+"""Other processes that may take a name first before this one gives up."""
+
+
+def fork_under(
+    repo: Repository,
+    wanted: Callable[[], str],
+    make: Callable[[str], Made],
+    there: Callable[[], Branch | None] = lambda: None,
+) -> Branch:
+    """The branch that is `there`, else a fork under the wanted name or the first free number."""
+    for _ in range(_RACES):
+        taken = [other.name for other in repo.ledger.branches()]
+        # Asked after the names: whoever took one of them meanwhile has noted why by now.
+        found = there()
+        if found is not None:
+            return found
+        try:
+            made, records = make(numbered(wanted(), taken))
+            fork(repo, made, *records)
+        except BranchExists:
+            continue
+        return made
+    raise Conflict("Others take every such name first: try again.", branch=wanted())
+
+
+def first_commit(repo: Repository) -> CommitId:
+    """The commit at which the store was made, which holds no rows."""
+    return next(commit for commit in repo.history.log(MAIN) if commit.op == "init").id
 
 
 def adopt(repo: Repository, now: int) -> list[str]:

@@ -62,6 +62,16 @@ def _settle_fork(repo: Repository, payload: dict[str, Json]) -> None:
         record_fork(repo, branch, [from_json(_FORKED[kind], values) for kind, values in with_it])
 
 
+def _settle_fill(repo: Repository, payload: dict[str, Json]) -> None:
+    """A branch that was to begin with rows exists if they are there; else its ref goes."""
+    branch = from_json(Branch, cast("dict[str, Json]", payload["branch"]))
+    tip = repo.history.branches().get(branch.name)
+    if tip == branch.fork_commit and repo.ledger.record(Branch, branch.id) is None:
+        repo.history.drop(branch.name)
+    else:
+        _settle_fork(repo, payload)
+
+
 def record_fork(repo: Repository, branch: Branch, records: Sequence[object]) -> None:
     """Write a branch to the ledger, with what it was made for."""
     with repo.ledger.together():
@@ -116,6 +126,7 @@ _FORKED: Mapping[str, type] = {
 }
 _SETTLERS: Mapping[str, Callable[[Repository, dict[str, Json]], None]] = {
     "fork": _settle_fork,
+    "fill": _settle_fill,
     "delete": _settle_delete,
     "merge": _settle_merge,
     "retire": _settle_ref,

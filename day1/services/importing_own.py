@@ -6,10 +6,10 @@ from itertools import groupby
 from operator import itemgetter
 
 from day1.errors import Day1Error
-from day1.model.branch import MAIN, Branch
+from day1.model.branch import Branch
 from day1.model.exported import BranchLine, RowLine, parsed
 from day1.model.kind import Kind, Row
-from day1.services.branching import find, find_open, fork
+from day1.services.branching import find, find_open, first_commit, fork
 from day1.services.copying import put
 from day1.services.deeds import Repository
 from day1.services.importing import UNIT_ROWS, Imported, Report, commit_unit, in_units
@@ -101,13 +101,12 @@ def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
 
 
 def _create(repo: Repository, line: BranchLine, now: int) -> None:
-    first = next(commit for commit in repo.history.log(MAIN) if commit.op == "init")
     parent = None if line.parent is None else repo.ledger.branch(line.parent)
     branch = Branch(
         id=repo.new_id("branch", now),
         name=line.name,
         parent_id=None if parent is None else parent.id,
-        fork_commit=first.id,
+        fork_commit=first_commit(repo),
         created_at=now,
         description=line.description,
         purpose=line.purpose,

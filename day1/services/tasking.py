@@ -1,26 +1,15 @@
 """Tasks: a branch for each, below it a branch for every agent that joins, and objectives."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import BranchExists, Conflict, InvalidRequest, NotFound
-from day1.model.branch import Branch
+from day1.errors import InvalidRequest, NotFound
+from day1.model.branch import Branch, branch_part
 from day1.model.ids import short_hash
-from day1.model.task import (
-    ROOT,
-    Objective,
-    ObjectiveStatus,
-    Task,
-    TaskAgent,
-    branch_part,
-    numbered,
-)
-from day1.services.branching import check_free, find, fork
+from day1.model.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
+from day1.services.branching import Made, find, fork_under, new_below
 from day1.services.deeds import Repository
 from day1.services.retiring import revive
-
-_RACES = 20
-"""Other processes that may take a name first before this one gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +40,13 @@ def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) 
     above = find(repo, parent)
     now = task.created_at
 
-    def branch(name: str) -> tuple[Branch, Sequence[object]]:
-        made = _below(repo, above, name, now)
+    def branch(name: str) -> Made:
+        made = new_below(repo, above, name, now)
         made = replace(made, description=task.description, task_id=task.id)
         objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
         return made, (replace(task, branch_id=made.id), *objectives)
 
-    return _open(repo, f"{ROOT}/{branch_part(task.name)}", branch)
+    return fork_under(repo, lambda: f"{ROOT}/{branch_part(task.name)}", branch)
 
 
 def _objective(task_id: str, position: int, aim: Aim, now: int) -> Objective:
@@ -75,38 +64,6 @@ def _objective(task_id: str, position: int, aim: Aim, now: int) -> Objective:
         updated_at=now,
         created_at=now,
     )
-
-
-def _below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
-    return Branch(
-        id=repo.new_id("branch", now),
-        name=check_free(repo, name),
-        parent_id=parent.id,
-        fork_commit=repo.store.cut(parent.name),
-        created_at=now,
-    )
-
-
-def _open(
-    repo: Repository,
-    wanted: str,
-    branch: Callable[[str], tuple[Branch, Sequence[object]]],
-    there: Callable[[], Branch | None] = lambda: None,
-) -> Branch:
-    """The branch that is `there`, else a fork under the wanted name or the first free number."""
-    for _ in range(_RACES):
-        name = numbered(wanted, [other.name for other in repo.ledger.branches()])
-        # Asked after the names: whoever took one of them meanwhile has noted why by now.
-        found = there()
-        if found is not None:
-            return found
-        try:
-            made, records = branch(name)
-            fork(repo, made, *records)
-        except BranchExists:
-            continue
-        return made
-    raise Conflict(f"Others take every name like {wanted!r} first: try again.", branch=wanted)
 
 
 def find_task(repo: Repository, task_id: str) -> Task:
@@ -164,9 +121,9 @@ def join(
     parent = above
     key = short_hash(task_id, agent_id)
 
-    def branch(name: str) -> tuple[Branch, Sequence[object]]:
+    def branch(name: str) -> Made:
         made = replace(
-            _below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
+            new_below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
         )
         indices = tuple(dict.fromkeys(assigned or ()))
         return made, (TaskAgent(key, task_id, agent_id, role, indices, made.id, now),)
@@ -179,7 +136,7 @@ def join(
         _again(repo, member, role, assigned)
         return revive(repo, own.name, now)
 
-    return _open(repo, f"{parent.name}/{branch_part(agent_id)}", branch, there)
+    return fork_under(repo, lambda: f"{parent.name}/{branch_part(agent_id)}", branch, there)
 
 
 def _again(

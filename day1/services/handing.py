@@ -1,0 +1,141 @@
+"""Handing over: what one branch found out, frozen for another, and copied to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.branch import Branch
+from day1.model.change import Ref
+from day1.model.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
+from day1.model.shared import Handoff
+from day1.services.branching import find, find_open
+from day1.services.copying import Choice, Copied, choose, commit_copy, counts, put
+from day1.services.deeds import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be handed over, and how."""
+
+    source: str
+    target: str
+    handoff_type: str
+    include_unverified: bool = False
+    context_summary: str | None = None
+    created_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A handoff, and what of it the target lacked."""
+
+    handoff: Handoff
+    copied: Copied
+
+
+def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
+    """Freeze what a branch found out since it was forked, and copy it to another branch.
+
+    Facts that are active and verified, or also those not judged yet; never invalidated ones.
+
+    Raises:
+        UnknownBranch: one of them is not there.
+        BranchClosed: the target takes no rows.
+        InvalidRequest: they are one and the same.
+    """
+    source, target = find(repo, asked.source), find_open(repo, asked.target)
+    if source.id == target.id:
+        raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
+    commit = repo.store.cut(source.name)
+    facts, conversations = _own(repo, source, commit)
+    wanted = {"verified", "unverified"} if asked.include_unverified else {"verified"}
+    carried = [str(fact["id"]) for fact in facts if fact["verification"] in wanted]
+    with repo.store.reading(Ref(commit=commit)) as reading:
+        rows = choose(reading, Choice(carried, conversations))
+    handoff = Handoff(
+        id=repo.new_id("handoff", now),
+        handoff_type=asked.handoff_type,
+        source_id=source.id,
+        target_id=target.id,
+        commit=commit,
+        facts=tuple(str(row["id"]) for row in rows[FACT]),
+        conversations=tuple(str(row["id"]) for row in rows[CONVERSATION]),
+        context_summary=asked.context_summary or _summary(rows, source, target),
+        left_out=len(facts) - len(carried),
+        created_by=asked.created_by,
+        created_at=now,
+    )
+    with repo.store.changing(target.name) as work:
+        copied = put(work, target.name, rows, back=True)
+        commit_copy(work, copied, "pick", f"take over {copied.total} rows of {source.name}")
+    repo.ledger.put(handoff)
+    return Handed(handoff, copied)
+
+
+def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
+    """The active facts and the conversations that a branch has beyond what it was forked with."""
+    with repo.store.reading(Ref(commit=commit)) as reading:
+        if source.fork_commit is None:
+            chosen = choose(reading, Choice())
+            return chosen[FACT], [str(row["id"]) for row in chosen[CONVERSATION]]
+        changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
+        present = {
+            kind: [c.after for c in changes.get(kind.table, ()) if c.after is not None]
+            for kind in (FACT, CONVERSATION, MESSAGE)
+        }
+        facts = [fact for fact in present[FACT] if fact["status"] == "active"]
+        ids = [str(row["id"]) for row in present[CONVERSATION]]
+        ids += [str(row["conversation_id"]) for row in present[MESSAGE]]
+        known = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
+        return facts, list(known)
+
+
+def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str:
+    """What a packet holds, where nobody says it better."""
+    number = counts(rows)
+    facts, talks = number.get(FACT.table, 0), number.get(CONVERSATION.table, 0)
+    return (
+        f"{source.name} hands over to {target.name}: {facts} fact{'s' * (facts != 1)} and "
+        f"{talks} conversation{'s' * (talks != 1)}."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A handoff as the one who receives it sees it."""
+
+    handoff: Handoff
+    source: str
+    """Names of the branches; empty for one that is gone."""
+    target: str
+    facts: list[Row]
+    conversations: Sequence[Row]
+
+
+def open_packet(repo: Repository, handoff_id: str) -> Packet:
+    """Read a handoff as it was when it was handed over.
+
+    Raises:
+        NotFound: there is no such handoff.
+    """
+    handoff = repo.ledger.record(Handoff, handoff_id)
+    if handoff is None:
+        raise NotFound(
+            f"There is no handoff {handoff_id!r}: memory_handoff_create answers the id to use.",
+            handoff_id=handoff_id,
+        )
+    with repo.store.reading(Ref(commit=handoff.commit)) as reading:
+        facts = reading.get(FACT, handoff.facts)
+        conversations = reading.get(CONVERSATION, handoff.conversations)
+    return Packet(
+        handoff,
+        _name(repo, handoff.source_id),
+        _name(repo, handoff.target_id),
+        [facts[row_id] for row_id in handoff.facts],
+        [conversations[row_id] for row_id in handoff.conversations],
+    )
+
+
+def _name(repo: Repository, branch_id: str) -> str:
+    branch = repo.ledger.record(Branch, branch_id)
+    return "" if branch is None else branch.name

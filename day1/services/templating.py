@@ -1,0 +1,147 @@
+"""Templates: versions of a branch that are kept as they are, to be forked from."""
+
+from dataclasses import dataclass, replace
+
+from day1.errors import NotFound
+from day1.model.branch import Branch, branch_part
+from day1.model.change import Ref
+from day1.model.kind import CONVERSATION, FACT
+from day1.model.shared import ShelfStatus, Template
+from day1.services.branching import Made, check_free, find, fork, fork_under, new_below
+from day1.services.deeds import Repository
+from day1.services.tasking import find_task
+
+ROOT = "template"
+"""Where the branches of templates are: `template/{name}/v1`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is said of a new template."""
+
+    name: str
+    description: str | None = None
+    task_types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    created_by: str | None = None
+
+
+def create_template(repo: Repository, source: str, asked: Described, now: int) -> Template:
+    """Keep a branch as it is now under a name; a name that is taken gets its next version.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    above = find(repo, source)
+    made: list[Template] = []
+
+    def wanted() -> str:
+        return f"{ROOT}/{branch_part(asked.name)}/v{_next(repo, asked.name)}"
+
+    def make(name: str) -> Made:
+        branch = replace(
+            new_below(repo, above, name, now), description=asked.description, closed=True
+        )
+        template = _template(repo, branch, asked)
+        made.append(template)
+        return branch, (template,)
+
+    fork_under(repo, wanted, make)
+    return made[-1]
+
+
+def _template(repo: Repository, branch: Branch, asked: Described) -> Template:
+    with repo.store.reading(Ref(commit=branch.fork_commit)) as reading:
+        facts = reading.tally(FACT, "status").get("active", 0)
+        conversations = reading.count(CONVERSATION)
+    return Template(
+        id=repo.new_id("tmpl", branch.created_at),
+        name=asked.name,
+        version=_next(repo, asked.name),
+        branch_id=branch.id,
+        commit=str(branch.fork_commit),
+        description=asked.description,
+        task_types=asked.task_types,
+        tags=asked.tags,
+        fact_count=facts,
+        conversation_count=conversations,
+        status="active",
+        created_by=asked.created_by,
+        created_at=branch.created_at,
+    )
+
+
+def _next(repo: Repository, name: str) -> int:
+    return max((t.version for t in repo.ledger.records(Template, name=name)), default=0) + 1
+
+
+def list_templates(
+    repo: Repository, task_type: str | None, status: ShelfStatus, limit: int
+) -> list[Template]:
+    """Templates of a status, the newest first; of a task type those that name it."""
+    found = [
+        template
+        for template in reversed(repo.ledger.records(Template))
+        if template.status == status and (task_type is None or task_type in template.task_types)
+    ]
+    return found[:limit]
+
+
+def newest(repo: Repository, name: str) -> Template:
+    """The newest active version of a template.
+
+    Raises:
+        NotFound: there is none.
+    """
+    versions = repo.ledger.records(Template, name=name)
+    active = [template for template in versions if template.status == "active"]
+    if active:
+        return max(active, key=lambda template: template.version)
+    why = "Its versions are deprecated" if versions else "There is none of this name"
+    raise NotFound(
+        f"No template {name!r} can be used. {why}; memory_template_list shows those there are.",
+        template=name,
+    )
+
+
+def instantiate(
+    repo: Repository, name: str, branch_name: str, now: int, task_id: str | None = None
+) -> tuple[Branch, Template]:
+    """Fork a working branch from the newest active version of a template.
+
+    Raises:
+        NotFound: there is no such template or task.
+        InvalidRequest, BranchExists: the branch's name breaks the rule, or is taken.
+    """
+    template = newest(repo, name)
+    if task_id is not None:
+        find_task(repo, task_id)
+    branch = Branch(
+        id=repo.new_id("branch", now),
+        name=check_free(repo, branch_name),
+        parent_id=template.branch_id,
+        fork_commit=template.commit,
+        created_at=now,
+        description=template.description,
+        task_id=task_id,
+    )
+    fork(repo, branch)
+    return branch, template
+
+
+def deprecate_template(repo: Repository, name: str, version: int | None = None) -> list[Template]:
+    """Take versions of a template out of use, all of them or one; they stay readable.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with repo.ledger.together():
+        found = [
+            replace(template, status="deprecated")
+            for template in repo.ledger.records(Template, name=name)
+            if version in {None, template.version}
+        ]
+        if not found:
+            raise NotFound(f"There is no template {name!r} of that version.", template=name)
+        repo.ledger.put(*found)
+    return found
