@@ -59,32 +59,33 @@ class RowLine:
 
 def header_line() -> bytes:
     """The first line."""
-    return _line({"format": _FORMAT, "version": _VERSION})
+    return json_line({"format": _FORMAT, "version": _VERSION})
 
 
 def branch_line(branch: BranchLine) -> bytes:
     """The line before a branch's rows."""
-    return _line({"branch": asdict(branch)})
+    return json_line({"branch": asdict(branch)})
 
 
 def row_line(kind: Kind, row: Mapping[str, Cell]) -> bytes:
     """One row with every column."""
-    return _line({"kind": kind.table, **row})
+    return json_line({"kind": kind.table, **row})
 
 
 def end_line(rows: int) -> bytes:
     """The last line: how many rows came before it."""
-    return _line({"end": {"rows": rows}})
+    return json_line({"end": {"rows": rows}})
 
 
-def _line(value: Mapping[str, object]) -> bytes:
+def json_line(value: Mapping[str, object]) -> bytes:
+    """One object as a line of canonical JSON."""
     return canonical(value).encode() + b"\n"
 
 
 def is_export(first_line: bytes) -> bool:
     """Say whether a file that begins so is day1's own (of whichever version)."""
     try:
-        return bool(_object(first_line).get("format") == _FORMAT)
+        return bool(json_object(first_line).get("format") == _FORMAT)
     except ValueError:
         return False
 
@@ -126,7 +127,7 @@ def _broken(number: int, why: str) -> ImportBroken:
     )
 
 
-def _object(line: bytes) -> dict[str, Json]:
+def json_object(line: bytes) -> dict[str, Json]:
     """A line's JSON object.
 
     Raises:
@@ -142,7 +143,7 @@ def _object(line: bytes) -> dict[str, Json]:
 
 
 def _header(line: bytes) -> Mapping[str, Json]:
-    header = _object(line)
+    header = json_object(line)
     if header.get("format") != _FORMAT:
         raise ValueError("it does not begin as a day1 export does")
     if header.get("version") != _VERSION:
@@ -152,16 +153,31 @@ def _header(line: bytes) -> Mapping[str, Json]:
 
 def _read(line: bytes) -> BranchLine | RowLine | int:
     """A line after the first: a branch, a row, or the number of rows at the end."""
-    value = _object(line)
+    value = json_object(line)
     match value:
-        case {"kind": str(table), **columns} if table in BY_TABLE:
-            kind = BY_TABLE[table]
-            return RowLine(kind, _row(kind, columns))
+        case {"kind": str()}:
+            return _row_line(value)
         case {"branch": dict(note)}:
             return _branch(note)
         case {"end": {"rows": int(rows)}}:
             return rows
     raise ValueError("it is no row, no branch and no end")
+
+
+def parsed_row(line: bytes) -> RowLine:
+    """A row's line.
+
+    Raises:
+        ValueError: it is none, or a column does not fit.
+    """
+    return _row_line(json_object(line))
+
+
+def _row_line(value: Mapping[str, Json]) -> RowLine:
+    kind = BY_TABLE.get(str(value.get("kind")))
+    if kind is None:
+        raise ValueError("it is no row of a table that there is")
+    return RowLine(kind, _row(kind, {k: v for k, v in value.items() if k != "kind"}))
 
 
 def _branch(note: Mapping[str, Json]) -> BranchLine:

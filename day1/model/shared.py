@@ -1,9 +1,12 @@
 """What is made to be handed on: templates, handoffs, bundles. Each names a commit, which stays."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from day1.model.change import CommitId
+
+FILLED: Final = ""
+"""For a commit: the one with which the branch of the record is filled."""
 
 ShelfStatus = Literal["active", "deprecated"]
 

@@ -15,7 +15,7 @@ from day1.model.branch import Branch
 from day1.model.deed import Intent, MergeRecord
 from day1.model.ids import NewId
 from day1.model.record import from_json
-from day1.model.shared import Bundle, Template
+from day1.model.shared import FILLED, Bundle, Template
 from day1.model.task import Objective, Task, TaskAgent
 from day1.ports.ledger import Ledger
 from day1.ports.store import History, Store
@@ -76,7 +76,12 @@ def record_fork(repo: Repository, branch: Branch, records: Sequence[object]) -> 
     """Write a branch to the ledger, with what it was made for."""
     with repo.ledger.together():
         repo.ledger.put_branch(branch)
-        repo.ledger.put(*records)
+        for record in records:
+            if isinstance(record, Bundle) and record.commit == FILLED:
+                tip = repo.history.branches()[branch.name]
+                repo.ledger.put(replace(record, commit=tip))
+            else:
+                repo.ledger.put(record)
 
 
 def _settle_delete(repo: Repository, payload: dict[str, Json]) -> None:

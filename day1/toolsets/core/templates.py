@@ -1,0 +1,155 @@
+"""Seed 001, "Templates": list, create, instantiate."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.model.branch import Branch
+from day1.model.instant import show
+from day1.model.shared import ShelfStatus, Template
+from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.services.templating import Described, create_template, instantiate, list_templates
+from day1.toolsets.core.search import stand
+
+Most = Annotated[int, Field(ge=1, le=200)]
+
+
+class TemplateList(Request):
+    """Seed 001 `memory_template_list`; checklist S1-073."""
+
+    task_type: Label | None = None
+    status: ShelfStatus | None = "active"
+    limit: Most | None = 20
+
+
+class TemplateItem(Response):
+    """S1-073."""
+
+    name: str
+    version: int
+    branch_name: str
+    description: str | None
+    applicable_task_types: list[str]
+    tags: list[str]
+    fact_count: int
+    conversation_count: int
+    status: str
+    created_by: str | None
+    created_at: str
+
+
+class Templates(Response):
+    """S1-073."""
+
+    templates: list[TemplateItem]
+    read: Read
+
+
+def template_list(ctx: Context, request: TemplateList) -> Templates:
+    """Templates to begin work from, newest first."""
+    found = list_templates(
+        ctx.repo, request.task_type, request.status or "active", request.limit or 20
+    )
+    return Templates(
+        templates=[template_item(ctx, template) for template in found],
+        read=stand(ctx, ctx.branch(None)),
+    )
+
+
+def template_item(ctx: Context, template: Template) -> TemplateItem:
+    """A template as it is shown."""
+    branch = ctx.repo.ledger.record(Branch, template.branch_id)
+    return TemplateItem(
+        name=template.name,
+        version=template.version,
+        branch_name="" if branch is None else branch.name,
+        description=template.description,
+        applicable_task_types=list(template.task_types),
+        tags=list(template.tags),
+        fact_count=template.fact_count,
+        conversation_count=template.conversation_count,
+        status=template.status,
+        created_by=template.created_by,
+        created_at=show(template.created_at),
+    )
+
+
+class TemplateCreate(Request):
+    """Seed 001 `memory_template_create`; checklist S1-074."""
+
+    name: Label
+    source_branch: Label
+    description: Text | None = None
+    applicable_task_types: list[Label] | None = None
+    tags: list[Label] | None = None
+
+
+class TemplateCreated(TemplateItem):
+    """S1-074."""
+
+    written: Written
+
+
+def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
+    """Keep a branch as a template; a name that exists gets its next version."""
+    asked = Described(
+        name=request.name,
+        description=request.description,
+        task_types=tuple(request.applicable_task_types or ()),
+        tags=tuple(request.tags or ()),
+        created_by=ctx.caller.agent_id,
+    )
+    made = create_template(ctx.repo, request.source_branch, asked, ctx.clock())
+    shown = template_item(ctx, made)
+    return TemplateCreated(
+        **dict(shown), written=Written(branch=shown.branch_name, commit=made.commit)
+    )
+
+
+class TemplateInstantiate(Request):
+    """Seed 001 `memory_template_instantiate`; checklist S1-076."""
+
+    template_name: Label
+    target_branch_name: Annotated[Label, Field(description="new branch")]
+    task_id: Label | None = None
+
+
+class TemplateInstantiated(Response):
+    """S1-076."""
+
+    branch_name: str
+    template_name: str
+    template_version: int
+    facts_inherited: int
+    conversations_inherited: int
+    written: Written
+
+
+def template_instantiate(ctx: Context, request: TemplateInstantiate) -> TemplateInstantiated:
+    """Fork a working branch from a template's newest active version."""
+    branch, template = instantiate(
+        ctx.repo, request.template_name, request.target_branch_name, ctx.clock(), request.task_id
+    )
+    return TemplateInstantiated(
+        branch_name=branch.name,
+        template_name=template.name,
+        template_version=template.version,
+        facts_inherited=template.fact_count,
+        conversations_inherited=template.conversation_count,
+        written=Written(branch=branch.name, commit=template.commit),
+    )
+
+
+OPERATIONS = (
+    Operation("memory_template_list", TemplateList, Templates, template_list, Effect.READ),
+    Operation(
+        "memory_template_create", TemplateCreate, TemplateCreated, template_create, Effect.WRITE
+    ),
+    Operation(
+        "memory_template_instantiate",
+        TemplateInstantiate,
+        TemplateInstantiated,
+        template_instantiate,
+        Effect.WRITE,
+    ),
+)
