@@ -34,6 +34,7 @@ MAX_TEXT = 32_768
 MAX_LABEL = 255
 MAX_INTEGER = 2**53
 _SURROGATE = re.compile("[\ud800-\udfff]")
+J = TypeVar("J", dict[str, JsonValue], list[JsonValue])
 
 
 class Effect(Enum):
@@ -72,7 +73,7 @@ OnBranch = Annotated[Label | None, Field(description="default: your active branc
 """The branch of a call."""
 
 
-def _sound(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _sound(value: J) -> J:
     """Hold JSON against the rules for text: it comes back to other readers as it went in."""
     for part in _parts(value):
         if isinstance(part, str):
@@ -98,6 +99,8 @@ def _parts(value: JsonValue) -> Iterator[JsonValue]:
 
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_sound)]
 """Open JSON: its texts as clean as `Text`, its numbers finite, no longer than a text."""
+JsonList = Annotated[list[JsonValue], AfterValidator(_sound)]
+"""The same as a list."""
 
 
 class Request(BaseModel):

@@ -5,46 +5,51 @@ from operator import itemgetter
 
 from day1.model.change import Query, Ref
 from day1.model.exported import BranchLine, branch_line, end_line, header_line, row_line
-from day1.model.kind import KINDS
+from day1.model.kind import KINDS, MESSAGE
 from day1.ports.store import Store
 from day1.services.branching import BranchState, states
 from day1.services.deeds import Repository
 
 
-def export_branch(store: Store, ref: Ref) -> Iterator[bytes]:
+def export_branch(store: Store, ref: Ref, *, with_thinking: bool = False) -> Iterator[bytes]:
     """The rows of one state, waiting ones included, as lines.
 
-    Edits and held items are among them. The rows of one table are in memory at a time.
+    Edits and held items are among them; the thinking of messages only `with_thinking`. The rows of
+    one table are in memory at a time.
 
     Raises:
         UnknownBranch, NotFound: there is no such state.
     """
     yield header_line()
     count = 0
-    for line in _rows(store, ref):
+    for line in _rows(store, ref, with_thinking=with_thinking):
         count += 1
         yield line
     yield end_line(count)
 
 
-def export_store(repo: Repository) -> Iterator[bytes]:
+def export_store(repo: Repository, *, with_thinking: bool = False) -> Iterator[bytes]:
     """Every branch that has a ref, each with all its rows, parents first, then by name."""
     yield header_line()
     count = 0
     for state in _parents_first(states(repo)):
         yield branch_line(_line(state))
-        for line in _rows(repo.store, Ref(branch=state.branch.name)):
+        ref = Ref(branch=state.branch.name)
+        for line in _rows(repo.store, ref, with_thinking=with_thinking):
             count += 1
             yield line
     yield end_line(count)
 
 
-def _rows(store: Store, ref: Ref) -> Iterator[bytes]:
+def _rows(store: Store, ref: Ref, *, with_thinking: bool) -> Iterator[bytes]:
     with store.reading(ref) as reading:
         for kind in KINDS:
             # Sorted here: engines do not all collate ids alike.
             for values in sorted(reading.scan(kind, kind.columns, Query()), key=itemgetter(0)):
-                yield row_line(kind, dict(zip(kind.columns, values, strict=True)))
+                row = dict(zip(kind.columns, values, strict=True))
+                if kind is MESSAGE and not with_thinking:
+                    row["thinking"] = None
+                yield row_line(kind, row)
 
 
 def _parents_first(found: list[BranchState]) -> list[BranchState]:

@@ -148,6 +148,7 @@ def _run(
 
 @click.command("export")
 @click.option("--all", "every", is_flag=True, help="Every branch, with its notes.")
+@click.option("--with-thinking", is_flag=True, help="Also the thinking of messages.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @at_option
 @branch_option
@@ -168,11 +169,11 @@ def export_command(session: Session, **given: Any) -> None:
         raise click.UsageError("--json goes with -o FILE: the lines go there.")
     repo = session.repo()
     if every:
-        lines = export_store(repo)
+        lines = export_store(repo, with_thinking=given["with_thinking"])
     else:
         branch = session.branch(given["branch"])
         ref = Ref(branch=branch, until=None if at is None else parse(at))
-        lines = export_branch(repo.store, ref)
+        lines = export_branch(repo.store, ref, with_thinking=given["with_thinking"])
     if output is None:
         _write(lines, sys.stdout.buffer)
         return

@@ -1,7 +1,19 @@
 """The core toolset: seed 001's tools, in the seed's order."""
 
 from day1.operation import Toolset
-from day1.toolsets.core import branches, memory, merges, search, snapshots, tasks
+from day1.toolsets.core import (
+    branches,
+    bundles,
+    conversations,
+    curation,
+    handoffs,
+    memory,
+    merges,
+    search,
+    snapshots,
+    tasks,
+    templates,
+)
 
 CORE: Toolset = (
     *memory.OPERATIONS,
@@ -13,6 +25,11 @@ CORE: Toolset = (
     merges.MERGE,
     *snapshots.OPERATIONS,
     *tasks.OPERATIONS,
+    *conversations.OPERATIONS,
+    *curation.OPERATIONS,
     branches.TOPOLOGY,
     branches.ENRICH,
+    *templates.OPERATIONS,
+    *handoffs.OPERATIONS,
+    *bundles.OPERATIONS,
 )

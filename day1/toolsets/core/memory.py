@@ -51,7 +51,7 @@ class FactWritten(Response):
 
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
-    notes = _secret_notes(ctx, request.fact_text)
+    notes = secret_notes(ctx, request.fact_text)
     happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
@@ -100,7 +100,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     """Log what a tool call or a moment of work showed, compressed; raw texts are cut."""
     most = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
-    notes = _secret_notes(ctx, request.summary, *raw)
+    notes = secret_notes(ctx, request.summary, *raw)
     happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
@@ -177,7 +177,7 @@ def _added(branch: str, tip: str, waited: int, notes: list[str]) -> Written:
     return answer.model_copy(update={"pending": waited + 1})
 
 
-def _secret_notes(ctx: Context, *texts: str | None) -> list[str]:
+def secret_notes(ctx: Context, *texts: str | None) -> list[str]:
     """Warn of, or refuse, what looks like a secret (setting)."""
     found = None if ctx.limits.secrets == "ignore" else looks_secret(*texts)
     if found is None:

@@ -43,7 +43,7 @@ from day1.services.merging import MergeRequest, merge
 from day1.toolsets.core.values import given_columns
 
 _JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
-_HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch"})
+_HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch", "thinking"})
 
 
 def shown(kind: Kind, row: Row) -> dict[str, Any]:

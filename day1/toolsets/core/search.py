@@ -105,7 +105,7 @@ def found(ctx: Context, branch: str | None, until: int | None, request: SearchRe
     """Search a branch as it is, or as it was at an instant."""
     name = ctx.branch(branch)
     answer = search(ctx.search, Ref(branch=name, until=until), find(ctx.repo, name).id, request)
-    return Hits(result=[_hit(hit) for hit in answer.hits], read=_read(name, answer))
+    return Hits(result=[_hit(hit) for hit in answer.hits], read=read_found(name, answer))
 
 
 def _hit(hit: Hit) -> MemoryHit:
@@ -128,7 +128,8 @@ def _hit(hit: Hit) -> MemoryHit:
     )
 
 
-def _read(branch: str, answer: Found) -> Read:
+def read_found(branch: str, answer: Found) -> Read:
+    """The state that a search was of, and how it was searched."""
     notes = list(answer.notes)
     if answer.pending_vectors:
         notes.append(f"pending_vectors: {answer.pending_vectors}")

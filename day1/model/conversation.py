@@ -1,0 +1,63 @@
+"""The order of a conversation's messages: a pure rule.
+
+A message knows the one that it followed when it was logged, and nothing else: its place is computed
+on the branch that it is read from, 1 to n without holes. So two continuations of one conversation
+merge without a clash: both stay whole, and the one that was on the branch first comes first.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A message in its chain."""
+
+    id: str
+    previous_id: str | None
+    """The message that it followed; it may be on another branch only."""
+    created_at: int
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """By when it was learned. What a message follows is always older."""
+        return self.created_at, self.id
+
+
+def rivals(links: Sequence[Link]) -> list[Link]:
+    """The messages that follow the same one as another: their order is that of their arrival."""
+    followed = Counter(link.previous_id for link in links)
+    return [link for link in links if followed[link.previous_id] > 1]
+
+
+def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
+    """The ids of all messages of a conversation, in their order.
+
+    A message whose predecessor is not there begins a run of its own: the run that was said first
+    comes first.
+
+    Args:
+        links: of every message there is.
+        arrived: when rivals came to the branch; for one that is left out, when it was written.
+    """
+    keys = {link.id: link.key for link in links}
+    first: dict[str | None, list[Link]] = {}
+    following: dict[str | None, list[Link]] = {}
+    for link in links:
+        above = keys.get(link.previous_id or "")
+        # The circles that a damaged file may hold are cut open.
+        follows = above is not None and above < link.key
+        (following if follows else first).setdefault(link.previous_id, []).append(link)
+
+    def turn(link: Link) -> tuple[int, int, str]:
+        return arrived.get(link.id, link.created_at), *link.key
+
+    runs = sorted(first.values(), key=lambda some: min(link.key for link in some))
+    waiting = [link for run in reversed(runs) for link in sorted(run, key=turn, reverse=True)]
+    order = []
+    while waiting:
+        link = waiting.pop()
+        order.append(link.id)
+        waiting += sorted(following.get(link.id, ()), key=turn, reverse=True)
+    return order

@@ -1,0 +1,382 @@
+"""Seed 001, "Conversation Management": log, list, search, fork, cherry-pick."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from day1.errors import InvalidRequest
+from day1.model.change import Ref
+from day1.model.instant import parse, show, show_optional
+from day1.model.kind import CONVERSATION, MESSAGE, Row, canonical
+from day1.operation import (
+    Context,
+    Effect,
+    JsonList,
+    Label,
+    OnBranch,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+)
+from day1.ports.store import Reading
+from day1.services.branching import find, find_open
+from day1.services.conversing import (
+    Said,
+    branches_with,
+    fork,
+    log,
+    order_of,
+    part_of,
+    recent,
+    start,
+    unknown,
+    up_to,
+)
+from day1.services.copying import commit_copy, put
+from day1.services.searching import Hit, SearchRequest, search
+from day1.toolsets.core.memory import secret_notes
+from day1.toolsets.core.search import Limit, read_found, read_of
+
+Role = Literal["user", "assistant", "system", "tool"]
+Place = Annotated[int, Field(ge=1)]
+_CUT = 200
+"""Characters of a neighbour's content."""
+
+
+class LogMessage(WriteRequest):
+    """Seed 001 `memory_log_message`; checklist S1-062."""
+
+    conversation_id: Annotated[Label | None, Field(description="default: a new one")] = None
+    role: Role
+    content: Text
+    thinking: Annotated[Text | None, Field(description="never searched nor shown")] = None
+    tool_calls: JsonList | None = None
+    model: Label | None = None
+    branch: OnBranch = None
+    title: Annotated[Label | None, Field(description="of a new conversation")] = None
+    happened_at: Label | None = None
+
+
+class MessageLogged(Response):
+    """S1-063."""
+
+    message_id: str
+    conversation_id: str
+    sequence: int
+    written: Written
+
+
+def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
+    """Add a message to a conversation, or begin one."""
+    given = request.conversation_id
+    if given is not None and request.title is not None:
+        raise InvalidRequest("`title` goes with a new conversation, so without conversation_id.")
+    calls = None if request.tool_calls is None else canonical(request.tool_calls)
+    notes = secret_notes(ctx, request.content, request.thinking, calls)
+    happened_at = None if request.happened_at is None else parse(request.happened_at)
+    said = Said(request.role, request.content, request.thinking, calls, request.model, happened_at)
+    branch = ctx.writable(request.branch)
+    origin = ctx.writer(request, branch)
+    with ctx.repo.store.adding(branch.name) as work:
+        conversation = given or start(ctx.repo, work, origin, request.title, happened_at)
+        logged = log(ctx.repo, work, conversation, said, origin)
+    if logged is None:
+        raise unknown(ctx.repo, conversation, branch.name)
+    rows = 1 if given else 2
+    return MessageLogged(
+        message_id=logged[0],
+        conversation_id=conversation,
+        sequence=logged[1],
+        written=_written(branch.name, work.tip, work.pending.count + rows, notes),
+    )
+
+
+class ListConversations(Request):
+    """Seed 001 `memory_list_conversations`; checklist S1-064."""
+
+    branch: OnBranch = None
+    session_id: Label | None = None
+    agent_id: Label | None = None
+    task_id: Label | None = None
+    limit: Limit | None = 20
+
+
+class ConversationItem(Response):
+    """S1-064: who began it; without a title, the first words of its first message."""
+
+    conversation_id: str
+    title: str | None
+    branch: str
+    session_id: str | None
+    agent_id: str | None
+    task_id: str | None
+    message_count: int
+    created_at: str
+    updated_at: str
+
+
+class Conversations(Response):
+    """S1-064."""
+
+    result: list[ConversationItem]
+    read: Read
+
+
+def list_conversations(ctx: Context, request: ListConversations) -> Conversations:
+    """Conversations begun by a session, agent or for a task, latest message first."""
+    branch = ctx.branch(request.branch)
+    asked = {c: getattr(request, c) for c in ("session_id", "agent_id", "task_id")}
+    equal = {column: value for column, value in asked.items() if value is not None}
+    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        return Conversations(
+            result=[
+                ConversationItem(
+                    conversation_id=str(found.row["id"]),
+                    title=found.title,
+                    branch=branch,
+                    session_id=_text(found.row, "session_id"),
+                    agent_id=_text(found.row, "agent_id"),
+                    task_id=_text(found.row, "task_id"),
+                    message_count=found.message_count,
+                    created_at=show(int(found.row["created_at"] or 0)),
+                    updated_at=show(found.updated_at),
+                )
+                for found in recent(reading, equal, request.limit or 20)
+            ],
+            read=read_of(reading, branch),
+        )
+
+
+class SearchMessages(Request):
+    """Seed 001 `memory_search_messages`; checklist S1-065."""
+
+    query: Text
+    branch: OnBranch = None
+    conversation_id: Label | None = None
+    role: Role | None = None
+    limit: Limit | None = 10
+    search_type: Literal["hybrid", "vector", "keyword"] | None = "hybrid"
+    neighbours: Annotated[bool | None, Field(description="also the messages before and after")] = (
+        False
+    )
+
+
+class Neighbour(Response):
+    """The message before or after a found one, in short."""
+
+    message_id: str
+    sequence: int
+    role: str
+    content: str
+
+
+class MessageHit(Response):
+    """S1-065: one found message, best first."""
+
+    message_id: str
+    conversation_id: str
+    sequence: int
+    role: str
+    content: str
+    score: float
+    created_at: str
+    happened_at: str | None
+    agent_id: str | None
+    neighbours: list[Neighbour] | None = None
+
+
+class MessageHits(Response):
+    """S1-065."""
+
+    result: list[MessageHit]
+    read: Read
+
+
+def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
+    """Find messages by meaning and by words, best first."""
+    branch = ctx.branch(request.branch)
+    ref = Ref(branch=branch)
+    asked = {"conversation_id": request.conversation_id, "role": request.role}
+    wanted = SearchRequest(
+        query=request.query,
+        mode=request.search_type or "hybrid",
+        kinds=(MESSAGE.table,),
+        limit=request.limit or 10,
+        equal={column: value for column, value in asked.items() if value is not None},
+    )
+    answer = search(ctx.search, ref, find(ctx.repo, branch).id, wanted)
+    with ctx.repo.store.reading(ref) as reading:
+        ids = {str(hit.row["conversation_id"]) for hit in answer.hits}
+        orders = {i: order_of(ctx.repo, reading, i) for i in ids}
+        near = _neighbours(reading, answer.hits, orders) if request.neighbours else {}
+    places = {i: place for order in orders.values() for place, i in enumerate(order, start=1)}
+    return MessageHits(
+        # One that was removed since it was found has no place.
+        result=[_hit(hit, places, near) for hit in answer.hits if hit.row["id"] in places],
+        read=read_found(branch, answer),
+    )
+
+
+def _neighbours(
+    reading: Reading, hits: Iterable[Hit], orders: dict[str, list[str]]
+) -> dict[str, list[Neighbour]]:
+    """The messages before and after each hit."""
+    near: dict[str, list[tuple[int, str]]] = {}
+    for hit in hits:
+        message_id, order = str(hit.row["id"]), orders[str(hit.row["conversation_id"])]
+        if message_id in order:
+            at = order.index(message_id)
+            near[message_id] = [
+                (place + 1, order[place]) for place in (at - 1, at + 1) if 0 <= place < len(order)
+            ]
+    rows = reading.get(MESSAGE, [i for places in near.values() for _, i in places])
+    return {
+        message_id: [
+            Neighbour(
+                message_id=i,
+                sequence=sequence,
+                role=str(rows[i]["role"]),
+                content=_short(str(rows[i]["content"])),
+            )
+            for sequence, i in places
+        ]
+        for message_id, places in near.items()
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _CUT else f"{text[:_CUT]} \u2026"
+
+
+def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> MessageHit:
+    row = hit.row
+    return MessageHit(
+        message_id=str(row["id"]),
+        conversation_id=str(row["conversation_id"]),
+        sequence=places[str(row["id"])],
+        role=str(row["role"]),
+        content=str(row["content"]),
+        score=round(hit.score, 6),
+        created_at=show(int(row["created_at"] or 0)),
+        happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
+        agent_id=_text(row, "agent_id"),
+        neighbours=near.get(str(row["id"])),
+    )
+
+
+class ForkConversation(WriteRequest):
+    """Seed 001 `memory_fork_conversation`; checklist S1-066."""
+
+    conversation_id: Label
+    fork_at_message_id: Annotated[Label, Field(description="the last one copied")]
+    branch: Annotated[Label | None, Field(description="target; default: active branch")] = None
+    title: Label | None = None
+
+
+class ConversationForked(Response):
+    """S1-066."""
+
+    forked_conversation_id: str
+    messages_copied: int
+    written: Written
+
+
+def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationForked:
+    """Copy a conversation up to a message into a new one that shares nothing with it."""
+    target = ctx.writable(request.branch)
+    looked = (ctx.branch(None), target.name)
+    source, conversation, messages = up_to(
+        ctx.repo, request.conversation_id, request.fork_at_message_id, looked
+    )
+    titled = {**conversation, "title": request.title or conversation["title"]}
+    origin = ctx.writer(request, target)
+    with ctx.repo.store.adding(target.name) as work:
+        forked = fork(ctx.repo, work, source, titled, messages, origin)
+    return ConversationForked(
+        forked_conversation_id=forked,
+        messages_copied=len(messages),
+        written=_written(target.name, work.tip, work.pending.count + len(messages) + 1),
+    )
+
+
+class PickConversation(WriteRequest):
+    """Seed 001 `memory_cherry_pick_conversation`; checklist S1-067."""
+
+    conversation_id: Label
+    target_branch: Label
+    from_sequence: Annotated[Place | None, Field(description="inclusive, as to_sequence")] = None
+    to_sequence: Place | None = None
+
+
+class ConversationPicked(Response):
+    """S1-067; `new_conversation_id` is the id on the target, which is the same."""
+
+    new_conversation_id: str
+    messages_copied: int
+    written: Written
+
+
+def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPicked:
+    """Take messages to another branch as they are: ids stay, so later merges are silent."""
+    chosen, first, last = request.conversation_id, request.from_sequence, request.to_sequence
+    if first is not None and last is not None and first > last:
+        raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
+    target = find_open(ctx.repo, request.target_branch).name
+    sources = branches_with(ctx.repo, CONVERSATION, chosen, (ctx.branch(None),))
+    source = next((name for name in sources if name != target), target)
+    with ctx.repo.store.reading(Ref(branch=source)) as reading:
+        rows = part_of(ctx.repo, reading, chosen, first, last)
+    with ctx.repo.store.changing(target) as work:
+        copied = put(work, target, rows, back=True)
+        line = f"pick {chosen} from {source} into {target}: {copied.total} rows"
+        commit = commit_copy(work, copied, "pick", line)
+    notes = [] if copied.total else ["Nothing new to pick."]
+    if copied.left:
+        notes.append(f"Left as they are, with other content: {len(copied.left)} rows.")
+    return ConversationPicked(
+        new_conversation_id=chosen,
+        messages_copied=copied.added.get(MESSAGE.table, 0),
+        written=_written(target, commit or work.tip, 0, notes),
+    )
+
+
+def _written(branch: str, commit: str, pending: int, notes: Iterable[str] = ()) -> Written:
+    return Written(branch=branch, commit=commit, pending=pending, notes=list(notes))
+
+
+def _text(row: Row, column: str) -> str | None:
+    cell = row[column]
+    return None if cell is None else str(cell)
+
+
+OPERATIONS = (
+    Operation("memory_log_message", LogMessage, MessageLogged, log_message, Effect.WRITE),
+    Operation(
+        "memory_list_conversations",
+        ListConversations,
+        Conversations,
+        list_conversations,
+        Effect.READ,
+    ),
+    Operation("memory_search_messages", SearchMessages, MessageHits, search_messages, Effect.READ),
+    Operation(
+        "memory_fork_conversation",
+        ForkConversation,
+        ConversationForked,
+        fork_conversation,
+        Effect.WRITE,
+    ),
+    Operation(
+        "memory_cherry_pick_conversation",
+        PickConversation,
+        ConversationPicked,
+        pick_conversation,
+        Effect.WRITE,
+        idempotent=True,
+    ),
+)
