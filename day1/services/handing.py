@@ -1,6 +1,5 @@
 """Handing over: what one branch found out, frozen for another, and copied to it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound
@@ -8,9 +7,12 @@ from day1.model.branch import Branch
 from day1.model.change import Ref
 from day1.model.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
 from day1.model.shared import Handoff
+from day1.ports.store import Reading
 from day1.services.branching import find, find_open
+from day1.services.conversing import messages_of
 from day1.services.copying import Choice, Copied, choose, commit_copy, counts, put
 from day1.services.deeds import Repository
+from day1.services.recalling import Found, Talk
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class Packet:
     """Names of the branches; empty for one that is gone."""
     target: str
     facts: list[Row]
-    conversations: Sequence[Row]
+    talks: list[Talk]
 
 
 def open_packet(repo: Repository, handoff_id: str) -> Packet:
@@ -127,13 +129,25 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     with repo.store.reading(Ref(commit=handoff.commit)) as reading:
         facts = reading.get(FACT, handoff.facts)
         conversations = reading.get(CONVERSATION, handoff.conversations)
+        source = _name(repo, handoff.source_id)
+        talks = [
+            Talk(source, conversations[talk_id], _messages(repo, reading, source, talk_id))
+            for talk_id in handoff.conversations
+        ]
     return Packet(
         handoff,
-        _name(repo, handoff.source_id),
+        source,
         _name(repo, handoff.target_id),
         [facts[row_id] for row_id in handoff.facts],
-        [conversations[row_id] for row_id in handoff.conversations],
+        talks,
     )
+
+
+def _messages(
+    repo: Repository, reading: Reading, branch: str, conversation_id: str
+) -> list[tuple[int, Found]]:
+    order = messages_of(repo, reading, conversation_id)
+    return [(number, Found(branch, row, str(row["content"]))) for number, row in order]
 
 
 def _name(repo: Repository, branch_id: str) -> str:

@@ -32,7 +32,7 @@ _INDEXED = {
     "observations": ("content_hash", "session_id", "created_at"),
     "relations": ("source_entity", "target_entity", "session_id", "created_at"),
     "conversations": ("session_id", "created_at"),
-    "messages": ("content_hash", "conversation_id", "created_at"),
+    "messages": ("content_hash", "conversation_id", "session_id", "created_at"),
     "edits": ("row_id",),
     "held": ("row_id",),
 }

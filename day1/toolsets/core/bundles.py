@@ -1,7 +1,5 @@
 """Seed 001, "Knowledge Bundles": create, import, list."""
 
-
-
 from day1.model.instant import show
 from day1.model.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.model.shared import Bundle, ShelfStatus

@@ -1,0 +1,140 @@
+"""What a session left behind: what an agent needs in order to go on with it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from day1.errors import NotFound
+from day1.model.change import Query
+from day1.model.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.model.session import Session
+from day1.ports.store import Reading
+from day1.services.conversing import messages_of
+from day1.services.deeds import Repository
+from day1.services.sessions import Place, places
+from day1.services.visible import active_rows
+
+MOST_CHARACTERS = 32_000
+"""Of all texts together: about 8,000 tokens."""
+LONGEST = 2_000
+"""Characters of one text; a longer one is cut."""
+OBSERVATIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row, and the branch it was read from."""
+
+    branch: str
+    row: Row
+    text: str
+    """What of it is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The end of a conversation."""
+
+    branch: str
+    conversation: Row
+    messages: list[tuple[int, Found]]
+    """With their sequence, in order."""
+
+
+@dataclass(slots=True)
+class Recalled:
+    """A session's notes and rows: facts and observations newest first."""
+
+    notes: list[Session]
+    branches: list[Place]
+    facts: list[Found] = field(default_factory=list)
+    observations: list[Found] = field(default_factory=list)
+    talks: list[Talk] = field(default_factory=list)
+    characters: int = 0
+    left_out: int = 0
+    """Rows for which there was no room."""
+
+
+def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: int) -> Recalled:
+    """The newest of what a session wrote, over all branches that it wrote on.
+
+    Facts first, then messages, then observations, each newest first, until the room is full.
+    A row that is on several branches is given once. The cost is that of the session's own rows.
+
+    Raises:
+        NotFound: no such session wrote anything.
+    """
+    notes = repo.ledger.records(Session, session_id=session_id)
+    if not notes:
+        raise NotFound(
+            f"No session {session_id!r} has written here: pass the session_id that its writes "
+            "were made with.",
+            session_id=session_id,
+        )
+    found = Recalled(notes, places(repo, session_id=session_id))
+    rows = _Rows(repo, session_id)
+    for place in found.branches:
+        rows.read(place, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit})
+    found.facts = list(_fitting(found, rows.newest(FACT, fact_limit)))
+    messages = list(_fitting(found, rows.newest(MESSAGE, message_limit)))
+    found.observations = list(_fitting(found, rows.newest(OBSERVATION, OBSERVATIONS)))
+    found.talks = list(_talks(repo, found.branches, messages))
+    return found
+
+
+class _Rows:
+    """The newest rows of a session by kind, each once, with the branch they were read from."""
+
+    def __init__(self, repo: Repository, session_id: str) -> None:
+        self._repo, self._session_id = repo, session_id
+        self._found: dict[Kind, dict[Cell, Found]] = {}
+
+    def read(self, place: Place, limits: dict[Kind, int]) -> None:
+        """Read a branch; what another one had before is not taken again."""
+        with self._repo.store.reading(place.ref) as reading:
+            for kind, limit in limits.items():
+                known = self._found.setdefault(kind, {})
+                for row in self._newest(reading, kind, limit):
+                    text = str(row[kind.text or ""])
+                    known.setdefault(row["id"], Found(place.branch.name, row, text))
+
+    def _newest(self, reading: Reading, kind: Kind, limit: int) -> list[Row]:
+        active = active_rows(kind, inactive=False)
+        equal = {**active.equal, "session_id": self._session_id}
+        query = Query(equal=equal, without=active.without, descending=True, limit=limit)
+        return reading.find(kind, query)
+
+    def newest(self, kind: Kind, limit: int) -> list[Found]:
+        """The newest of all branches."""
+        rows = self._found.get(kind, {}).values()
+        return sorted(rows, key=_learned, reverse=True)[:limit]
+
+
+def _learned(found: Found) -> tuple[Cell, Cell]:
+    return found.row["created_at"], found.row["id"]
+
+
+def _fitting(recalled: Recalled, rows: Iterable[Found]) -> Iterable[Found]:
+    """Those rows for which there is room, with long texts cut."""
+    for found in rows:
+        text = found.text if len(found.text) <= LONGEST else found.text[:LONGEST] + " \u2026"
+        if recalled.characters + len(text) > MOST_CHARACTERS:
+            recalled.left_out += 1
+            continue
+        recalled.characters += len(text)
+        yield Found(found.branch, found.row, text)
+
+
+def _talks(repo: Repository, branches: list[Place], messages: list[Found]) -> Iterable[Talk]:
+    """The messages by conversation, the one that was spoken in last first."""
+    by_talk: dict[tuple[str, str], dict[str, Found]] = {}
+    for found in messages:
+        key = (found.branch, str(found.row["conversation_id"]))
+        by_talk.setdefault(key, {})[str(found.row["id"])] = found
+    refs = {place.branch.name: place.ref for place in branches}
+    for (branch, conversation_id), chosen in by_talk.items():
+        with repo.store.reading(refs[branch]) as reading:
+            whole = reading.get(CONVERSATION, [conversation_id])
+            order = messages_of(repo, reading, conversation_id)
+        if whole:
+            said = [(n, chosen[i]) for n, row in order if (i := str(row["id"])) in chosen]
+            yield Talk(branch, whole[conversation_id], said)

@@ -1,0 +1,235 @@
+"""Seed 001, "Curation": a branch of chosen rows, and what a session left behind."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.model.branch import MAIN
+from day1.model.instant import show
+from day1.model.kind import CONVERSATION, FACT, Row
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    Written,
+)
+from day1.services.curating import curate
+from day1.services.recalling import MOST_CHARACTERS, Found, Recalled, Talk, recall
+from day1.toolsets.core.search import stand
+
+Ids = Annotated[list[Label], Field(max_length=1_000)]
+
+
+class CurateBranch(Request):
+    """Seed 001 `memory_branch_create_curated`; checklist S1-068."""
+
+    branch_name: Label
+    parent_branch: Label | None = MAIN
+    conversation_ids: Ids | None = None
+    fact_ids: Ids | None = None
+    description: Text | None = None
+
+
+class Curated(Response):
+    """S1-068."""
+
+    branch_name: str
+    conversations: int
+    facts: int
+    written: Written
+
+
+def create_curated(ctx: Context, request: CurateBranch) -> Curated:
+    """Make a branch that holds only the chosen rows of its parent, not the parent's others."""
+    done = curate(
+        ctx.repo,
+        request.branch_name,
+        request.parent_branch or MAIN,
+        request.fact_ids or (),
+        request.conversation_ids or (),
+        ctx.clock(),
+        request.description,
+    )
+    return Curated(
+        branch_name=done.branch.name,
+        conversations=done.counts.get(CONVERSATION.table, 0),
+        facts=done.counts.get(FACT.table, 0),
+        written=Written(branch=done.branch.name, commit=stand(ctx, done.branch.name).commit),
+    )
+
+
+class SessionContext(Request):
+    """Seed 001 `memory_session_context`; checklist S1-070."""
+
+    session_id: Label
+    message_limit: Annotated[int, Field(ge=1, le=500)] | None = 50
+    fact_limit: Annotated[int, Field(ge=1, le=500)] | None = 20
+
+
+class SessionShown(Response):
+    """Who it was, and where it wrote."""
+
+    session_id: str
+    agents: list[str]
+    tasks: list[str]
+    branches: list[str]
+    started_at: str
+
+
+class FactRecalled(Response):
+    """S1-070."""
+
+    id: str
+    fact_text: str
+    category: str | None
+    confidence: float | None
+    verification: str | None
+    branch: str
+    agent_id: str | None
+    created_at: str
+
+
+class ObservationRecalled(Response):
+    """S1-070."""
+
+    id: str
+    observation_type: str
+    summary: str
+    tool_name: str | None
+    branch: str
+    agent_id: str | None
+    created_at: str
+
+
+class MessageRecalled(Response):
+    """A message without its thinking."""
+
+    message_id: str
+    sequence: int
+    role: str
+    content: str
+    created_at: str
+
+
+class ConversationRecalled(Response):
+    """The end of a conversation."""
+
+    conversation_id: str
+    title: str | None
+    branch: str
+    messages: list[MessageRecalled]
+
+
+class Size(Response):
+    """How much is given."""
+
+    characters: int
+    most: int
+    left_out: int
+    """Rows for which there was no room."""
+
+
+class SessionRecalled(Response):
+    """S1-070."""
+
+    session: SessionShown
+    facts: list[FactRecalled]
+    conversations: list[ConversationRecalled]
+    observations: list[ObservationRecalled]
+    size: Size
+    read: Read
+
+
+def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
+    """What a session wrote, to go on with it: facts, messages, observations, newest first."""
+    found = recall(
+        ctx.repo, request.session_id, request.message_limit or 50, request.fact_limit or 20
+    )
+    return SessionRecalled(
+        session=_session(request.session_id, found),
+        facts=[_fact(one) for one in found.facts],
+        conversations=[conversation_recalled(talk) for talk in found.talks],
+        observations=[_observation(one) for one in found.observations],
+        size=Size(characters=found.characters, most=MOST_CHARACTERS, left_out=found.left_out),
+        read=stand(ctx, _newest_branch(found)),
+    )
+
+
+def _newest_branch(found: Recalled) -> str:
+    """The branch that the answer stands for, if it is still there."""
+    live = [place.branch.name for place in found.branches if place.branch.retired_tip is None]
+    return live[0] if live else MAIN
+
+
+def _session(session_id: str, found: Recalled) -> SessionShown:
+    notes = found.notes
+    return SessionShown(
+        session_id=session_id,
+        agents=list(dict.fromkeys(n.agent_id for n in notes if n.agent_id)),
+        tasks=list(dict.fromkeys(n.task_id for n in notes if n.task_id)),
+        branches=[place.branch.name for place in found.branches],
+        started_at=show(min(note.created_at for note in notes)),
+    )
+
+
+def _fact(found: Found) -> FactRecalled:
+    row = found.row
+    return FactRecalled(
+        id=str(row["id"]),
+        fact_text=found.text,
+        category=_text(row, "category"),
+        confidence=row["confidence"],
+        verification=_text(row, "verification"),
+        branch=found.branch,
+        agent_id=_text(row, "agent_id"),
+        created_at=show(int(row["created_at"] or 0)),
+    )
+
+
+def _observation(found: Found) -> ObservationRecalled:
+    row = found.row
+    return ObservationRecalled(
+        id=str(row["id"]),
+        observation_type=str(row["observation_type"]),
+        summary=found.text,
+        tool_name=_text(row, "tool_name"),
+        branch=found.branch,
+        agent_id=_text(row, "agent_id"),
+        created_at=show(int(row["created_at"] or 0)),
+    )
+
+
+def conversation_recalled(talk: Talk) -> ConversationRecalled:
+    """A conversation as it is handed to an agent."""
+    return ConversationRecalled(
+        conversation_id=str(talk.conversation["id"]),
+        title=_text(talk.conversation, "title"),
+        branch=talk.branch,
+        messages=[
+            MessageRecalled(
+                message_id=str(found.row["id"]),
+                sequence=number,
+                role=str(found.row["role"]),
+                content=found.text,
+                created_at=show(int(found.row["created_at"] or 0)),
+            )
+            for number, found in talk.messages
+        ],
+    )
+
+
+def _text(row: Row, column: str) -> str | None:
+    return None if row[column] is None else str(row[column])
+
+
+OPERATIONS = (
+    Operation("memory_branch_create_curated", CurateBranch, Curated, create_curated, Effect.WRITE),
+    Operation(
+        "memory_session_context", SessionContext, SessionRecalled, session_context, Effect.READ
+    ),
+)

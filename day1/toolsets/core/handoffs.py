@@ -1,0 +1,137 @@
+"""Seed 001, "Handoff": create, get."""
+
+from typing import Literal
+
+from day1.model.instant import show
+from day1.model.kind import Row
+from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.services.handing import Asked, hand_over, open_packet
+from day1.toolsets.core.curation import ConversationRecalled, conversation_recalled
+from day1.toolsets.core.search import stand
+
+HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "escalation"]
+
+
+class HandoffCreate(Request):
+    """Seed 001 `memory_handoff_create`; checklist S1-081."""
+
+    source_branch: Label
+    target_branch: Label
+    handoff_type: HandoffType | None = "task_continuation"
+    include_unverified: bool | None = False
+    context_summary: Text | None = None
+
+
+class HandoffCreated(Response):
+    """S1-081, S1-082."""
+
+    handoff_id: str
+    fact_count: int
+    conversation_count: int
+    left_out: int
+    """Facts that stayed behind: invalidated, or not verified."""
+    copied: int
+    """Rows that the target lacked."""
+    context_summary: str
+    written: Written
+
+
+def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
+    """Hand a branch's own verified facts and conversations over to another branch, frozen."""
+    asked = Asked(
+        source=request.source_branch,
+        target=request.target_branch,
+        handoff_type=request.handoff_type or "task_continuation",
+        include_unverified=bool(request.include_unverified),
+        context_summary=request.context_summary,
+        created_by=ctx.caller.agent_id,
+    )
+    done = hand_over(ctx.repo, asked, ctx.clock())
+    handoff = done.handoff
+    now = stand(ctx, request.target_branch)
+    notes = []
+    if handoff.left_out:
+        notes.append(
+            f"{handoff.left_out} facts were left out: verify_batch judges those that are not "
+            "verified, include_unverified=true takes them as they are."
+        )
+    return HandoffCreated(
+        handoff_id=handoff.id,
+        fact_count=len(handoff.facts),
+        conversation_count=len(handoff.conversations),
+        left_out=handoff.left_out,
+        copied=done.copied.total,
+        context_summary=handoff.context_summary,
+        written=Written(branch=request.target_branch, commit=now.commit, notes=notes),
+    )
+
+
+class HandoffGet(Request):
+    """Seed 001 `memory_handoff_get`; checklist S1-083."""
+
+    handoff_id: Label
+
+
+class FactHanded(Response):
+    """A fact as it was when it was handed over."""
+
+    id: str
+    fact_text: str
+    category: str | None
+    confidence: float | None
+    verification: str | None
+    agent_id: str | None
+    created_at: str
+
+
+class HandoffPacket(Response):
+    """S1-083."""
+
+    handoff_id: str
+    handoff_type: str
+    source_branch: str
+    target_branch: str
+    context_summary: str
+    facts: list[FactHanded]
+    conversations: list[ConversationRecalled]
+    left_out: int
+    created_by: str | None
+    created_at: str
+    read: Read
+
+
+def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
+    """A handoff as it was made, whatever was changed since."""
+    packet = open_packet(ctx.repo, request.handoff_id)
+    handoff = packet.handoff
+    return HandoffPacket(
+        handoff_id=handoff.id,
+        handoff_type=handoff.handoff_type,
+        source_branch=packet.source,
+        target_branch=packet.target,
+        context_summary=handoff.context_summary,
+        facts=[_fact(row) for row in packet.facts],
+        conversations=[conversation_recalled(talk) for talk in packet.talks],
+        left_out=handoff.left_out,
+        created_by=handoff.created_by,
+        created_at=show(handoff.created_at),
+        read=Read(branch=packet.source or None, commit=handoff.commit),
+    )
+
+
+def _fact(row: Row) -> FactHanded:
+    return FactHanded(
+        id=str(row["id"]),
+        fact_text=str(row["fact_text"]),
+        category=None if row["category"] is None else str(row["category"]),
+        confidence=row["confidence"],
+        verification=None if row["verification"] is None else str(row["verification"]),
+        agent_id=None if row["agent_id"] is None else str(row["agent_id"]),
+        created_at=show(int(row["created_at"] or 0)),
+    )
+
+
+OPERATIONS = (
+    Operation("memory_handoff_create", HandoffCreate, HandoffCreated, handoff_create, Effect.WRITE),
+    Operation("memory_handoff_get", HandoffGet, HandoffPacket, handoff_get, Effect.READ),
+)
