@@ -73,9 +73,11 @@ def tool(operation: Operation[Any, Any]) -> Tool:
         input_schema=input_schema(operation.request),
         output_schema=output_schema(operation.response),
         annotations=ToolAnnotations(
-            read_only_hint=reads,
-            destructive_hint=operation.effect is Effect.DESTROY,
-            idempotent_hint=reads or operation.idempotent,
+            # What says nothing (MCP's defaults, and the others of a tool that only reads) is left
+            # out: an agent pays for each.
+            read_only_hint=reads or None,
+            destructive_hint=None if reads or operation.effect is Effect.DESTROY else False,
+            idempotent_hint=None if reads else operation.idempotent or None,
             open_world_hint=False,
         ),
     )
