@@ -4,7 +4,7 @@ Every method that reaches the engine may raise `StoreUnavailable` (a retry may s
 `StoreDamaged`; what else it raises is said beside it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -61,8 +61,8 @@ class Reading(Protocol):
         In the order of ids, or with `created_after` in that of `created_at`.
         """
 
-    def count(self, kind: Kind) -> int:
-        """How many rows of a kind there are."""
+    def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
+        """How many rows of a kind there are, or have these values."""
 
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         """How many rows have each value of `column`."""

@@ -60,19 +60,18 @@ def log(
 ) -> tuple[str, int] | None:
     """Add a message at the end of a conversation, in an open unit; gives its id and sequence.
 
-    None if the conversation is not on the branch. The cost grows with the conversation's own
-    length, of which the ids are read, not with the store.
+    None if the conversation is not on the branch.
     """
     if not work.get(CONVERSATION, [conversation_id]):
         return None
-    order = order_of(repo, work, conversation_id)
+    count = work.count(MESSAGE, {"conversation_id": conversation_id})
     message_id = repo.new_id(MESSAGE.prefix, work.now)
     row: Row = {
         "id": message_id,
         "content": said.content,
         "content_hash": content_hash(said.content),
         "conversation_id": conversation_id,
-        "previous_id": order[-1] if order else None,
+        "previous_id": _last(repo, work, conversation_id) if count else None,
         "role": said.role,
         "thinking": said.thinking,
         "tool_calls": said.tool_calls,
@@ -81,7 +80,24 @@ def log(
         **origin.columns(work.now),
     }
     work.add(MESSAGE, [row])
-    return message_id, len(order) + 1
+    return message_id, count + 1
+
+
+def _last(repo: Repository, work: Work, conversation_id: str) -> str:
+    """The last message of a conversation that has some.
+
+    Each is logged at the end, so the newest one is the last, unless messages came to the branch or
+    left it since. Only then the cost grows with the conversation's own length.
+    """
+    equal = {"conversation_id": conversation_id}
+    query = Query(equal=equal, created_after=0, descending=True, limit=1)
+    ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
+    for commit in repo.history.log(work.tip):
+        if commit.ts < int(at or 0):
+            break
+        if _may_bring(commit):
+            return order_of(repo, work, conversation_id)[-1]
+    return str(newest)
 
 
 def fork(
@@ -229,7 +245,7 @@ def _arrivals(repo: Repository, tip: CommitId, some: Sequence[Link]) -> dict[str
 
 
 def _may_bring(commit: Commit) -> bool:
-    """Whether a commit may have brought messages of other branches."""
+    """Whether a commit may have brought messages from elsewhere, or taken some away."""
     counts = commit.meta.get("counts")
     return commit.op != "add" and (not isinstance(counts, Mapping) or MESSAGE.table in counts)
 

@@ -1,6 +1,6 @@
 """The state before a store's first commit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from day1.model.change import Pending, Query
 from day1.model.kind import Cell, Kind, Row
@@ -27,7 +27,7 @@ class EmptyReading:
         """No row fits."""
         return []
 
-    def count(self, _kind: Kind) -> int:
+    def count(self, _kind: Kind, _equal: Mapping[str, Cell] | None = None) -> int:
         """There are none."""
         return 0
 

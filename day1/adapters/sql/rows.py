@@ -1,6 +1,6 @@
 """Rows of one state over an open connection: the queries that all SQL engines share."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -88,10 +88,11 @@ class SqlReading:
         shape = (kind.table, columns, order, query.descending, empty, tuple(values))
         return self.connection.execute(_statement(*shape), values).all()
 
-    def count(self, kind: Kind) -> int:
-        """How many rows of a kind there are."""
+    def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
+        """How many rows of a kind there are, or have these values."""
         table = TABLES[kind.table]
         statement = self._visible(select(func.count()).select_from(table), table)
+        statement = statement.where(*(table.c[c] == value for c, value in (equal or {}).items()))
         return int(self.connection.execute(statement).scalar_one())
 
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:

@@ -27,7 +27,7 @@ _IDS = {"agent_id", "session_id", "task_id", "origin_id", "row_id", "closes", "s
 _IDS |= {"conversation_id", "previous_id", "content_hash", "merge_id", "source_commit"}
 _LONG = {"fact_text", "summary", "raw_input", "raw_output", "properties", "scores", "content"}
 _LONG |= {"thinking", "tool_calls", "ours", "theirs", "reason", "title"}
-_INDEXED = {
+_INDEXED: dict[str, tuple[str | tuple[str, ...], ...]] = {
     "facts": ("content_hash", "session_id", "created_at"),
     "observations": ("content_hash", "session_id", "created_at"),
     "relations": ("source_entity", "target_entity", "session_id", "created_at"),
@@ -49,9 +49,10 @@ def _column(name: str) -> Column[Any]:
 
 
 TABLES = {kind.table: Table(kind.table, versioned, *map(_column, kind.columns)) for kind in KINDS}
-for _table, _columns in _INDEXED.items():
-    for _name in _columns:
-        Index(f"{_table}_{_name}", TABLES[_table].c[_name])
+for _table, _indexes in _INDEXED.items():
+    for _index in _indexes:
+        _names = (_index,) if isinstance(_index, str) else _index
+        Index(f"{_table}_{'_'.join(_names)}", *(TABLES[_table].c[_name] for _name in _names))
 
 SCHEMA = Table(
     "schema",
