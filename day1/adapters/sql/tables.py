@@ -32,7 +32,8 @@ _INDEXED: dict[str, tuple[str | tuple[str, ...], ...]] = {
     "observations": ("content_hash", "session_id", "created_at"),
     "relations": ("source_entity", "target_entity", "session_id", "created_at"),
     "conversations": ("session_id", "created_at"),
-    "messages": ("content_hash", "conversation_id", "session_id", "created_at"),
+    # A conversation's newest message is what a new one looks for first.
+    "messages": ("content_hash", ("conversation_id", "created_at"), "session_id", "created_at"),
     "edits": ("row_id",),
     "held": ("row_id",),
 }
