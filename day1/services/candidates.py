@@ -6,7 +6,9 @@ absent score 0 costs ten points of recall (`model.ranking`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +20,9 @@ from day1.services.visible import Asked, Entry, Filter, View
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
     from day1.ports.index import Index, TextId, Vector
+
+_QUESTIONS = 32
+"""Questions whose vectors are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,34 @@ class Reach:
     neighbours: tuple[int, ...] = (200, 800, 3_200)
     """How many are asked for, one number after the other, until `enough` are visible."""
     enough: int = 50
+
+
+class Questions:
+    """The vectors of the questions that were asked last: one may be asked of many branches."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._guard = threading.Lock()
+        self._known: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+
+    def vectors(self, embedder: Embedder, texts: Sequence[str]) -> dict[str, Vector]:
+        """The vector of each of `texts`, each of them once.
+
+        Raises:
+            EmbedderUnavailable: there is no model.
+        """
+        with self._guard:
+            found = {t: v for t in texts if (v := self._known.get((embedder.name, t))) is not None}
+        new = [text for text in texts if text not in found]
+        if new:
+            found |= zip(new, embedder.embed(new), strict=True)
+        with self._guard:
+            for text in texts:
+                self._known[embedder.name, text] = found[text]
+                self._known.move_to_end((embedder.name, text))
+            while len(self._known) > _QUESTIONS:
+                self._known.popitem(last=False)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,16 @@ from day1.model.kind import BY_TABLE, Cell, Kind, Row
 from day1.model.ranking import Candidate, Mode, Scored, Weights, rank
 from day1.model.wording import content_words, embedding_query, keyword_query
 from day1.ports.index import IndexBehind, IndexLost, TextId
-from day1.services.candidates import Candidates, Looking, Meaning, Reach, candidates
+from day1.services.candidates import (
+    Candidates,
+    Looking,
+    Meaning,
+    Questions,
+    Reach,
+    candidates,
+)
 from day1.services.following import catch_up, embed_pending
-from day1.services.visible import FACETS, Asked, Filter, View, Views, state_of
+from day1.services.visible import FACETS, SCOPES, Asked, Filter, View, Views, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -54,6 +61,7 @@ class SearchPorts:
     words_wait_s: float = 5.0
     """How long a search indexes words, unless it is to wait for all."""
     views: Views = field(default_factory=Views)
+    questions: Questions = field(default_factory=Questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class SearchRequest:
     wait: bool = False
     """Wait until every text of the branch has its words and vectors."""
     equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Further columns and their values: conversation_id, role, observation_type."""
+    """Further columns (`FACETS`, `SCOPES`) and their values: conversation_id, role, task_id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +200,7 @@ class _Search:
     @contextmanager
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[View | Asked]:
         rows = self._ports.views.rows(reading, self._ref, wanted.kind)
-        many = rows > self._ports.reach.exact_rows
+        many = rows > self._ports.reach.exact_rows and not wanted.scope
         if many and (self._mode == "keyword" or self._index.vectors.approximate()):
             yield Asked(wanted.kind, reading, self._index)
         else:
@@ -208,7 +216,8 @@ class _Search:
         reduced = {}
         for wanted in self._filters:
             with self._visible(reading, wanted) as visible:
-                rows = self._ports.views.rows(reading, self._ref, wanted.kind)
+                all_rows = self._ports.views.rows(reading, self._ref, wanted.kind)
+                rows = len(visible) if isinstance(visible, View) else all_rows
                 state = state_of(reading, self._ref)
                 common = self._ports.views.common(state, visible, rows, self._index)
             reduced[wanted.kind.table] = embedding_query(self._request.query, common)
@@ -221,7 +230,7 @@ class _Search:
             return
         try:
             texts = list(dict.fromkeys(reduced.values()))
-            vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+            vectors = self._ports.questions.vectors(embedder, texts)
             self._meanings = {t: Meaning(embedder, vectors[text]) for t, text in reduced.items()}
             limit = None if self._request.wait else self._ports.embedded_at_once
             embed_pending(self._index, embedder, limit)
@@ -307,7 +316,10 @@ def _filters(request: SearchRequest) -> list[Filter]:
     for table in dict.fromkeys(request.kinds):
         if table not in FACETS:
             raise InvalidRequest(f"{table!r} has no text to search.", kinds=[*FACETS])
-        if equal.keys() <= set(FACETS[table]):
+        if equal.keys() <= {*FACETS[table], *SCOPES}:
             kind, inactive = BY_TABLE[table], request.include_inactive
-            filters.append(Filter(kind, inactive, equal, request.after, request.before))
+            scope = {name: cell for name, cell in equal.items() if name in SCOPES}
+            facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
+            window = (request.after, request.before)
+            filters.append(Filter(kind, inactive, facets, *window, scope))
     return filters

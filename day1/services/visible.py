@@ -29,11 +29,16 @@ FACETS: Mapping[str, tuple[str, ...]] = {
 }
 """The columns by which the rows of each kind can be filtered."""
 
+SCOPES = ("task_id", "agent_id")
+"""The columns by which a view itself is narrowed, so that a question about the few rows of a task
+does not cost what all rows of the branch would."""
+
 SAMPLE = 400
 """Texts by which the words of a state are judged; a share of a quarter is then known to 2 %."""
 
 _ROWS_KEPT = 300_000
 """Rows in all views of a process; each costs some 400 bytes."""
+_VIEWS_KEPT = 500
 _FEWEST = 20
 """In fewer memories, a word that a quarter of them has may still be the one that matters."""
 
@@ -65,6 +70,8 @@ class Filter:
     """Facet (`FACETS`) -> value."""
     after: int | None = None
     before: int | None = None
+    scope: Mapping[str, Cell] = field(default_factory=dict)
+    """Column of `SCOPES` -> value: what a view is held of."""
 
     @property
     def narrows(self) -> bool:
@@ -73,17 +80,28 @@ class Filter:
 
     def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
         """Ask SQL for what is wanted."""
-        active = active_rows(self.kind, inactive=self.inactive)
+        held = self.held
         return replace(
-            active,
-            equal={**active.equal, **self.equal},
+            held,
+            equal={**held.equal, **self.equal},
             among=among,
             after=self.after,
             before=self.before,
         )
 
+    @property
+    def held(self) -> Query:
+        """The rows that a view for this filter holds."""
+        active = active_rows(self.kind, inactive=self.inactive)
+        return replace(active, equal={**active.equal, **self.scope})
+
+    @property
+    def view(self) -> State:
+        """What the views of one state are told apart by."""
+        return (self.kind.table, self.inactive, *sorted(self.scope.items()))
+
     def among(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Those that are wanted of rows that a view of this kind and `inactive` holds."""
+        """Those that are wanted of rows that a view for this filter holds."""
         wanted = list(entries)
         for name, cell in self.equal.items():
             facet = FACETS[self.kind.table].index(name)
@@ -105,13 +123,14 @@ def active_rows(kind: Kind, *, inactive: bool) -> Query:
 class View:
     """The rows of one kind at one state, by id and by text; one thread at a time uses it."""
 
-    def __init__(self, kind: Kind, *, inactive: bool) -> None:
+    def __init__(self, wanted: Filter) -> None:
         """Hold nothing yet."""
-        self.kind = kind
+        self.kind = kind = wanted.kind
+        self.key = wanted.view
         self.lock = threading.Lock()
         self.unindexed = 0
         """Visible rows whose text the index does not know."""
-        self._active = active_rows(kind, inactive=inactive)
+        self._active = wanted.held
         self._columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[kind.table])
         self._tip: CommitId | None = None
         self._newest: int | None = None
@@ -236,6 +255,7 @@ class Asked:
     def __init__(self, kind: Kind, reading: Reading, index: Index) -> None:
         """Use an open reading."""
         self.kind = kind
+        self.key: State = (kind.table,)
         self.unindexed = 0
         self._reading = reading
         self._index = index
@@ -281,14 +301,18 @@ class Views:
             if generation != self._generation:  # the numbers of texts mean nothing any more
                 self._views.clear()
                 self._generation = generation
-            key = (*state_of(reading, ref), wanted.kind.table, wanted.inactive)
-            view = self._views.pop(key, None) or View(wanted.kind, inactive=wanted.inactive)
-            self._views[key] = view
-            while len(self._views) > 1 and sum(map(len, self._views.values())) > _ROWS_KEPT:
+            key = (*state_of(reading, ref), *wanted.view)
+            view = self._views.pop(key, None)
+            view = self._views[key] = View(wanted) if view is None else view
+            while len(self._views) > 1 and self._full():
                 self._views.popitem(last=False)
         with view.lock:
             view.advance(reading, history, index)
             yield view
+
+    def _full(self) -> bool:
+        rows = sum(map(len, self._views.values()))
+        return rows > _ROWS_KEPT or len(self._views) > _VIEWS_KEPT
 
     def rows(self, reading: Reading, ref: Ref, kind: Kind) -> int:
         """How many rows of a kind are visible; counted when the state has moved."""
@@ -308,7 +332,7 @@ class Views:
 
         The sample is taken anew when there are a tenth more or fewer `rows` than then.
         """
-        key = (*state, visible.kind.table)
+        key = (*state, *visible.key)
         known = self._common.get(key)
         if known is None or abs(known[0] - rows) * 10 > known[0]:
             if len(self._common) > SAMPLE:
