@@ -223,6 +223,19 @@ def enrich(
     return branch
 
 
+def archive(repo: Repository, name: str, *, archived: bool = True) -> Branch:
+    """Put a branch away: it stays as it is, and out of the topology unless asked for.
+
+    Raises:
+        Refused: it is `main`.
+    """
+    if name == MAIN:
+        raise Refused("main cannot be archived.", branch=name)
+    branch = replace(find(repo, name), archived=archived)
+    repo.ledger.put_branch(branch)
+    return branch
+
+
 def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
     """Delete a branch; what it alone reached stays behind a tag, so that nothing is lost.
 

@@ -93,6 +93,13 @@ def task_state(repo: Repository, task_id: str) -> TaskState:
     return TaskState(task, agents, sorted(objectives, key=lambda o: o.position))
 
 
+def tasks(repo: Repository, task_type: str | None = None) -> list[TaskState]:
+    """Every task, or those of a type, the newest first."""
+    equal = {} if task_type is None else {"task_type": task_type}
+    found = repo.ledger.records(Task, **equal)
+    return [task_state(repo, task.id) for task in reversed(found)]
+
+
 def join(
     repo: Repository,
     task_id: str,

@@ -17,6 +17,7 @@ from day1.interfaces.cli.session import Session, branch_option, porcelain
 @click.argument("start", required=False)
 @click.option("-d", "--delete", is_flag=True, help="Delete NAME, if another branch has it all.")
 @click.option("-D", "force", is_flag=True, help="Delete NAME whatever it has.")
+@click.option("--archive/--unarchive", "archives", default=None, help="Put NAME away, or not.")
 @click.option("--description", metavar="TEXT", help="Of a new branch.")
 @click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")
 @porcelain
@@ -27,11 +28,13 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
     """
     deletes = given["delete"] or given["force"]
     if name is None:
-        if deletes:
+        if deletes or given["archives"] is not None:
             raise click.UsageError("Which branch? Give its NAME.")
         _list(session, verbose=given["verbose"])
     elif deletes:
         _delete(session, name, force=given["force"])
+    elif given["archives"] is not None:
+        _archive(session, name, archived=given["archives"])
     else:
         answer = _create(session, name, start, given["description"])
         if not session.answer(answer):
@@ -64,6 +67,14 @@ def _delete(session: Session, name: str, *, force: bool) -> None:
     gone = delete(repo, name, session.branch(), now())
     if not session.answer({"branch_name": name, "deleted": True, "commit": gone.retired_tip}):
         session.screen.line(f"Deleted branch {name} (was {short_commit(str(gone.retired_tip))}).")
+
+
+def _archive(session: Session, name: str, *, archived: bool) -> None:
+    from day1.services.branching import archive
+
+    archive(session.repo(), name, archived=archived)
+    if not session.answer({"branch_name": name, "archived": archived}):
+        session.screen.line(f"Branch {name} is {'archived' if archived else 'not archived'}.")
 
 
 def _list(session: Session, *, verbose: bool) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from day1.errors import NotFound
+from day1.interfaces.cli.files import lines_of, write_file, write_lines
 from day1.interfaces.cli.indexing import bring_up
-from day1.interfaces.cli.render import leave, plural, short
+from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, agent_option, at_option, branch_option, porcelain
 
 if TYPE_CHECKING:
@@ -87,21 +85,10 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
     branch = context.branch(given["branch"])
 
     def bring(report: Report) -> Imported:
-        with _lines(path) as lines:
+        with lines_of(path) as lines:
             return import_own(context.repo, branch, lines, now(), report)
 
     _run(session, f"{path}", branch, bring, given)
-
-
-@contextmanager
-def _lines(path: Path) -> Iterator[Iterable[bytes]]:
-    if str(path) == "-":
-        yield sys.stdin.buffer
-        return
-    if not path.is_file():
-        raise NotFound(f"There is no file {path}.", path=str(path))
-    with path.open("rb") as file:
-        yield file
 
 
 def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
@@ -175,33 +162,8 @@ def export_command(session: Session, **given: Any) -> None:
         ref = Ref(branch=branch, until=None if at is None else parse(at))
         lines = export_branch(repo.store, ref, with_thinking=given["with_thinking"])
     if output is None:
-        _write(lines, sys.stdout.buffer)
+        write_lines(lines, sys.stdout.buffer)
         return
-    count = _write_file(lines, output)
+    count = write_file(lines, output)
     if not session.answer({"file": str(output), "lines": count}):
         session.screen.line(f"Wrote {plural(count, 'line')} to {output}")
-
-
-def _write(lines: Iterable[bytes], file: IO[bytes]) -> int:
-    count = 0
-    try:
-        for line in lines:
-            file.write(line)
-            count += 1
-        file.flush()
-    except BrokenPipeError:
-        leave()
-    return count
-
-
-def _write_file(lines: Iterable[bytes], output: Path) -> int:
-    """Write a file whole or not at all."""
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            count = _write(lines, file)
-            os.fsync(file.fileno())
-        beside.replace(output)
-    finally:
-        beside.unlink(missing_ok=True)
-    return count

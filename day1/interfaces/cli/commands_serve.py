@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 @click.command("mcp")
 @click.option("--toolsets", default="core", show_default=True, metavar="NAMES", help="With commas.")
+@click.option("--tools", metavar="NAMES", help="Only these: core14, or tools by name. With commas.")
 @click.option("--branch", metavar="NAME", help="Where it starts. Default: DAY1_BRANCH, else main.")
 @click.option("--agent", metavar="NAME", help="Who writes. Default: DAY1_AGENT_ID.")
-def mcp_command(toolsets: str, branch: str | None, agent: str | None) -> None:
+def mcp_command(toolsets: str, tools: str | None, branch: str | None, agent: str | None) -> None:
     """Serve an agent over stdin and stdout until it leaves; the store is made if needed.
 
     Its HEAD is its own: it neither starts where the command line is nor moves it.
@@ -29,7 +30,7 @@ def mcp_command(toolsets: str, branch: str | None, agent: str | None) -> None:
     if agent is not None:
         settings = settings.model_copy(update={"agent_id": agent})
     # The entry stands above the wires, so it is found by name, as `python -m` would.
-    importlib.import_module("day1.mcp.mcp_server").run(settings, toolsets, branch)
+    importlib.import_module("day1.mcp.mcp_server").run(settings, tools or toolsets, branch)
 
 
 @click.command("call")

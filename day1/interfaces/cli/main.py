@@ -60,7 +60,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "held": ("held", "List and decide what merges held back."),
         "snapshot": ("branch", "Mark a branch's present state, or list the marks."),
     },
+    "Work as a team": {
+        "task": ("team", "Open, join and follow tasks."),
+        "template": ("share", "Keep a branch to begin new work from."),
+        "handoff": ("share", "Hand what one branch found out over to another."),
+    },
     "Exchange": {
+        "bundle": ("share", "Carry knowledge to other branches and stores."),
         "import": ("exchange", "Bring memories in from git, Markdown, graphs or an export."),
         "export": ("exchange", "Write memories out as JSON Lines."),
     },

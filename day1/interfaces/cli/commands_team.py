@@ -1,0 +1,144 @@
+"""Teams of agents: task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from day1.interfaces.cli.session import Session, agent_option, porcelain
+
+if TYPE_CHECKING:
+    from day1.services.tasking import TaskState
+
+
+@click.group("task")
+def task_command() -> None:
+    """Tasks: a branch for each, below it one for every agent that joins, and objectives."""
+
+
+@task_command.command("create")
+@click.argument("name")
+@click.option("-o", "--objective", "objectives", multiple=True, metavar="TEXT", help="Repeatable.")
+@click.option("--type", "task_type", metavar="NAME", help="Such as bug_fix or feature.")
+@click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
+@click.option("--description", metavar="TEXT")
+@click.option("--parent", metavar="BRANCH", help="Default: main.")
+@porcelain
+def create_command(session: Session, name: str, **given: Any) -> None:
+    """Open task NAME on a branch of its own."""
+    answer = session.call(
+        "memory_task_create",
+        create=True,
+        name=name,
+        description=given["description"],
+        task_type=given["task_type"],
+        tags=list(given["tags"]),
+        objectives=[{"description": text} for text in given["objectives"]],
+        parent_branch=given["parent"],
+    )
+    if not session.answer(answer):
+        session.screen.line(f"Task {answer['task_id']} on branch {answer['branch_name']}")
+
+
+@task_command.command("join")
+@click.argument("task")
+@agent_option
+@click.option("--role", metavar="NAME", help="Such as implementer, reviewer, tester.")
+@click.option("--objective", "assigned", multiple=True, type=int, metavar="INDEX")
+@porcelain
+def join_command(session: Session, task: str, **given: Any) -> None:
+    """Join TASK as an agent; the branch to write on is answered, the same one each time."""
+    agent = given["agent"] or session.settings.agent_id
+    if agent is None:
+        raise click.UsageError("Who joins? Give --agent NAME.")
+    answer = session.call(
+        "memory_task_join",
+        task_id=task,
+        agent_id=agent,
+        role=given["role"],
+        assigned_objectives=list(given["assigned"]) or None,
+    )
+    if not session.answer(answer):
+        session.screen.line(f"{agent} works on branch {answer['branch_name']}")
+
+
+@task_command.command("status")
+@click.argument("task")
+@porcelain
+def status_command(session: Session, task: str) -> None:
+    """Show TASK with its objectives and agents."""
+    answer = session.call("memory_task_status", task_id=task)
+    if session.answer(answer):
+        return
+    shown = answer["task"]
+    session.screen.line((shown["name"], "branch"), f"  {shown['status']}  {shown['branch_name']}")
+    for aim in answer["objectives"]:
+        who = ", ".join(aim["assigned_to"]) or aim["agent_id"] or ""
+        session.screen.line(
+            f"  {aim['id']}. {aim['status']:<12} {aim['description']}", (f"  {who}", "dim")
+        )
+    for agent in answer["agents"]:
+        role = f" ({agent['role']})" if agent["role"] else ""
+        session.screen.line(f"  {agent['agent_id']}{role}: {agent['branch_name']}")
+
+
+@task_command.command("update")
+@click.argument("task")
+@click.argument("objective", type=int)
+@click.argument("status", type=click.Choice(["pending", "in_progress", "completed"]))
+@click.option("--notes", metavar="TEXT")
+@agent_option
+@porcelain
+def update_command(session: Session, task: str, objective: int, status: str, **given: Any) -> None:
+    """Say how far OBJECTIVE (its index, from 0) of TASK is."""
+    answer = session.call(
+        "memory_task_update",
+        task_id=task,
+        objective_id=objective,
+        status=status,
+        notes=given["notes"],
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        session.screen.line(
+            f"Objective {objective}: {answer['previous_status']} -> {answer['status']}; "
+            f"the task is {answer['task_status']}"
+        )
+
+
+@task_command.command("list")
+@click.option("--type", "task_type", metavar="NAME", help="Only of this type.")
+@porcelain
+def list_command(session: Session, task_type: str | None) -> None:
+    """List tasks, the newest first."""
+    from day1.model.task import status_of
+    from day1.services.tasking import tasks
+
+    states = tasks(session.repo(), task_type)
+    if session.as_json:
+        session.screen.json({"result": [_listed(state) for state in states]})
+        return
+    rows = [
+        (
+            state.task.id,
+            status_of(state.objectives),
+            state.task.task_type or "",
+            ", ".join(agent.agent_id for agent in state.agents),
+            state.task.name,
+        )
+        for state in states
+    ]
+    session.screen.table(("task", "status", "type", "agents", "name"), rows)
+
+
+def _listed(state: TaskState) -> dict[str, Any]:
+    from day1.model.task import status_of
+
+    return {
+        "task_id": state.task.id,
+        "name": state.task.name,
+        "task_type": state.task.task_type,
+        "status": status_of(state.objectives),
+        "agents": [agent.agent_id for agent in state.agents],
+    }
