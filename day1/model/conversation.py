@@ -7,22 +7,16 @@ merge without a clash: both stay whole, and the one that was on the branch first
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A message in its chain."""
 
     id: str
     previous_id: str | None
     """The message that it followed; it may be on another branch only."""
     created_at: int
-
-    @property
-    def key(self) -> tuple[int, str]:
-        """By when it was learned. What a message follows is always older."""
-        return self.created_at, self.id
 
 
 def rivals(links: Sequence[Link]) -> list[Link]:
@@ -41,19 +35,20 @@ def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
         links: of every message there is.
         arrived: when rivals came to the branch; for one that is left out, when it was written.
     """
-    keys = {link.id: link.key for link in links}
+    # By when it was learned: what a message follows is always older.
+    keys = {link.id: (link.created_at, link.id) for link in links}
     first: dict[str | None, list[Link]] = {}
     following: dict[str | None, list[Link]] = {}
     for link in links:
         above = keys.get(link.previous_id or "")
         # The circles that a damaged file may hold are cut open.
-        follows = above is not None and above < link.key
+        follows = above is not None and above < keys[link.id]
         (following if follows else first).setdefault(link.previous_id, []).append(link)
 
     def turn(link: Link) -> tuple[int, int, str]:
-        return arrived.get(link.id, link.created_at), *link.key
+        return arrived.get(link.id, link.created_at), *keys[link.id]
 
-    runs = sorted(first.values(), key=lambda some: min(link.key for link in some))
+    runs = sorted(first.values(), key=lambda some: min(keys[link.id] for link in some))
     waiting = [link for run in reversed(runs) for link in sorted(run, key=turn, reverse=True)]
     order = []
     while waiting:

@@ -92,8 +92,10 @@ def _last(repo: Repository, work: Work, conversation_id: str) -> str:
     equal = {"conversation_id": conversation_id}
     query = Query(equal=equal, created_after=0, descending=True, limit=1)
     ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
-    for commit in repo.history.log(work.tip):
-        if commit.ts < int(at or 0):
+    written, oldest = int(at or 0), work.pending.oldest
+    waits = oldest is not None and written >= oldest  # it is later than every commit
+    for commit in () if waits else repo.history.log(work.tip):
+        if commit.ts < written:
             break
         if _may_bring(commit):
             return order_of(repo, work, conversation_id)[-1]
