@@ -160,8 +160,7 @@ def by_rules(case: Case) -> Judgement:
             if not settled and score.score > _STYLE_MOST:
                 why = f"{score.reason}; evidence does not settle it"
                 score = replace(score, score=_STYLE_MOST, reason=why)
-            score = replace(score, score=max(_NAMED = 3
-_STYLE_LEAST, score.score))
+            score = replace(score, score=max(_STYLE_LEAST, score.score))
         else:
             score = Score(dimension, 0.5, "the rules do not know this dimension")
         scores.append(replace(score, score=round(score.score, 2)))

@@ -6,7 +6,7 @@ used: the verdict is computed from the scores, never taken from the model.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from day1.errors import ChatUnavailable, Json
@@ -50,10 +50,7 @@ class ChatJudge:
         """
         answer = self._chat.ask(INSTRUCTIONS, _document(case), _schema(case), "judgement")
         try:
-            given = answer.value["scores"]
-            if set(given) != set(case.dimensions):
-                raise ValueError
-            scores = tuple(_score(name, given[name]) for name in case.dimensions)
+            scores = _scores(case.dimensions, answer.value["scores"])
             reason = _line(answer.value["reason"])
         except (ValueError, LookupError, TypeError):
             raise ChatUnavailable(
@@ -110,6 +107,12 @@ def _object(properties: Mapping[str, Json]) -> dict[str, Json]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _scores(dimensions: Sequence[str], given: Mapping[str, Any]) -> tuple[Score, ...]:
+    if set(given) != set(dimensions):
+        raise ValueError
+    return tuple(_score(name, given[name]) for name in dimensions)
 
 
 def _score(dimension: str, given: Mapping[str, Any]) -> Score:
