@@ -204,7 +204,7 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
             _agent(agent, *standing.get(agent.branch_id, ("", "gone"))) for agent in state.agents
         ],
         objectives=_objectives(state),
-        read=stand(ctx, name or MAIN),
+        read=_stand(ctx, state),
     )
 
 
@@ -228,6 +228,7 @@ class TaskUpdated(Response):
     agent_id: str | None
     updated_at: str
     task_status: str
+    written: Written
 
 
 def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
@@ -242,6 +243,8 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
         agent,
         request.notes,
     )
+    state = task_state(ctx.repo, request.task_id)
+    read = _stand(ctx, state)
     return TaskUpdated(
         task_id=request.task_id,
         objective_id=request.objective_id,
@@ -249,8 +252,17 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
         previous_status=done.before.status,
         agent_id=done.after.agent_id,
         updated_at=show(done.after.updated_at),
-        task_status=status_of(task_state(ctx.repo, request.task_id).objectives),
+        task_status=status_of(state.objectives),
+        written=Written(branch=read.branch or MAIN, commit=read.commit),
     )
+
+
+def _stand(ctx: Context, state: TaskState) -> Read:
+    """Where the task's branch stands; where it is gone, main."""
+    branch = ctx.repo.ledger.record(Branch, state.task.branch_id)
+    if branch is None or branch.retired_tip is not None:
+        return stand(ctx, MAIN)
+    return stand(ctx, branch.name)
 
 
 def _objectives(state: TaskState) -> list[ObjectiveShown]:
