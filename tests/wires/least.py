@@ -1,18 +1,34 @@
 """For every tool, arguments with which it succeeds: those it needs, and a branch."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.wires.mcp_session import Session
 
 Arguments = dict[str, Any]
 
 
-def least(fact: str, branch: str, source: str) -> dict[str, Arguments]:
-    """Arguments by tool, in an order in which all of them can be called.
+class There(NamedTuple):
+    """What the arguments name."""
 
-    `fact` is the id of a fact on `branch`, and `source` was forked from it afterwards.
-    """
-    both = {"source_branch": source, "target_branch": branch}
+    branch: str
+    source: str
+    """Forked from `branch` after the fact and the conversation were written."""
+    fact: str
+    session: str
+    """Wrote the fact."""
+    conversation: str
+    message: str
+    task: str
+    """Joined by the agent `ada`, with one objective."""
+    template: str
+    handoff: str
+    bundle: str
+
+
+def least(there: There) -> dict[str, Arguments]:
+    """Arguments by tool, in an order in which all of them can be called."""
+    branch = there.branch
+    both = {"source_branch": there.source, "target_branch": branch}
     here = {"branch": branch}
     return {
         "memory_write_fact": {"fact_text": "Ada drinks tea.", **here},
@@ -34,25 +50,106 @@ def least(fact: str, branch: str, source: str) -> dict[str, Arguments]:
         "memory_snapshot": here,
         "memory_snapshot_list": here,
         "memory_time_travel": {"timestamp": "2100-01-01", "query": "tea", **here},
+        "memory_task_create": {"name": f"least of {branch}", "parent_branch": branch},
+        "memory_task_join": {"task_id": there.task, "agent_id": "ada"},
+        "memory_task_status": {"task_id": there.task},
+        "memory_task_update": {"task_id": there.task, "objective_id": 0, "status": "completed"},
+        "memory_log_message": {"role": "user", "content": "Who drinks tea?", **here},
+        "memory_list_conversations": here,
+        "memory_search_messages": {"query": "tea", **here},
+        "memory_fork_conversation": {
+            "conversation_id": there.conversation,
+            "fork_at_message_id": there.message,
+            **here,
+        },
+        "memory_cherry_pick_conversation": {
+            "conversation_id": there.conversation,
+            "target_branch": there.source,
+        },
+        "memory_branch_create_curated": {
+            "branch_name": f"{branch}/curated",
+            "parent_branch": branch,
+            "fact_ids": [there.fact],
+        },
+        "memory_session_context": {"session_id": there.session},
         "memory_branch_topology": {"root_branch": branch},
         "memory_branch_enrich": {"branch_name": branch},
-        "memory_update_fact": {"fact_id": fact, "category": "drinks", **here},
-        "memory_supersede_fact": {"fact_id": fact, "fact_text": "Ada drinks mate.", **here},
-        "memory_retract_fact": {"fact_id": fact, **here},
+        "memory_template_list": {},
+        "memory_template_create": {"name": there.template, "source_branch": branch},
+        "memory_template_instantiate": {
+            "template_name": there.template,
+            "target_branch_name": f"{branch}/from-template",
+        },
+        "memory_handoff_create": both,
+        "memory_handoff_get": {"handoff_id": there.handoff},
+        "knowledge_bundle_create": {"name": f"least of {branch}", "source_branch": branch},
+        "knowledge_bundle_import": {"bundle_id": there.bundle, "target_branch": there.source},
+        "knowledge_bundle_list": {},
+        "memory_update_fact": {"fact_id": there.fact, "category": "drinks", **here},
+        "memory_supersede_fact": {"fact_id": there.fact, "fact_text": "Ada drinks mate.", **here},
+        "memory_retract_fact": {"fact_id": there.fact, **here},
         "memory_restore": {"to": "2100-01-01", "confirm": branch, **here},
         "memory_merge_preview": both,
         "memory_held": here,
     }
 
 
-LEAST = least("fact_1", "main", "empty")
+SPENT = {
+    "memory_branch_create",
+    "memory_branch_create_curated",
+    "memory_template_instantiate",
+    "memory_supersede_fact",
+    "memory_retract_fact",
+}
+"""Tools that the same arguments do not serve a second time."""
+
+LEAST = least(
+    There(
+        branch="main",
+        source="empty",
+        fact="fact_1",
+        session="session-1",
+        conversation="conv_1",
+        message="msg_1",
+        task="task_1",
+        template="plan",
+        handoff="handoff_1",
+        bundle="bundle_1",
+    )
+)
 """The same without a store, for what is refused before one is looked at."""
 
 
 def prepared(core: Session, branch: str) -> dict[str, Arguments]:
     """`least` on an empty branch."""
-    fact = core.ok("memory_write_fact", fact_text="Ada drinks milk.", branch=branch)["id"]
-    source = f"{branch}/source"
+    session, source, template = f"session of {branch}", f"{branch}/source", f"plan of {branch}"
+    fact = core.ok(
+        "memory_write_fact", fact_text="Ada drinks milk.", branch=branch, session_id=session
+    )
+    said = core.ok("memory_log_message", role="user", content="Tea?", branch=branch)
     core.ok("memory_branch_create", branch_name=source, parent_branch=branch)
     core.ok("memory_write_fact", fact_text="Bo drinks milk.", branch=source)
-    return least(fact, branch, source)
+    task = core.ok(
+        "memory_task_create",
+        name=f"task of {branch}",
+        objectives=[{"description": "Ask who drinks what."}],
+        parent_branch=branch,
+    )
+    core.ok("memory_task_join", task_id=task["task_id"], agent_id="ada")
+    core.ok("memory_template_create", name=template, source_branch=branch)
+    handed = core.ok("memory_handoff_create", source_branch=source, target_branch=branch)
+    bundle = core.ok("knowledge_bundle_create", name="least", source_branch=branch)
+    return least(
+        There(
+            branch=branch,
+            source=source,
+            fact=fact["id"],
+            session=session,
+            conversation=said["conversation_id"],
+            message=said["message_id"],
+            task=task["task_id"],
+            template=template,
+            handoff=handed["handoff_id"],
+            bundle=bundle["id"],
+        )
+    )

@@ -236,6 +236,10 @@ def _spelled_object(schema: dict[str, Any]) -> dict[str, str]:
 def _spelled(part: dict[str, Any]) -> str:
     if "enum" in part:
         return "|".join("null" if value is None else value for value in part["enum"])
+    if "anyOf" in part:
+        return "|".join(_spelled(one) for one in part["anyOf"])
+    if "type" not in part:
+        return "any"
     types = [part["type"]] if isinstance(part["type"], str) else list(part["type"])
     if "items" in part:
         types[types.index("array")] = f"[{_spelled(part['items'])}]"

