@@ -3,19 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import Connection, Insert, delete, insert, update
 from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.doltlite.history import changes_between
 from day1.adapters.sql.messages import author_of, encode
-from day1.adapters.sql.rows import SqlReading, chunks
+from day1.adapters.sql.rows import SqlReading, chunks, prepared
 from day1.adapters.sql.tables import TABLES
 from day1.errors import IntegrityBroken
 from day1.model.change import Changes, CommitId, Message, Pending, Writes
 from day1.model.kind import KINDS, MEMORIES, Kind, Row
 
-# Built once: SQLAlchemy then finds the compiled statement by one look-up.
-_INSERT = {name: insert(table) for name, table in TABLES.items()}
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -42,7 +40,7 @@ class DoltLiteWork(SqlReading):
         """Insert rows."""
         if rows:
             self._touch(kind.table, [str(row["id"]) for row in rows])
-            self.connection.execute(_INSERT[kind.table], list(rows))
+            prepared(self.connection, _insert, kind.table).many(self.connection, rows)
 
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         """Set columns of a row that exists."""
@@ -59,7 +57,7 @@ class DoltLiteWork(SqlReading):
                 self.connection.execute(delete(table).where(table.c.id.in_(some)))
             present = [row for row in rows.values() if row is not None]
             if present:
-                self.connection.execute(_INSERT[table_name], present)
+                prepared(self.connection, _insert, table_name).many(self.connection, present)
 
     def _touch(self, table: str, ids: Sequence[str]) -> None:
         self._touched.setdefault(table, set()).update(ids)
@@ -121,6 +119,10 @@ class DoltLiteWork(SqlReading):
                 "The engine's merge is not the planned one; nothing was committed.",
                 ids=sorted(wrong)[:10],
             )
+
+
+def _insert(table_name: str) -> Insert:
+    return insert(TABLES[table_name])
 
 
 def cut_waiting(connection: Connection, pending: Pending) -> CommitId:

@@ -6,13 +6,14 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, select
-from sqlalchemy import Row as SqlRow
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 
+from day1.adapters.sql.prepared import Prepared
 from day1.adapters.sql.tables import TABLES
 from day1.model.change import CommitId, Pending, Query
 from day1.model.kind import MEMORIES, Cell, Kind, Row
 
+_PREPARED: dict[tuple[object, ...], Prepared] = {}
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
 
@@ -21,6 +22,17 @@ def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
     """Cut a list of bound values into lists that an engine takes."""
     for start in range(0, len(values), _CHUNK):
         yield values[start : start + _CHUNK]
+
+
+def prepared(
+    connection: Connection, build: Callable[..., ClauseElement], *shape: object
+) -> Prepared:
+    """The statement that `build` makes of a shape, compiled once for each dialect."""
+    key = (connection.dialect.name, build, *shape)
+    found = _PREPARED.get(key)
+    if found is None:
+        found = _PREPARED[key] = Prepared(build(*shape), connection.dialect)
+    return found
 
 
 class SqlReading:
@@ -46,15 +58,17 @@ class SqlReading:
         """Rows by id; unknown ids are left out."""
         found: dict[str, Row] = {}
         for some in chunks(list(dict.fromkeys(ids))):
-            for row in self._select(kind, (), "id", Query(among={"id": some})):
-                found[row.id] = dict(row._mapping)
+            for row in self._select(kind, kind.columns, "id", Query(among={"id": some})):
+                found[str(row[0])] = dict(zip(kind.columns, row, strict=True))
         return found
 
     def find(self, kind: Kind, query: Query) -> list[Row]:
         """Rows by conditions, ordered by time and id."""
         parts = list(_narrowed(query))
         rows = [
-            dict(row._mapping) for part in parts for row in self._select(kind, (), "time", part)
+            dict(zip(kind.columns, row, strict=True))
+            for part in parts
+            for row in self._select(kind, kind.columns, "time", part)
         ]
         if len(parts) == 1:
             return rows
@@ -68,15 +82,12 @@ class SqlReading:
         With `created_after` the order is that of `created_at`, which is the index to use then.
         """
         order = "id" if query.created_after is None else "created_at"
-        return [
-            tuple(row)
-            for part in _narrowed(query)
-            for row in self._select(kind, tuple(columns), order, part)
-        ]
+        parts = (self._select(kind, tuple(columns), order, part) for part in _narrowed(query))
+        return [row for part in parts for row in part]
 
     def _select(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
-    ) -> Sequence[SqlRow[Any]]:
+    ) -> Sequence[tuple[Cell, ...]]:
         values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
         values |= {f"among_{c}": list(v) for c, v in query.among.items()}
         values |= {f"without_{c}": list(v) for c, v in query.without.items()}
@@ -86,7 +97,9 @@ class SqlReading:
             values["until"] = self.until
         empty = tuple(c for c, v in query.equal.items() if v is None)
         shape = (kind.table, columns, order, query.descending, empty, tuple(values))
-        return self.connection.execute(_statement(*shape), values).all()
+        if query.among or query.without:  # lists, for which each length is another statement
+            return [tuple(row) for row in self.connection.execute(_statement(*shape), values)]
+        return prepared(self.connection, _statement, *shape).rows(self.connection, values)
 
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         """How many rows of a kind there are, or have these values."""
@@ -152,7 +165,7 @@ def _statement(
             tests.append(table.c[column].not_in(bindparam(name, expanding=True)))
     first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[order]
     by = [table.c.id] if first is None else [first, table.c.id]
-    statement = select(*(table.c[c] for c in columns)) if columns else select(table)
+    statement = select(*(table.c[c] for c in columns))
     statement = statement.where(*tests).order_by(*(c.desc() if descending else c for c in by))
     return statement.limit(bindparam("limit")) if "limit" in values else statement
 
@@ -184,10 +197,7 @@ def _waiting() -> Select[Any]:
     return select(func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest))
 
 
-_WAITING = _waiting()
-
-
 def waiting(connection: Connection, after: int) -> Pending:
     """Count, oldest and newest of the memories that are later than a tip, by index."""
-    count, oldest, newest = connection.execute(_WAITING, {"after": after}).one()
-    return Pending(int(count), oldest, newest)
+    ((count, oldest, newest),) = prepared(connection, _waiting).rows(connection, {"after": after})
+    return Pending(int(count or 0), oldest, newest)  # type: ignore[arg-type]  # times are integers
