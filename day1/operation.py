@@ -25,6 +25,7 @@ from day1.services.sessions import note
 if TYPE_CHECKING:
     from day1.model.change import Pending
     from day1.ports.chat import Chat
+    from day1.ports.judge import Judge
     from day1.services.deeds import Repository
     from day1.services.searching import SearchPorts
 
@@ -196,6 +197,7 @@ class Context:
     repo: Repository
     search: SearchPorts
     clock: Callable[[], int]
+    judge: Judge
     caller: Caller = field(default_factory=Caller)
     limits: Limits = field(default_factory=Limits)
     chat: Chat | None = None

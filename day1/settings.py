@@ -67,6 +67,20 @@ class WriteSettings(_Section):
     ] = "warn"
 
 
+class ChatSettings(_Section):
+    """A chat model: judges facts and words what is consolidated."""
+
+    url: Annotated[
+        str | None, Field(description="Base address of an OpenAI-compatible endpoint.")
+    ] = None
+    model: Annotated[str | None, Field(description="The endpoint's model name.")] = None
+    key: Annotated[SecretStr, Field(description="The endpoint's key.")] = SecretStr("")
+    timeout_s: Annotated[
+        float, Field(gt=0, le=600, description="Seconds that one answer may take.")
+    ] = 60.0
+    tries: Annotated[int, Field(ge=1, le=10, description="How often a busy endpoint is asked.")] = 3
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -91,6 +105,11 @@ class Settings(BaseSettings):
     embedder: EmbedderSettings = EmbedderSettings()
     search: SearchSettings = SearchSettings()
     write: WriteSettings = WriteSettings()
+    chat: ChatSettings = ChatSettings()
+    judge: Annotated[
+        Literal["auto", "rules", "chat"],
+        Field(description="Who judges facts; auto: the chat model, if there is one."),
+    ] = "auto"
 
 
 def find_home(settings: Settings, start: Path | None = None) -> Path:

@@ -19,10 +19,11 @@ from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
+from day1.adapters.judges.rules import RulesJudge
 from day1.adapters.sql.failures import of_system
 from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
 from day1.adapters.sql.sqlite_ledger import open_ledger
-from day1.errors import EmbedderUnavailable, UnknownBranch
+from day1.errors import EmbedderUnavailable, InvalidRequest, UnknownBranch
 from day1.model.branch import MAIN
 from day1.model.ids import new_id
 from day1.model.ranking import Weights
@@ -31,11 +32,20 @@ from day1.services.branching import adopt, find
 from day1.services.candidates import Reach
 from day1.services.deeds import Point, Repository, no_point, settle
 from day1.services.searching import SearchPorts
-from day1.settings import EmbedderSettings, Settings, find_home, model_folders, own_model_folder
+from day1.settings import (
+    ChatSettings,
+    EmbedderSettings,
+    Settings,
+    find_home,
+    model_folders,
+    own_model_folder,
+)
 
 if TYPE_CHECKING:
     from day1.adapters.sql.ledger import SqlLedger
+    from day1.ports.chat import Chat
     from day1.ports.embedder import Embedder
+    from day1.ports.judge import Judge
     from day1.ports.source import Source
     from day1.services.checking import Place
 
@@ -57,6 +67,8 @@ class House:
     settings: Settings
     repo: Repository
     search: SearchPorts
+    chat: Chat | None
+    judge: Judge
     read_only: bool
     _closing: ExitStack
 
@@ -64,7 +76,7 @@ class House:
         """What one call works with."""
         write = self.settings.write
         limits = Limits(write.raw_characters, write.secrets)
-        return Context(self.repo, self.search, now, caller, limits)
+        return Context(self.repo, self.search, now, self.judge, caller, limits, self.chat)
 
     def close(self) -> None:
         """Close files and connections; doing it twice is harmless."""
@@ -97,6 +109,7 @@ def open_house(
     if create:
         create_store(folder)
     read_only = folder.is_dir() and not _writable(folder)
+    talker = chat(settings.chat)
     wait_s = settings.store.wait_s
     with ExitStack() as opened:
         store = DoltLiteStore(folder, now, read_only=read_only, wait_s=wait_s)
@@ -110,7 +123,8 @@ def open_house(
             _settle(repo, ledger, deeds)
         search = _search_ports(settings, folder, repo, read_only=read_only, serves=serves)
         opened.callback(search.index.close)
-        return House(folder, settings, repo, search, read_only, opened.pop_all())
+        judge = _judge(settings, talker)
+        return House(folder, settings, repo, search, talker, judge, read_only, opened.pop_all())
 
 
 def _settle(repo: Repository, ledger: SqlLedger, deeds: WriteLock) -> None:
@@ -175,6 +189,37 @@ def embedder(settings: EmbedderSettings) -> Embedder | None:
     return MiniLm(
         partial(find_model, settings.model_dir, model_folders()), threads=settings.threads
     )
+
+
+def chat(settings: ChatSettings) -> Chat | None:
+    """The chat model that the settings name, if they name one.
+
+    Raises:
+        InvalidRequest: they name an address or a model only.
+    """
+    if settings.url is None and settings.model is None:
+        return None
+    if settings.url is None or settings.model is None:
+        raise InvalidRequest("A chat model needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
+    from day1.adapters.chat.openai import OpenAiChat
+
+    return OpenAiChat(
+        settings.url,
+        settings.model,
+        key=settings.key.get_secret_value(),
+        timeout_s=settings.timeout_s,
+        tries=settings.tries,
+    )
+
+
+def _judge(settings: Settings, chat: Chat | None) -> Judge:
+    if settings.judge == "rules" or (settings.judge == "auto" and chat is None):
+        return RulesJudge()
+    if chat is None:
+        raise InvalidRequest("DAY1_JUDGE=chat needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
+    from day1.adapters.judges.chat import ChatJudge
+
+    return ChatJudge(chat)
 
 
 class ProcessHead:

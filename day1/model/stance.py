@@ -182,7 +182,10 @@ def _same_time(claim: str, other: str) -> bool:
 def _read(text: str) -> _Read:
     undated = _DATE.sub(" ", text)
     named = {number for found in _NAMED.finditer(undated) for number in found.groups() if number}
-    words, every, names, numbers = set(), set(), set(), set()
+    words: set[str] = set()
+    every: set[str] = set()
+    names: set[str] = set()
+    numbers: set[str] = set()
     sides, negations = set(), 0
     for found in _TOKEN.finditer(undated):
         token, word = found[0], found[0].lower().replace("\u2019", "'")

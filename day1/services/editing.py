@@ -65,25 +65,55 @@ def update(  # noqa: PLR0913 - one change
                 id=row_id,
                 revision=revision(kind, before),
             )
-        foreign = sorted(set(columns) - set(kind.group(WHOLE)))
-        if foreign:
-            raise InvalidRequest(
-                f"{row_id} is a{'n' if kind.name[0] in 'aeiou' else ''} {kind.name}, which has no "
-                f"{', '.join(foreign)}.",
-                id=row_id,
-            )
-        values = complete(kind, dict(columns))
-        if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
-            values = {"verification": "unverified", "scores": None, **values}
-        groups = changed_groups(kind, before, values)
-        after = {**before, **values}
-        if not groups:
+        done = change(repo, work, kind, before, columns, origin, reason)
+        if not done.groups:
             return Edited(kind, before, work.tip, work.now)
-        work.change(kind, row_id, values)
-        _note(repo, work, kind, after, groups, origin, reason)
-        closed = _close(repo, work, row_id, set(groups), origin)
-        line = f"change {kind.name} {row_id}: {', '.join(groups)}"
-        return Edited(kind, after, work.commit(Message("change", line)), work.now, closed)
+        line = f"change {kind.name} {row_id}: {', '.join(done.groups)}"
+        commit = work.commit(Message("change", line))
+        return Edited(kind, done.row, commit, work.now, done.closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A row changed in open work: the cells that differ, and the held items that this decided."""
+
+    row: Row
+    groups: list[str]
+    closed: tuple[str, ...] = ()
+
+
+def change(  # noqa: PLR0913 - one change
+    repo: Repository,
+    work: Work,
+    kind: Kind,
+    before: Row,
+    columns: Mapping[str, Cell],
+    origin: Origin,
+    reason: str | None,
+) -> Changed:
+    """Set columns of a row in open work, with all that goes with it.
+
+    Raises:
+        InvalidRequest: rows of its kind have no such column.
+    """
+    row_id = str(before["id"])
+    foreign = sorted(set(columns) - set(kind.group(WHOLE)))
+    if foreign:
+        raise InvalidRequest(
+            f"{row_id} is a{'n' if kind.name[0] in 'aeiou' else ''} {kind.name}, which has no "
+            f"{', '.join(foreign)}.",
+            id=row_id,
+        )
+    values = complete(kind, dict(columns))
+    if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
+        values = {"verification": "unverified", "scores": None, **values}
+    groups = changed_groups(kind, before, values)
+    if not groups:
+        return Changed(before, groups)
+    after = {**before, **values}
+    work.change(kind, row_id, values)
+    _note(repo, work, kind, after, groups, origin, reason)
+    return Changed(after, groups, _close(repo, work, row_id, set(groups), origin))
 
 
 def supersede(  # noqa: PLR0913 - one change

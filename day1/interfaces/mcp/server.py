@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from anyio import to_thread
+from anyio import from_thread, to_thread
 from mcp.server.lowlevel import Server
 from mcp_types import (
     CallToolRequestParams,
@@ -51,9 +54,12 @@ def build_server(toolset: Toolset, make_context: MakeContext) -> Server[Any]:
         return ListToolsResult(tools=tools)
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
-        meta = getattr(ctx, "meta", None)
-        work = partial(_call, by_name, make_context, params, meta)
-        return await to_thread.run_sync(work)
+        def context() -> Context:
+            made = make_context(ctx.meta)
+            return replace(made, progress=partial(_report, ctx), stopped=_stopped)
+
+        # A cancelled call runs on in its thread until it asks `stopped` or ends by itself.
+        return await to_thread.run_sync(partial(_call, by_name, context, params))
 
     return Server(
         "day1",
@@ -85,16 +91,15 @@ def tool(operation: Operation[Any, Any]) -> Tool:
 
 def _call(
     by_name: Mapping[str, Operation[Any, Any]],
-    make_context: MakeContext,
+    context: Callable[[], Context],
     params: CallToolRequestParams,
-    meta: Mapping[str, Any] | None,
 ) -> CallToolResult:
     operation = by_name.get(params.name)
     if operation is None:
         unknown = f"There is no tool {params.name[:80]!r} here."
         return result(UnknownTool(unknown, tools=sorted(by_name)).body(), is_error=True)
     try:
-        answer = operation.call(make_context(meta), params.arguments or {})
+        answer = operation.call(context(), params.arguments or {})
     except Day1Error as exc:
         return result(exc.body(), is_error=True)
     except Exception:
@@ -108,6 +113,22 @@ def _call(
         }
         return result(body, is_error=True)
     return result(answer, text=answer["result"] if operation.is_list else answer)
+
+
+def _stopped() -> bool:
+    """Whether the call of this worker thread was cancelled, or its client left."""
+    try:
+        from_thread.check_cancelled()
+    except CancelledError:
+        return True
+    return False
+
+
+def _report(ctx: Any, done: int, total: int | None) -> None:
+    """Tell the client, if it asked to be told; who does not listen any more stops no work."""
+    if not _stopped():
+        with suppress(Exception):
+            from_thread.run(ctx.session.report_progress, done, total)
 
 
 def result(
