@@ -1,7 +1,7 @@
 """The ledger as tables of a SQL database of its own."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -15,6 +15,8 @@ from day1.model.deed import Intent
 from day1.ports.ledger import Settle
 
 T = TypeVar("T")
+_REMEMBERED = 1_000
+"""Names; those of branches that there are not are remembered too."""
 
 
 class Lock(Protocol):
@@ -27,13 +29,31 @@ class Lock(Protocol):
         """Hold the lock for the block if nobody has it; says whether."""
 
 
+class Watch(Protocol):
+    """What tells whether the database was written to."""
+
+    def version(self) -> Hashable:
+        """Another value after every write, whoever wrote."""
+
+    def close(self) -> None:
+        """Close what was opened for it."""
+
+
 class SqlLedger:
     """`ports.ledger.Ledger` over one engine."""
 
-    def __init__(self, engine: Engine, deeds: Lock, name: str, if_damaged: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        deeds: Lock,
+        name: str,
+        if_damaged: str,
+        watch: Watch | None = None,
+    ) -> None:
         """Use a database whose tables exist (`create`).
 
-        Its name, and what to do if it is damaged, stand in error messages.
+        Its name, and what to do if it is damaged, stand in error messages. Without
+        `watch` nothing is remembered.
         """
         self._engine = engine
         self._writer = engine.execution_options(writes=True)
@@ -41,6 +61,8 @@ class SqlLedger:
         self._name = name
         self._if_damaged = if_damaged
         self._local = threading.local()
+        self._watch = watch
+        self._seen: tuple[Hashable, dict[str, Branch | None]] = (None, {})
 
     def create(self) -> None:
         """Make the tables that are missing."""
@@ -105,10 +127,29 @@ class SqlLedger:
         return self.records(Branch)
 
     def branch(self, name: str) -> Branch | None:
-        """A branch by name, without regard to case."""
+        """A branch by name, without regard to case.
+
+        Every call needs its branch, and branches seldom change: what was read is remembered until
+        the ledger is written to.
+        """
+        known = self._remembered()
+        if name in known:
+            return known[name]
         with self._reading() as connection:
             row = connection.execute(_BY_NAME, {"folded": name.lower()}).first()
-        return None if row is None else as_record(Branch, row)
+        found = known[name] = None if row is None else as_record(Branch, row)
+        return found
+
+    def _remembered(self) -> dict[str, Branch | None]:
+        """Branches by name, as of now; one that is put in later may be newer, never older."""
+        if self._watch is None or getattr(self._local, "connection", None) is not None:
+            return {}
+        with translated(self._name, self._if_damaged):
+            version = self._watch.version()
+        seen = self._seen
+        if seen[0] != version or len(seen[1]) > _REMEMBERED:
+            seen = self._seen = (version, {})
+        return seen[1]
 
     def put_branch(self, branch: Branch) -> None:
         """Write a branch by id."""
@@ -175,6 +216,8 @@ class SqlLedger:
 
     def close(self) -> None:
         """Close the database; SQLite folds its log into the file."""
+        if self._watch is not None:
+            self._watch.close()
         self._engine.dispose()
 
 

@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import threading
+from collections.abc import Hashable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -54,7 +56,8 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
         if connection.get_execution_options().get("writes"):
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED)
+    watch = None if read_only else FileWatch(path, wait_s)
+    ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED, watch)
     if not read_only:
         try:
             ledger.create()
@@ -62,6 +65,33 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
             ledger.close()
             raise
     return ledger
+
+
+class FileWatch:
+    """Tells whether the file was written to, by anybody, in a few microseconds."""
+
+    def __init__(self, path: Path, wait_s: float) -> None:
+        """Open nothing yet."""
+        self._path, self._wait_s = path, wait_s
+        self._guard = threading.Lock()
+        self._opened: tuple[object, ...] = ()
+        self._connection: sqlite3.Connection | None = None
+
+    def version(self) -> Hashable:
+        """Another value after every commit of any other connection; this one makes none."""
+        opened = _opened(self._path, read_only=False)
+        with self._guard:
+            if self._connection is None or opened != self._opened:
+                self.close()
+                self._connection = _connect(self._path, read_only=False, wait_s=self._wait_s)
+                self._opened = opened
+            return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 def _connect(path: Path, *, read_only: bool, wait_s: float) -> sqlite3.Connection:
