@@ -25,11 +25,20 @@ _INTEGERS: Final = frozenset(("created_at", "happened_at"))
 _LARGEST: Final = 2**53
 _LONGEST_ID: Final = 64
 _NEEDED: Final = frozenset(
-    ("content_hash", "source_entity", "target_entity", "relation_type", "row_id", "row_kind")
+    (
+        "content_hash",
+        "source_entity",
+        "target_entity",
+        "relation_type",
+        "row_id",
+        "row_kind",
+        "conversation_id",
+    )
 )
 _AMONG: Final[Mapping[str, frozenset[str]]] = {
     "status": frozenset(("active", "superseded", "archived")),
     "verification": frozenset(("unverified", "verified", "invalidated")),
+    "role": frozenset(("user", "assistant", "system", "tool")),
     "source": frozenset(("user", "agent", "tool", "import", "merge")),
 }
 

@@ -13,6 +13,8 @@ from day1.model.kind import FACT, ORIGIN, WHOLE, Cell, Kind, Row, cells
 
 Take = Literal["ours", "theirs", "value", "delete", "skip"]
 _TEXT, _VERDICT = "fact_text", "verification"
+_LEFT_OUT = "thinking"
+"""What an export or a bundle leaves out: a side that lacks it says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,9 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
             result.update(_decided_cell(row, group, choice))
             continue
         if cells(row.source, group) == cells(row.target, group):
+            continue
+        if name == _LEFT_OUT and row.base is None and None in (source[name], result[name]):
+            result[name] = source[name] or result[name]
             continue
         reason = _cell_clash(row, group)
         if name in open_cells or WHOLE in open_cells:
