@@ -51,12 +51,14 @@ def timeline(
     reading: Reading,
     *,
     session_id: str | None = None,
+    agent_id: str | None = None,
     after: int | None = None,
     before: int | None = None,
     limit: int = 50,
 ) -> list[Moment]:
     """The newest `limit` facts and observations of a window, in ascending order of time."""
-    equal: dict[str, Cell] = {} if session_id is None else {"session_id": session_id}
+    writer: dict[str, Cell] = {"session_id": session_id, "agent_id": agent_id}
+    equal = {name: cell for name, cell in writer.items() if cell is not None}
     query = Query(equal=equal, after=after, before=before, descending=True, limit=limit)
     moments = [
         Moment(kind, row, _when(row))

@@ -11,8 +11,10 @@ from day1.toolsets.core import (
     merges,
     search,
     snapshots,
+    task_memory,
     tasks,
     templates,
+    verification,
 )
 
 CORE: Toolset = (
@@ -25,11 +27,13 @@ CORE: Toolset = (
     merges.MERGE,
     *snapshots.OPERATIONS,
     *tasks.OPERATIONS,
+    *task_memory.OPERATIONS,
     *conversations.OPERATIONS,
     *curation.OPERATIONS,
     branches.TOPOLOGY,
     branches.ENRICH,
     *templates.OPERATIONS,
+    *verification.OPERATIONS,
     *handoffs.OPERATIONS,
     *bundles.OPERATIONS,
 )

@@ -23,7 +23,7 @@ from day1.operation import (
 from day1.ports.store import Reading
 from day1.services.branching import find
 from day1.services.searching import Found, Hit, SearchRequest, search
-from day1.services.walking import neighbourhood, timeline
+from day1.services.walking import Moment, neighbourhood, timeline
 
 Limit = Annotated[int, Field(ge=1, le=200)]
 
@@ -105,23 +105,24 @@ def found(ctx: Context, branch: str | None, until: int | None, request: SearchRe
     """Search a branch as it is, or as it was at an instant."""
     name = ctx.branch(branch)
     answer = search(ctx.search, Ref(branch=name, until=until), find(ctx.repo, name).id, request)
-    return Hits(result=[_hit(hit) for hit in answer.hits], read=read_found(name, answer))
+    return Hits(result=[shown_hit(hit) for hit in answer.hits], read=read_found(name, answer))
 
 
-def _hit(hit: Hit) -> MemoryHit:
+def shown_hit(hit: Hit) -> MemoryHit:
+    """A hit as the tools show it."""
     row = hit.row
     text = str(row[hit.kind.text or ""])
     return MemoryHit(
         id=str(row["id"]),
         type=hit.kind.name,
         fact_text=text,
-        category=_text(row.get("category") or row.get("observation_type")),
+        category=text_of(row.get("category") or row.get("observation_type")),
         score=round(hit.score, 6),
         confidence=row.get("confidence"),
-        status=_text(row.get("status")),
-        verification=_text(row.get("verification")),
+        status=text_of(row.get("status")),
+        verification=text_of(row.get("verification")),
         passage=hit.passage if hit.passage != text else None,
-        agent_id=_text(row["agent_id"]),
+        agent_id=text_of(row["agent_id"]),
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
         created_at=show(int(row["created_at"] or 0)),
         revision=revision(hit.kind, row),
@@ -253,22 +254,25 @@ def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
             limit=request.limit or 50,
         )
         return TimelineItems(
-            result=[
-                TimelineItem(
-                    type=m.kind.name,
-                    timestamp=show(m.at),
-                    content=str(m.row[m.kind.text or ""]),
-                    id=str(m.row["id"]),
-                    agent_id=_text(m.row["agent_id"]),
-                    session_id=_text(m.row["session_id"]),
-                )
-                for m in moments
-            ],
-            read=read_of(reading, branch),
+            result=[shown_moment(moment) for moment in moments], read=read_of(reading, branch)
         )
 
 
-def _text(cell: object) -> str | None:
+def shown_moment(moment: Moment) -> TimelineItem:
+    """A row of a timeline as the tools show it."""
+    row = moment.row
+    return TimelineItem(
+        type=moment.kind.name,
+        timestamp=show(moment.at),
+        content=str(row[moment.kind.text or ""]),
+        id=str(row["id"]),
+        agent_id=text_of(row["agent_id"]),
+        session_id=text_of(row["session_id"]),
+    )
+
+
+def text_of(cell: object) -> str | None:
+    """A cell that is a text or empty."""
     return None if cell is None else str(cell)
 
 

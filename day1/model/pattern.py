@@ -1,0 +1,59 @@
+"""What recurs over several tasks. Pure: every pattern names the tasks that it rests on."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+PatternName = Literal["objective_order", "tool", "error", "fact", "duration"]
+FEWEST = 2
+"""Tasks in which something must be to recur."""
+_LONGEST_RUN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An observation, and what its agent noted next."""
+
+    id: str
+    observation_type: str
+    summary: str
+    agent_id: str | None
+    followed_by: "Step | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Something that recurs."""
+
+    name: PatternName
+    text: str
+    tasks: list[str]
+    """The tasks that have it."""
+    ids: list[str] = field(default_factory=list)
+    """The rows that show it."""
+    value: float | None = None
+    """What was counted or measured: uses of a tool, seconds."""
+    followed_by: list[Step] = field(default_factory=list)
+    """What came after it, once each time."""
+
+
+def recurring_runs(orders: Mapping[str, Sequence[T]]) -> dict[tuple[T, ...], list[str]]:
+    """The runs of two or more steps that several orders have, with the names of those orders.
+
+    A run that is part of a longer one with the same orders is left out; the longest have 8 steps.
+    """
+    having: dict[tuple[T, ...], dict[str, None]] = {}
+    for name, order in orders.items():
+        for start in range(len(order)):
+            for end in range(start + 2, min(len(order), start + _LONGEST_RUN) + 1):
+                having.setdefault(tuple(order[start:end]), {})[name] = None
+    recurring = {run: list(names) for run, names in having.items() if len(names) >= FEWEST}
+    within = {
+        part
+        for run, names in recurring.items()
+        for part in (run[1:], run[:-1])
+        if recurring.get(part) == names
+    }
+    return {run: names for run, names in recurring.items() if run not in within}
