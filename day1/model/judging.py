@@ -132,7 +132,7 @@ class _Weight:
 
 _OTHERS, _SEEN, _SEEN_BY_AUTHOR, _OWN, _OWN_MOST = 0.8, 1.0, 0.7, 0.25, 0.3
 """Weight of a fact of others; of an observation; of the author's; of the author's other facts."""
-_BY_VERIFIED, _IF_OLDER = 1.25, 0.5
+_IF_OLDER = 0.5
 _ENOUGH, _CLEAR = 0.5, 0.6
 """Support from which style counts; contradiction from which a claim can be refuted."""
 _NAMED = 3
@@ -143,6 +143,7 @@ _BASE, _REACH, _GROWTH = 0.4, 0.55, 1.2
 def by_rules(case: Case) -> Judgement:
     """Judge a prepared case by the evidence in memory, with no model.
 
+    Verdicts on the evidence weigh nothing: two facts would vouch for each other, more each time.
     Without enough support, and wherever support and contradiction are level, good style counts
     for at most 0.55: so no fact is verified for its wording. Bad style counts for no less than
     0.3: so none is invalidated for it.
@@ -187,7 +188,7 @@ def _support(case: Case) -> _Weight:
         if one.kind == "observation":
             value = _SEEN if others else _SEEN_BY_AUTHOR
         else:
-            value = (_OTHERS if others else _OWN) * (_BY_VERIFIED if one.verified else 1)
+            value = _OTHERS if others else _OWN
         value *= one.confidence
         if one.kind != "observation" and not others:  # to repeat oneself is little evidence
             value = min(value, _OWN_MOST - own)
@@ -201,8 +202,7 @@ def _against(case: Case) -> _Weight:
     weight = _Weight()
     for one in _of(case, "contradicts"):
         newer = one.at > case.at
-        value = _SEEN if one.kind == "observation" else _OTHERS
-        value *= (_BY_VERIFIED if one.verified else 1) * one.confidence
+        value = (_SEEN if one.kind == "observation" else _OTHERS) * one.confidence
         if not newer:
             value *= _IF_OLDER if _is_others(one, case) else _OWN
         weight.total += value
@@ -215,8 +215,8 @@ def _of(case: Case, which: Stance) -> list[Evidence]:
 
 
 def _called(one: Evidence, case: Case) -> str:
-    kind = f"verified {one.kind}" if one.verified else one.kind
-    return f"{kind} {one.id} of {'another source' if _is_others(one, case) else 'the same author'}"
+    whose = "another source" if _is_others(one, case) else "the same author"
+    return f"{one.kind} {one.id} of {whose}"
 
 
 def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:

@@ -63,6 +63,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Work as a team": {
         "task": ("team", "Open, join and follow tasks."),
         "template": ("share", "Keep a branch to begin new work from."),
+        "verify": ("verify", "Judge facts, and say whether a branch may be merged."),
         "handoff": ("share", "Hand what one branch found out over to another."),
     },
     "Exchange": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from day1.services.deeds import Repository
     from day1.settings import Settings
     from day1.wiring import House
+
+Watch = tuple[Callable[[int, int | None], None], Callable[[], bool]]
 
 HEAD = "cli"
 """The ledger's key of the HEAD that the command line has in each store."""
@@ -99,13 +102,21 @@ class Session:
         """The branch of this call: the one given, else the one the command line is on."""
         return self.context().branch(given)
 
-    def call(self, tool: str, *, create: bool = False, **arguments: Any) -> dict[str, Any]:
-        """Call an operation; arguments that are None are left out."""
+    def call(
+        self, tool: str, *, create: bool = False, watch: Watch | None = None, **arguments: Any
+    ) -> dict[str, Any]:
+        """Call an operation; arguments that are None are left out.
+
+        `watch` is told how far it is, and says whether it shall stop.
+        """
         from day1.toolsets import operations
 
         operation = next(o for o in operations(EVERY_TOOLSET) if o.name == tool)
         given = {name: value for name, value in arguments.items() if value is not None}
-        answer: dict[str, Any] = operation.call(self.context(create=create), given)
+        context = self.context(create=create)
+        if watch is not None:
+            context = replace(context, progress=watch[0], stopped=watch[1])
+        answer: dict[str, Any] = operation.call(context, given)
         return answer
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:

@@ -1,0 +1,133 @@
+"""Judging facts: one, those of a branch, or all that a merge would bring."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import click
+
+from day1.interfaces.cli.codes import FAILED, INTERRUPTED
+from day1.interfaces.cli.render import plural, short
+from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
+
+_COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
+
+
+@click.command("verify")
+@click.argument("fact_id", metavar="[ID]", required=False)
+@click.option("--gate", is_flag=True, help="Say whether the branch may be merged; exit 1 if not.")
+@click.option("--into", metavar="NAME", help="With --gate: the branch to merge into; default main.")
+@click.option("-n", "--limit", type=click.IntRange(1, 500), help="At most so many; default 50.")
+@click.option("--all", "every", is_flag=True, help="Also facts that have a verdict.")
+@click.option("--context", metavar="TEXT", help="With ID: what the fact is needed for.")
+@branch_option
+@agent_option
+@porcelain
+def verify_command(session: Session, fact_id: str | None, **given: Any) -> None:
+    """Judge the fact ID, or the branch's facts, by what memory knows; verdicts are kept.
+
+    Facts that no judge has seen come first. An interrupt keeps what is judged by then.
+    """
+    _check_options(fact_id, given)
+    if given["gate"]:
+        _gate(session, given)
+    elif fact_id is not None:
+        _one(session, fact_id, given)
+    else:
+        _many(session, given)
+
+
+def _check_options(fact_id: str | None, given: dict[str, Any]) -> None:
+    """Refuse options that would be passed over."""
+    if given["into"] and not given["gate"]:
+        raise click.UsageError("--into goes with --gate.")
+    if given["context"] and fact_id is None:
+        raise click.UsageError("--context goes with an ID.")
+    if fact_id is not None and given["gate"]:
+        raise click.UsageError("--gate looks at a branch and takes no ID.")
+    if (given["limit"] or given["every"]) and (given["gate"] or fact_id is not None):
+        raise click.UsageError("--limit and --all go with the facts of a branch.")
+
+
+def _one(session: Session, fact_id: str, given: dict[str, Any]) -> None:
+    from day1.model.change import Ref
+    from day1.services.naming import row_id
+
+    with session.repo().store.reading(Ref(branch=session.branch(given["branch"]))) as reading:
+        whole = row_id(reading, fact_id)
+    answer = session.call(
+        "verify_fact",
+        fact_id=whole,
+        context=given["context"],
+        branch=given["branch"],
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        verdict = answer["verdict"]
+        found = (verdict, _COLOURS[verdict])
+        session.screen.line((short(whole), "commit"), " ", found, (f" by {answer['judge']}", "dim"))
+        for score in answer["scores"]:
+            why = f"  {score['reason']}" if score["reason"] else ""
+            session.screen.line(f"  {score['dimension']:<12} {score['score']:.2f}{why}")
+    session.notes(answer)
+
+
+def _many(session: Session, given: dict[str, Any]) -> None:
+    with _interrupted() as stopped, session.screen.progress("Verifying") as report:
+        answer = session.call(
+            "verify_batch",
+            watch=(report, stopped),
+            branch_name=given["branch"],
+            limit=given["limit"],
+            only_unverified=not given["every"],
+            agent_id=given["agent"],
+        )
+    if not session.answer(answer):
+        where = f"[{answer['written']['branch']} {answer['written']['commit'][:8]}] "
+        told = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
+        said = f"{plural(answer['total_processed'], 'fact')} judged by {answer['judge']}: {told}"
+        session.screen.line((where, "branch"), said)
+        if answer["remaining"]:
+            session.screen.line(f"{plural(answer['remaining'], 'fact')} no judge has seen yet.")
+    session.notes(answer)
+    if answer["stopped"]:
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+@contextmanager
+def _interrupted() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed; the second time it interrupts as ever."""
+    pressed: list[int] = []
+
+    def press(number: int, _frame: object) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _gate(session: Session, given: dict[str, Any]) -> None:
+    answer = session.call(
+        "verify_merge_gate",
+        source_branch=session.branch(given["branch"]),
+        target_branch=given["into"],
+    )
+    if not session.answer(answer):
+        told = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
+        word = ("may be merged", "ok") if answer["can_merge"] else ("may not be merged", "warn")
+        session.screen.line((answer["read"]["branch"], "branch"), " ", word, f": {told}")
+        for reason in answer["reasons"]:
+            session.screen.line(f"  {reason}")
+        for fact in answer["facts"]:
+            session.screen.line(("  ", ""), (short(fact), "commit"))
+    session.notes(answer)
+    if not answer["can_merge"]:
+        raise click.exceptions.Exit(FAILED)
