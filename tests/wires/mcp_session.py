@@ -30,7 +30,7 @@ WAIT_S = 120.0
 """An answer that takes longer never comes, however busy the machine."""
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 TIMES = {"created_at", "happened_at", "updated_at", "retracted_at", "restored_at", "held_at"}
-TIMES |= {"timestamp"}
+TIMES |= {"timestamp", "started_at", "completed_at", "joined_at"}
 
 
 class Answer(NamedTuple):
