@@ -8,6 +8,7 @@ maximal marginal relevance, feedback from the first hits and prefix matching (no
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from day1.model.wording import DateSpan, content_words, dates, subject
@@ -159,9 +160,15 @@ def _near_dates(candidates: Sequence[Candidate], query: str) -> list[float]:
     return nearness
 
 
-def _dates_of(candidate: Candidate) -> list[DateSpan]:
+@lru_cache(maxsize=16_384)
+def _written(text: str) -> Sequence[DateSpan]:
+    """The dates that a text names: memories are found again and again, and do not change."""
+    return dates(text, ())
+
+
+def _dates_of(candidate: Candidate) -> Sequence[DateSpan]:
     """When a memory was true: as its text says and as recorded, else when it was learned."""
-    written = dates(candidate.text[:_DATED_CHARACTERS], ())
+    written = _written(candidate.text[:_DATED_CHARACTERS])
     if written and candidate.happened_at is None:
         return written
     at = candidate.created_at if candidate.happened_at is None else candidate.happened_at

@@ -57,7 +57,7 @@ def refuse_closed(branch: Branch) -> Branch:
     if branch.closed:
         raise BranchClosed(
             f"{branch.name!r} is closed: it was squashed into another branch, or is kept as a "
-            "template or bundle. Fork anew and write there.",
+            "template or bundle: fork anew and write there.",
             branch=branch.name,
         )
     return branch

@@ -11,8 +11,8 @@ from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.rows import SqlReading, chunks, prepared
 from day1.adapters.sql.tables import TABLES
 from day1.errors import IntegrityBroken
-from day1.model.change import Changes, CommitId, Message, Pending, Writes
-from day1.model.kind import KINDS, MEMORIES, Kind, Row
+from day1.model.change import Changes, CommitId, Message, Pending, RowChange, Writes
+from day1.model.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
@@ -31,6 +31,8 @@ class DoltLiteWork(SqlReading):
         """Called at named points of `commit`, where a test may kill the process."""
         self._touched: dict[str, set[str]] = {}
         self._planned: Writes | None = None
+        self._merged: Changes | None = None
+        """What a merge changed in all, until more is written."""
 
     def not_before(self, instant: int) -> None:
         """Move `now` past an instant that enters the branch with this unit."""
@@ -60,6 +62,7 @@ class DoltLiteWork(SqlReading):
                 prepared(self.connection, _insert, table_name).many(self.connection, present)
 
     def _touch(self, table: str, ids: Sequence[str]) -> None:
+        self._merged = None
         self._touched.setdefault(table, set()).update(ids)
 
     def merge(self, source: CommitId, writes: Writes) -> None:
@@ -75,18 +78,41 @@ class DoltLiteWork(SqlReading):
         except DBAPIError as exc:
             if "conflict" not in str(exc.orig):
                 raise
-        self.apply(_to_mend(changes_between(self.connection, "HEAD", "WORKING"), writes))
+        merged = self._mend(changes_between(self.connection, "HEAD", "WORKING"), writes)
         tables = self.connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
         for table in tables.all():
             if table in TABLES:
                 self.connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
         for table, rows in writes.items():
             self._touch(table, list(rows))
-        self._planned = writes
+        self._planned, self._merged = writes, merged
+
+    def _mend(self, found: Changes, writes: Writes) -> Changes:
+        """Bring what the engine changed to what is wanted; says what is changed then.
+
+        The rows that are set here are read back by key, so that the check before the commit need
+        not ask the engine for the whole difference once more.
+        """
+        mend = _to_mend(found, writes)
+        merged = {table: {c.id: c for c in changes} for table, changes in found.items()}
+        befores = {table: self.get(BY_TABLE[table], list(rows)) for table, rows in mend.items()}
+        self.apply(mend)
+        for table, rows in mend.items():
+            changes = merged.setdefault(table, {})
+            afters = self.get(BY_TABLE[table], list(rows))
+            for row_id in rows:
+                known = changes.pop(row_id, None)
+                before = known.before if known else befores[table].get(row_id)
+                after = afters.get(row_id)
+                if before != after:
+                    changes[row_id] = RowChange(row_id, before, after)
+        return {table: list(changes.values()) for table, changes in merged.items() if changes}
 
     def commit(self, message: Message) -> CommitId:
         """Make the unit durable as one commit of its own."""
-        found = changes_between(self.connection, "HEAD", "WORKING")
+        found = self._merged
+        if found is None:
+            found = changes_between(self.connection, "HEAD", "WORKING")
         self._check(found)
         agents = _agents(found)
         text = encode(message, self.now, agents, _counts(found))

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, select
+from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, inspect, select
 
 from day1.adapters.sql.failures import translated
 from day1.adapters.sql.ledger_tables import BRANCHES, HEADS, TABLES, as_record, as_row, metadata
@@ -65,9 +65,17 @@ class SqlLedger:
         self._seen: tuple[Hashable, dict[str, Branch | None]] = (None, {})
 
     def create(self) -> None:
-        """Make the tables that are missing."""
-        with translated(self._name, self._if_damaged):
-            metadata.create_all(self._writer)
+        """Make the tables, and the columns of tables, that are missing; nothing is ever dropped."""
+        with self._writing() as connection:
+            metadata.create_all(connection)
+            for table in metadata.tables.values():
+                there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+                for column in table.columns:
+                    if column.name not in there:
+                        kind = column.type.compile(connection.dialect)
+                        connection.exec_driver_sql(
+                            f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}"
+                        )
 
     @contextmanager
     def together(self) -> Iterator[None]:

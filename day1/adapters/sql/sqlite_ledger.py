@@ -18,6 +18,8 @@ from day1.adapters.sql.ledger import Lock, SqlLedger
 from day1.errors import Day1Error, StoreReadOnly
 
 FILE = "ledger.db"
+VERSION = 1
+"""To be raised with each new table or column."""
 IF_DAMAGED = (
     "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "
     "Put a backup in its place, or none: then the branches are found again, and their notes, the "
@@ -60,11 +62,22 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
     ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED, watch)
     if not read_only:
         try:
-            ledger.create()
+            _bring_up(ledger, path, wait_s)
         except Day1Error:
             ledger.close()
             raise
     return ledger
+
+
+def _bring_up(ledger: SqlLedger, path: Path, wait_s: float) -> None:
+    """Give the file what this day1 keeps in it, once; then one look tells that it has it."""
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_connect(path, read_only=False, wait_s=wait_s)) as connection,
+    ):
+        if connection.execute("PRAGMA user_version").fetchone()[0] < VERSION:
+            ledger.create()
+            connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 class FileWatch:
