@@ -212,7 +212,7 @@ def test_a_branch_that_is_not_there_is_refused(core: Session, tool: str) -> None
         "memory_branch_delete",
         "memory_delete_fact",
         "memory_branch_archive",
-        "verify_fact",
+        "verify_everything",
         "x" * 200,
     ],
 )
