@@ -1,13 +1,15 @@
 """Messages are found over MCP: by words and meaning, with their place and neighbours."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.wires.conftest import Fork
-from tests.wires.mcp_session import Session
+from tests.wires.mcp_session import Session, environment
 from tests.wires.meaning import endpoint
 from tests.wires.talking import merge, say, talk
 
@@ -54,7 +56,7 @@ def test_messages_are_found_on_their_branch_by_conversation_and_role(
     }  # fmt: skip
     assert (hit["message_id"], hit["conversation_id"]) == (answer["message_id"], chat)
     assert (hit["sequence"], hit["role"], hit["agent_id"]) == (3, "assistant", "bo")
-    assert 0 < hit["score"] <= 1
+    assert 0 <= hit["score"] <= 1
     assert hit["neighbours"] is None
     assert search(role="system") == search(conversation_id="conv_x") == []
     assert len(search(limit=2)) == 2
@@ -129,3 +131,20 @@ def test_messages_are_found_by_meaning(tmp_path: Path) -> None:
         merge(session, "side", "main")
         found = session.found("memory_search_messages", query="car", limit=2)
         assert sorted(hit["sequence"] for hit in found) == [1, 3]
+
+
+@pytest.mark.parametrize("options", [[], ["--all"]])
+def test_an_export_has_thinking_only_when_asked(tmp_path: Path, options: list[str]) -> None:
+    folder = tmp_path / "store"
+    with Session(folder) as session:
+        say(session, "main", "tea", thinking="hippopotamus")
+
+    def exported(*more: str) -> str:
+        command = [sys.executable, "-m", "day1", "export", *options, *more]
+        done = subprocess.run(
+            command, env=environment(folder), capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    assert '"thinking":null' in exported()
+    assert '"thinking":"hippopotamus"' in exported("--with-thinking")
