@@ -176,6 +176,11 @@ def _neighbours(looking: Looking, visible: Asked, meaning: Meaning) -> list[Entr
 def _worded(looking: Looking, visible: View | Asked) -> _Best:
     """The visible rows with the best words; those of other branches are passed over."""
     most = looking.reach.candidates
+    if looking.wanted.scope and isinstance(visible, View):  # so few that they are asked for
+        texts = visible.texts(looking.wanted)
+        found = looking.index.words.scores(looking.wanted.kind, looking.match, list(texts))
+        best = sorted(found, key=lambda text: (-found[text], -text))
+        return _Best(visible.entries(best, looking.wanted)[:most], found)
     limit, seen = most, 0
     entries: list[Entry] = []
     while True:

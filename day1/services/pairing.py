@@ -46,9 +46,9 @@ def group_rows(ports: SearchPorts, kind: Kind, rows: Sequence[Row]) -> Groups:
     notes: list[str] = []
     pairs: list[Pair[str]] = []
     worded = set(texts)
-    if len(texts) > 1:
+    if len(texts) > 1 and ports.embedder is not None:
         try:
-            pairs, worded = _vector_pairs(ports, kind, texts)
+            pairs, worded = _vector_pairs(ports, ports.embedder, kind, texts)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("texts are compared by their words: %s", error.code)
     if worded and len(texts) > 1:
@@ -62,17 +62,15 @@ def group_rows(ports: SearchPorts, kind: Kind, rows: Sequence[Row]) -> Groups:
 
 
 def _vector_pairs(
-    ports: SearchPorts, kind: Kind, texts: Mapping[str, str]
+    ports: SearchPorts, embedder: Embedder, kind: Kind, texts: Mapping[str, str]
 ) -> tuple[list[Pair[str]], set[str]]:
     """The pairs that are alike, and the texts that have no vectors."""
-    if ports.embedder is None:
-        raise EmbedderUnavailable("There is no embedding model.")
-    ids = _embedded(ports, ports.embedder, kind, list(texts.values()))
+    ids = _embedded(ports, embedder, kind, list(texts.values()))
     keys = {ids[text]: key for key, text in texts.items()}
     order = list(keys)
     place = {text: number for number, text in enumerate(order)}
     pairs, seen = [], set()
-    for one, other, cosine in _alike(ports, ports.embedder, order, order):
+    for one, other, cosine in _alike(ports, embedder, order, order):
         if one == other:
             seen.add(keys[one])
         elif place[one] < place[other]:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from day1.model.change import Query
-from day1.model.kind import MEMORIES, Cell, Kind, Row
+from day1.model.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.deeds import Repository
 from day1.services.following import catch_up
@@ -13,6 +13,9 @@ from day1.services.searching import Found, Hit, SearchPorts, SearchRequest, sear
 from day1.services.sessions import Place, places, ref_of
 from day1.services.tasking import task_branches, task_state
 from day1.services.walking import Moment, timeline
+
+_COUNTED = (FACT, OBSERVATION, MESSAGE)
+"""The kinds that have an index by task."""
 
 
 def task_places(repo: Repository, task_id: str) -> list[Place]:
@@ -64,11 +67,11 @@ def newest_rows(
 def count_rows(
     repo: Repository, found: Sequence[Place], equal: Mapping[str, Cell]
 ) -> dict[str, int]:
-    """How many rows there are by table, each counted once wherever it is."""
-    ids: dict[str, set[Cell]] = {kind.table: set() for kind in MEMORIES}
+    """How many facts, observations and messages there are, each counted once wherever it is."""
+    ids: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
     for place in found:
         with repo.store.reading(place.ref) as reading:
-            for kind in MEMORIES:
+            for kind in _COUNTED:
                 rows = reading.scan(kind, ("id",), Query(equal=equal))
                 ids[kind.table].update(row_id for (row_id,) in rows)
     return {table: len(rows) for table, rows in ids.items()}

@@ -28,12 +28,18 @@ _IDS |= {"conversation_id", "previous_id", "content_hash", "merge_id", "source_c
 _LONG = {"fact_text", "summary", "raw_input", "raw_output", "properties", "scores", "content"}
 _LONG |= {"thinking", "tool_calls", "ours", "theirs", "reason", "title"}
 _INDEXED: dict[str, tuple[str | tuple[str, ...], ...]] = {
-    "facts": ("content_hash", "session_id", "created_at"),
-    "observations": ("content_hash", "session_id", "created_at"),
+    "facts": ("content_hash", "session_id", "task_id", "created_at"),
+    "observations": ("content_hash", "session_id", "task_id", "created_at"),
     "relations": ("source_entity", "target_entity", "session_id", "created_at"),
     "conversations": ("session_id", "created_at"),
     # A conversation's newest message is what a new one looks for first.
-    "messages": ("content_hash", ("conversation_id", "created_at"), "session_id", "created_at"),
+    "messages": (
+        "content_hash",
+        ("conversation_id", "created_at"),
+        "session_id",
+        "task_id",
+        "created_at",
+    ),
     "edits": ("row_id",),
     "held": ("row_id",),
 }
