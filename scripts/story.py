@@ -38,14 +38,14 @@ def main() -> None:
     day1(env, "import", "markdown", *documents)
 
     anyio.run(story, env)
-    say("6", "Connect your own agent: paste this into your MCP client's configuration")
+    say("8", "Connect your own agent: paste this into your MCP client's configuration")
     server = {
         "command": str(Path(sys.executable)),
         "args": ["-m", "day1", "mcp", "--toolsets", "core,review"],
         "env": {"DAY1_HOME": str(HOME)},
     }
     print(json.dumps({"mcpServers": {"day1": server}}, indent=2))
-    say("7", "Try next")
+    say("9", "Try next")
     print(f"  export DAY1_HOME={HOME}")
     next_steps = ('day1 search "merge conflicts"', "day1 log --graph", "day1 held", "day1 doctor")
     for command in next_steps:
@@ -105,70 +105,175 @@ async def agent(stack: AsyncExitStack, name: str, env: dict[str, str]) -> Agent:
 
 
 async def story(env: dict[str, str]) -> None:
-    """Two agents, two branches, a correction on each that clashes, a merge, a look back."""
+    """Two agents on one task: what they find, where they clash, what is kept and carried on."""
     run = datetime.now(UTC).strftime("%H%M%S")
     async with AsyncExitStack() as stack:
         scout, builder = await agent(stack, "scout", env), await agent(stack, "builder", env)
-        say("3", "Two agents, each with its own server process, work on branches of their own")
-        fact = await scout.call(
-            "memory_write_fact",
-            fact_text=f"Run {run}: the write lock of a store waits 10 seconds before it gives up.",
-            category="architecture",
+        task, mine, theirs = await join(scout, builder, run)
+        await work(scout, builder, task, run)
+        before = datetime.now(UTC).isoformat()
+        await review(scout, builder, task, mine, theirs)
+        await look_back(builder, run, before, {"main": "main", "scout": mine, "builder": theirs})
+        await carry_on(scout, mine, theirs, task, run)
+
+
+async def join(scout: Agent, builder: Agent, run: str) -> tuple[dict[str, Any], str, str]:
+    """A task with two objectives, and a branch for each agent."""
+    say("3", "A task, and two agents that join it: each has a server process and a branch")
+    task = await scout.call(
+        "memory_task_create",
+        name=f"Write lock {run}",
+        task_type="investigation",
+        objectives=[
+            {"description": "Find out how long a writer waits"},
+            {"description": "Say what to do when it waits too long"},
+        ],
+    )
+    branches = []
+    for number, who in enumerate((scout, builder)):
+        joined = await who.call(
+            "memory_task_join",
+            task_id=task["task_id"],
+            agent_id=who.name,
+            assigned_objectives=[number],
         )
-        mine, theirs = f"story/{run}/scout", f"story/{run}/builder"
-        for who, branch in ((scout, mine), (builder, theirs)):
-            await who.call("memory_branch_create", branch_name=branch)
-            await who.call("memory_branch_switch", branch_name=branch)
-        await builder.call(
+        await who.call("memory_branch_switch", branch_name=joined["branch_name"])
+        branches.append(joined["branch_name"])
+    print(f"      {task['branch_name']} -> {', '.join(branches)}")
+    return task, *branches
+
+
+async def work(scout: Agent, builder: Agent, task: dict[str, Any], run: str) -> None:
+    """They log, observe, find each other's findings, and make facts of what they saw."""
+    say("4", "They work: messages, observations, facts; and see each other's findings")
+    asked = await scout.call(
+        "memory_log_message",
+        role="user",
+        content=f"Run {run}: how long does a writer wait for the write lock of a store?",
+    )
+    await scout.call(
+        "memory_log_message",
+        conversation_id=asked["conversation_id"],
+        role="assistant",
+        content="DAY1_STORE__WAIT_S says it: 10 seconds unless somebody sets it.",
+        thinking="The settings page has it; nobody but me reads this line.",
+    )
+    for who, text in (
+        (scout, f"Run {run}: DAY1_STORE__WAIT_S sets how long a writer waits; 10 by default."),
+        (scout, f"Run {run}: DAY1_STORE__WAIT_S sets how long a writer waits, 10 by default"),
+        (builder, f"Run {run}: a writer that waits too long gets the error store_busy."),
+    ):
+        await who.call(
             "memory_write_observation",
             observation_type="discovery",
-            summary=f"Run {run}: DAY1_STORE__WAIT_S sets how long a writer waits; 10 by default.",
+            summary=text,
+            tool_name="Read",
         )
-        await scout.call(
-            "memory_update_fact",
-            fact_id=fact["id"],
-            fact_text=f"Run {run}: the write lock of a store waits 30 seconds before it gives up.",
+    await builder.call(
+        "memory_write_relation",
+        source_entity="write lock",
+        relation_type="guards",
+        target_entity="memory.db",
+    )
+    found = await builder.call(
+        "memory_search_task", task_id=task["task_id"], query="how long does a writer wait", limit=1
+    )
+    print(f"      {found['result'][0]['agent_id']} found: {found['result'][0]['fact_text']}")
+    for number, who in enumerate((scout, builder)):
+        done = await who.call(
+            "memory_consolidate", level="agent", task_id=task["task_id"], agent_id=who.name
         )
-        await builder.call(
-            "memory_update_fact",
-            fact_id=fact["id"],
-            fact_text=f"Run {run}: the write lock of a store waits 60 seconds before it gives up.",
+        print(f"      new facts {done['new_facts']}, merged {done['duplicates_merged']}")
+        await who.call(
+            "memory_task_update",
+            task_id=task["task_id"],
+            objective_id=number,
+            status="completed",
         )
-        await builder.call(
-            "memory_write_relation",
-            source_entity="write lock",
-            relation_type="guards",
-            target_entity="memory.db",
-        )
-        before = datetime.now(UTC).isoformat()
-        say("4", "Both merge into main: the clash is shown, held, and decided later")
-        await merge(scout, mine)
-        await merge(builder, theirs)
-        held = await scout.call("memory_held", action="list", branch="main")
-        for item in held["items"]:
-            print(f"      held {item['cell']} of {item['row_id']}:")
-            print(f"        main has {_clip(item['present'], 100)}")
-            print(f"        offered  {_clip(item['offered'], 100)}")
-        say("5", "The same question on each branch, and to the past")
-        question = f"Run {run}: how long does the write lock wait?"
-        for branch in ("main", mine, theirs):
-            hits = await builder.call("memory_search", query=question, branch=branch, limit=1)
-            print(f"      {branch}: {hits['result'][0]['fact_text']}  ({hits['read']['mode']})")
-        past = await builder.call(
-            "memory_time_travel", timestamp=before, query=question, branch="main", limit=1
-        )
-        print(f"      main before the merges: {past['result'][0]['fact_text']}")
 
 
-async def merge(who: Agent, branch: str) -> None:
-    """Preview a merge into main, then merge exactly what was previewed."""
-    plan = await who.call("memory_merge_preview", source_branch=branch)
+async def review(
+    scout: Agent, builder: Agent, task: dict[str, Any], mine: str, theirs: str
+) -> None:
+    """A correction on each branch that clashes; the gate; a merge with a held item."""
+    say("5", "One memory, corrected twice: verified, held against the gate, merged, held")
+    up = task["branch_name"]
+    shared = await scout.call(
+        "memory_write_fact",
+        fact_text=f"{up}: the write lock of a store waits 10 seconds before it gives up.",
+        category="architecture",
+    )
+    await merge(scout, mine, up)
+    await merge(builder, up, theirs)
+    for who, seconds in ((scout, 30), (builder, 60)):
+        text = f"{up}: the write lock of a store waits {seconds} seconds before it gives up."
+        await who.call("memory_update_fact", fact_id=shared["id"], fact_text=text)
+    judged = await scout.call("verify_fact", fact_id=shared["id"])
+    print(f"      {judged['verdict']} by {judged['judge']}: {_clip(judged['reason'], 120)}")
+    gate = await scout.call(
+        "verify_merge_gate", source_branch=mine, target_branch=up, require_verified=False
+    )
+    print(f"      may merge: {gate['can_merge']}")
+    await merge(scout, mine, up)
+    await merge(builder, theirs, up)
+    held = await scout.call("memory_held", action="list", branch=up)
+    for item in held["items"]:
+        print(f"      held {item['cell']} of {item['row_id']}:")
+        print(f"        {up} has {_clip(item['present'], 110)}")
+        print(f"        offered  {_clip(item['offered'], 110)}")
+        await scout.call("memory_held", action="take", id=item["id"], branch=up)
+    await merge(scout, up, "main")
+    status = await scout.call("memory_task_status", task_id=task["task_id"])
+    print(f"      the task is {status['task']['status']}")
+
+
+async def look_back(who: Agent, run: str, before: str, branches: dict[str, str]) -> None:
+    """The same question on each branch, and to the past."""
+    say("6", "The same question on each branch, and to the past")
+    question = f"Write lock {run}: how many seconds does the write lock wait?"
+    for branch in branches.values():
+        hits = await who.call("memory_search", query=question, branch=branch, limit=1)
+        print(f"      {branch}: {hits['result'][0]['fact_text']}  ({hits['read']['mode']})")
+    past = await who.call(
+        "memory_time_travel", timestamp=before, query=question, branch="main", limit=1
+    )
+    print(f"      main before the merges: {_clip([h['fact_text'] for h in past['result']], 100)}")
+
+
+async def carry_on(who: Agent, mine: str, theirs: str, task: dict[str, Any], run: str) -> None:
+    """What is kept for the next one: a handoff, a template, a bundle in a second store."""
+    say("7", "What lasts: a handoff, a template for the next task, a bundle in a second store")
+    handoff = await who.call(
+        "memory_handoff_create", source_branch=mine, target_branch=theirs, include_unverified=True
+    )
+    packet = await who.call("memory_handoff_get", handoff_id=handoff["handoff_id"])
+    print(f"      {packet['context_summary']}")
+    await who.call("memory_template_create", name=f"lock-{run}", source_branch=task["branch_name"])
+    made = await who.call(
+        "memory_template_instantiate",
+        template_name=f"lock-{run}",
+        target_branch_name=f"next/{run}",
+    )
+    print(f"      {made['branch_name']} begins with {made['facts_inherited']} facts")
+    bundle = await who.call(
+        "knowledge_bundle_create", name=f"locks {run}", source_branch=mine, only_verified=False
+    )
+    second = HOME.with_name("second")
+    file = HOME / "locks.jsonl"
+    day1({**os.environ, "DAY1_HOME": str(HOME)}, "bundle", "export", bundle["id"], str(file))
+    other = {**os.environ, "DAY1_HOME": str(second)}
+    subprocess.run([*DAY1, "init", str(second)], env=other, check=True, stdout=subprocess.DEVNULL)
+    day1(other, "bundle", "import", str(file))
+
+
+async def merge(who: Agent, branch: str, target: str) -> None:
+    """Preview a merge, then merge exactly what was previewed."""
+    both = {"source_branch": branch, "target_branch": target}
+    plan = await who.call("memory_merge_preview", **both)
     for row in plan["rows"]:
         state = f"held: {', '.join(row['held'])}" if row["held"] else row["effect"]
         print(f"      {state:18} {row['type']}: {_clip(row['text'], 80)}")
-    done = await who.call(
-        "memory_branch_merge", source_branch=branch, strategy="auto", expect=plan["digest"]
-    )
+    done = await who.call("memory_branch_merge", **both, strategy="auto", expect=plan["digest"])
     print(f"      merged {done['merged_count']}, held {done['rejected_count']}")
 
 

@@ -12,6 +12,7 @@ from day1.model.change import Changes, RowChange
 from day1.model.instant import show
 from day1.model.kind import (
     BY_TABLE,
+    CONVERSATION,
     FACT,
     MEMORIES,
     OBSERVATION,
@@ -161,6 +162,8 @@ def _value(kind: Kind, row: Row | None, cell: str) -> str:
     if row is None:
         return ""
     column = kind.text if cell == WHOLE and kind.text else cell
+    if column == WHOLE and kind is CONVERSATION:
+        return str(row["title"] or row["id"])
     if column == WHOLE:
         return f"{row.get('source_entity')} {row.get('relation_type')} {row.get('target_entity')}"
     value = row[column] if column in _JSON_COLUMNS else _shown(column, row[column])
