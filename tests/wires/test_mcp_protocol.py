@@ -218,6 +218,7 @@ def test_hints_say_what_a_tool_does(core: Session) -> None:
     assert reading == LISTS | {
         "memory_branch_diff",
         "memory_task_status",
+        "memory_replay_task_type",
         "memory_session_context",
         "memory_branch_topology",
         "memory_template_list",
