@@ -4,6 +4,7 @@ The same memory on two branches merges silently later; a copy under a new id wou
 Curated branches, handoffs, bundles and own imports are this one verb.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -44,15 +45,16 @@ class Choice:
 class Copied:
     """What a copy did, in rows."""
 
-    added: dict[str, int] = field(default_factory=dict)
+    added: Counter[str] = field(default_factory=Counter)
     """By table."""
-    present: int = 0
+    present: Counter[str] = field(default_factory=Counter)
+    """What was there already, by table."""
     left: list[Left] = field(default_factory=list)
 
     @property
     def total(self) -> int:
         """Rows that were added."""
-        return sum(self.added.values())
+        return self.added.total()
 
 
 def choose(reading: Reading, choice: Choice) -> dict[Kind, list[Row]]:
@@ -135,13 +137,12 @@ def put(work: Work, branch: str, rows: Rows, *, back: bool = False) -> Copied:
                 fresh.append(row)
                 known[row_id] = row
             elif there is not None and _same(kind, there, row):
-                copied.present += 1
+                copied.present[kind.table] += 1
             else:
                 why: Why = "removed" if there is None else "conflict"
                 copied.left.append(Left(row_id, branch, why))
         work.add(kind, fresh)
-        if fresh:
-            copied.added[kind.table] = copied.added.get(kind.table, 0) + len(fresh)
+        copied.added[kind.table] += len(fresh)
         work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
     return copied
 
@@ -164,6 +165,11 @@ def without_thinking(rows: Rows) -> dict[Kind, list[Row]]:
         kind: [{**row, "thinking": None} for row in some] if kind is MESSAGE else list(some)
         for kind, some in rows.items()
     }
+
+
+def memories(by_table: Mapping[str, int]) -> int:
+    """How many of the rows are memories, and not edits of them."""
+    return sum(by_table.get(kind.table, 0) for kind in MEMORIES)
 
 
 def counts(rows: Rows) -> dict[str, int]:

@@ -67,7 +67,7 @@ def _put_own(repo: Repository, target: BranchLine, lines: Sequence[RowLine]) -> 
         by_kind.setdefault(line.kind, []).append(line.row)
     with repo.store.changing(target.name) as work:
         copied = put(work, target.name, by_kind)
-        unit = Imported(added=copied.total, unchanged=copied.present, left=copied.left)
+        unit = Imported(added=copied.total, unchanged=copied.present.total(), left=copied.left)
         if unit.added:
             _check_open(repo, target)
         commit_unit(work, unit)

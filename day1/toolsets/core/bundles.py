@@ -5,6 +5,7 @@ from day1.model.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.model.shared import Bundle, ShelfStatus
 from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
 from day1.services.bundling import Described, create_bundle, import_bundle, list_bundles
+from day1.services.copying import memories
 from day1.services.importing import Left
 from day1.toolsets.core.search import stand
 from day1.toolsets.core.templates import Most
@@ -102,7 +103,7 @@ class RowLeft(Response):
 
 
 class BundleImported(Response):
-    """S1-085; `skipped` were there already."""
+    """S1-085; `skipped` memories were there already."""
 
     facts_imported: int
     conversations_imported: int
@@ -124,7 +125,7 @@ def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
         conversations_imported=added.get(CONVERSATION.table, 0),
         relations_imported=added.get(RELATION.table, 0),
         messages_imported=added.get(MESSAGE.table, 0),
-        skipped=done.present,
+        skipped=memories(done.present),
         left=[_left(left) for left in done.left],
         written=Written(branch=request.target_branch, commit=now.commit),
     )

@@ -5,6 +5,7 @@ from typing import Literal
 from day1.model.instant import show
 from day1.model.kind import Row
 from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.services.copying import memories
 from day1.services.handing import Asked, hand_over, open_packet
 from day1.toolsets.core.curation import ConversationRecalled, conversation_recalled
 from day1.toolsets.core.search import stand
@@ -31,7 +32,7 @@ class HandoffCreated(Response):
     left_out: int
     """Facts that stayed behind: invalidated, or not verified."""
     copied: int
-    """Rows that the target lacked."""
+    """Memories that the target lacked."""
     context_summary: str
     written: Written
 
@@ -60,7 +61,7 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         fact_count=len(handoff.facts),
         conversation_count=len(handoff.conversations),
         left_out=handoff.left_out,
-        copied=done.copied.total,
+        copied=memories(done.copied.added),
         context_summary=handoff.context_summary,
         written=Written(branch=request.target_branch, commit=now.commit, notes=notes),
     )
