@@ -96,9 +96,9 @@ def branch_part(name: str) -> str:
 
     Letters that a branch name cannot have become hyphens; a name of none of its letters is `x`.
     """
-    plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")
-    plain = re.sub(r"\.{2,}", ".", plain)[:_LONGEST_PART].rstrip("-._").removesuffix(".lock")
-    return plain or "x"
+    plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
+    plain = re.sub(r"\.{2,}", ".", plain)[:_LONGEST_PART]
+    return re.sub(r"(\.lock|[-._])+$", "", plain) or "x"
 
 
 def numbered(name: str, taken: Iterable[str]) -> str:
