@@ -1,9 +1,10 @@
 """A bundle as a file: JSON Lines that say what they hold, and prove it.
 
-    {"format":"day1-bundle","version":1,"id":…,"name":…,"source_commit":…,"sha256":…,"counts":{…}}
+    {"format":"day1-bundle","version":1,"id":…,"source_commit":…,"sha256":…,"checksum":…,"counts":…}
     {"id":…,"kind":"facts",…}             by table, then by id
 
-`sha256` is over the canonical JSON of every row's line, each with its line end.
+`sha256` is over the canonical JSON of every row's line, each with its line end; `checksum` over
+that of the first line without itself.
 """
 
 import hashlib
@@ -53,18 +54,21 @@ def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, int]:
 
 def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
     """Write a bundle out."""
-    yield json_line(
-        {
-            "format": _FORMAT,
-            "version": _VERSION,
-            **{name: getattr(bundle, name) for name in _SAID},
-            "tags": list(bundle.tags),
-            "only_verified": bundle.verified_only,
-            "created_at": bundle.created_at,
-            "counts": counted(rows),
-        }
-    )
+    head: dict[str, object] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        **{name: getattr(bundle, name) for name in _SAID},
+        "tags": list(bundle.tags),
+        "only_verified": bundle.verified_only,
+        "created_at": bundle.created_at,
+        "counts": counted(rows),
+    }
+    yield json_line({**head, "checksum": _checksum(head)})
     yield from _rows(rows)
+
+
+def _checksum(head: Mapping[str, object]) -> str:
+    return hashlib.sha256(json_line(head)).hexdigest()
 
 
 def _rows(rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
@@ -102,10 +106,13 @@ def read_bundle(lines: Iterable[bytes]) -> BundleFile:
 
 def _header(line: bytes) -> Mapping[str, Json]:
     head = json_object(line)
+    checksum = head.pop("checksum", None)
     if head.get("format") != _FORMAT:
         raise ValueError("it does not begin as a day1 bundle does")
     if head.get("version") != _VERSION:
         raise ValueError(f"this day1 reads version {_VERSION} of the format; install a newer one")
+    if checksum != _checksum(head):
+        raise ValueError("it is not as it was written")
     texts = [head.get(name) for name in _SAID if name != "description"]
     tags, created_at = head.get("tags"), head.get("created_at")
     fits = (

@@ -151,7 +151,8 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
 
     def fill() -> None:
         with repo.store.changing(branch.name) as work:
-            copied = put(work, branch.name, file.rows)
+            # Nothing was removed on a new branch, whatever edits came with the file.
+            copied = put(work, branch.name, file.rows, back=True)
             commit_copy(work, copied, "import", f"take {copied.total} rows of a bundle")
 
     fork(repo, branch, bundle, fill=fill)

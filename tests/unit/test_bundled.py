@@ -1,0 +1,106 @@
+"""A bundle's file: what is written is read, and nothing else is taken for it."""
+
+import json
+
+import pytest
+
+from day1.errors import ImportBroken
+from day1.model.bundled import bundle_lines, counted, digest, read_bundle
+from day1.model.ids import content_hash
+from day1.model.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
+from day1.model.shared import Bundle
+
+
+def row(kind: Kind, number: int, **cells: object) -> Row:
+    """A row with all columns."""
+    text = f"text {number} 北京"
+    texts = {} if kind.text is None else {kind.text: text, "content_hash": content_hash(text)}
+    origin = {"id": f"{kind.prefix}_{number:026}", "created_at": number, "source": "agent"}
+    more = {"status": "active", "verification": "verified", "confidence": 1.0}
+    given = {**more, **origin, **texts, **cells}
+    return {column: given.get(column) for column in kind.columns}  # type: ignore[misc]  # cells, by column
+
+
+ROWS = {
+    FACT: [row(FACT, 2), row(FACT, 1)],
+    CONVERSATION: [row(CONVERSATION, 3, title="Talk")],
+    MESSAGE: [row(MESSAGE, 4, conversation_id=f"conv_{3:026}", role="user")],
+}
+
+
+def bundle(rows: dict[Kind, list[Row]]) -> Bundle:
+    return Bundle(
+        id="bundle_01JD0000000000000000000000",
+        name="Drinks, 茶",
+        description=None,
+        tags=("kitchen",),
+        source_branch="main",
+        source_commit="c" * 40,
+        commit="d" * 40,
+        verified_only=True,
+        sha256=digest(rows),
+        status="active",
+        created_by="ada",
+        created_at=5,
+        **counted(rows),
+    )
+
+
+LINES = list(bundle_lines(bundle(ROWS), ROWS))
+
+
+def line_of_fault(lines: list[bytes]) -> int:
+    with pytest.raises(ImportBroken) as caught:
+        read_bundle(lines)
+    return int(str(caught.value.details["line"]))
+
+
+def test_what_is_written_is_read():
+    file, made = read_bundle(LINES), bundle(ROWS)
+    for name in ("id", "name", "description", "tags", "source_branch", "source_commit"):
+        assert getattr(file, name) == getattr(made, name), name
+    assert (file.verified_only, file.sha256, file.created_at) == (True, made.sha256, 5)
+    assert {kind: list(rows) for kind, rows in file.rows.items()} == {
+        kind: sorted(rows, key=lambda r: str(r["id"])) for kind, rows in ROWS.items()
+    }
+
+
+def test_rows_are_written_in_one_order_whatever_order_they_come_in():
+    turned = {kind: rows[::-1] for kind, rows in reversed(ROWS.items())}
+    assert list(bundle_lines(bundle(turned), turned)) == LINES
+    assert digest(turned) == digest(ROWS)
+
+
+def test_an_empty_bundle_is_a_line():
+    (line,) = bundle_lines(bundle({}), {})
+    assert json.loads(line)["counts"] == dict.fromkeys(counted({}), 0)
+    assert read_bundle([line]).rows == {}
+
+
+def test_no_byte_of_a_file_can_be_another_one():
+    whole = b"".join(LINES)
+    for place in range(len(whole)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1
+        lines = bytes(flipped).splitlines(keepends=True)
+        assert 1 <= line_of_fault(lines) <= len(lines) + 1, place
+
+
+def test_a_file_that_was_cut_off_is_refused_wherever_it_was():
+    whole = b"".join(LINES)
+    for length in range(len(whole) - 1):
+        line_of_fault(whole[:length].splitlines(keepends=True))
+
+
+def test_a_line_that_is_missing_double_or_exchanged_is_noticed():
+    for number in range(len(LINES)):
+        line_of_fault([*LINES[:number], *LINES[number + 1 :]])
+        line_of_fault([*LINES[: number + 1], *LINES[number:]])
+    other = list(bundle_lines(bundle({FACT: [row(FACT, 9)]}), {FACT: [row(FACT, 9)]}))
+    assert line_of_fault([LINES[0], other[1], *LINES[2:]]) > 0
+
+
+def test_a_later_format_is_refused_with_advice():
+    later = LINES[0].replace(b'"version":1', b'"version":2')
+    with pytest.raises(ImportBroken, match=r"Line 1 .*install a newer one"):
+        read_bundle([later, *LINES[1:]])
