@@ -4,6 +4,7 @@
 """
 
 LINES = {
+    "S1-001": "The core toolset has the 42 tools of the seed, and no other.",
     "S1-002": "Memory tools are named memory_*, those about branches memory_branch_*.",
     "S1-003": "Every tool answers structured JSON.",
     "S1-004": "Tools take `branch`; without it the client's active branch is meant, at first main.",
@@ -63,6 +64,10 @@ LINES = {
     "S1-067": "memory_cherry_pick_conversation takes a range once; later merges are silent.",
     "S1-071": "memory_branch_topology answers the tree below a root, to a depth.",
     "S1-072": "memory_branch_enrich sets the notes that are given and keeps the others.",
+    "S1-077": "verify_fact takes a fact, dimensions and a context, and answers verdict and scores.",
+    "S1-078": "A verdict is verified from a mean of 0.6, invalidated below 0.3, else unverified.",
+    "S1-079": "verify_batch takes a branch, a limit of 50 and a filter, and counts verdicts.",
+    "S1-080": "verify_merge_gate says whether a branch may be merged; invalidated facts always block.",
     "S1-088": "Who writes is said by argument, by _meta or by the environment.",
     "S1-089": "Updating, superseding, retracting, restoring and deciding are a toolset of their own.",
     "S1-091": "Fields that the seed names differently in two tools keep both names.",

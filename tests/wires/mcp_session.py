@@ -8,7 +8,8 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from pathlib import Path
@@ -123,6 +124,17 @@ class Session:
             Draft202012Validator(schema).validate(structured)
             check_times(structured)
         return answer
+
+    def begin(
+        self, tool: str, told: Callable[[float, float | None], None], /, **arguments: Any
+    ) -> Future[CallToolResult]:
+        """Call a tool that reports progress; cancelling the future cancels the call."""
+
+        async def tell(done: float, total: float | None, _message: str | None) -> None:
+            told(done, total)
+
+        work = partial(self._client.call_tool, tool, arguments, progress_callback=tell)
+        return self._portal.start_task_soon(work)
 
     def ok(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must succeed; gives the structured form."""
