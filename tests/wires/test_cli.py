@@ -15,7 +15,7 @@ from tests.wires.command_line import CommandLine
 PROMISED = (
     *("init", "status", "add", "edit", "rm", "search", "log", "show", "diff", "branch", "switch"),
     *("merge", "cherry-pick", "snapshot", "restore", "topology", "import", "export", "model"),
-    *("doctor", "gc", "mcp", "call", "held"),
+    *("doctor", "gc", "mcp", "call", "held", "task", "template", "handoff", "bundle", "verify"),
 )
 
 
