@@ -222,6 +222,7 @@ def test_hints_say_what_a_tool_does(core: Session) -> None:
         "memory_session_context",
         "memory_branch_topology",
         "memory_template_list",
+        "verify_merge_gate",
         "memory_handoff_get",
         "knowledge_bundle_list",
         "memory_merge_preview",
