@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from day1.errors import Conflict, NotFound
+from day1.errors import BranchExists, Conflict, NotFound
 from day1.model.branch import MAIN, Branch, branch_part
 from day1.model.bundled import BundleFile, bundle_lines, counted, digest, read_bundle
 from day1.model.change import Ref
@@ -155,7 +155,11 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
             copied = put(work, branch.name, file.rows, back=True)
             commit_copy(work, copied, "import", f"take {copied.total} rows of a bundle")
 
-    fork(repo, branch, bundle, fill=fill)
+    try:
+        fork(repo, branch, bundle, fill=fill)
+    except BranchExists:
+        if repo.ledger.record(Bundle, file.id) is None:
+            raise
     return find_bundle(repo, file.id)
 
 

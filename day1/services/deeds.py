@@ -66,7 +66,7 @@ def _settle_fill(repo: Repository, payload: dict[str, Json]) -> None:
     """A branch that was to begin with rows exists if they are there; else its ref goes."""
     branch = from_json(Branch, cast("dict[str, Json]", payload["branch"]))
     tip = repo.history.branches().get(branch.name)
-    if tip == branch.fork_commit and repo.ledger.record(Branch, branch.id) is None:
+    if tip == branch.fork_commit and repo.ledger.branch(branch.name) is None:
         repo.history.drop(branch.name)
     else:
         _settle_fork(repo, payload)

@@ -18,7 +18,7 @@ from day1.model.instant import SECOND
 from day1.model.kind import FACT
 from day1.model.origin import Origin
 from day1.ports.source import FactDraft
-from day1.services import branching, editing, importing, merging, retiring
+from day1.services import branching, bundling, curating, editing, importing, merging, retiring
 from day1.services.following import embed_pending, follow
 from day1.services.recording import fact_row
 from day1.settings import EmbedderSettings, Settings
@@ -49,6 +49,14 @@ def cut(house: House, deed: Deed) -> None:
 
 def fork(house: House, deed: Deed) -> None:
     branching.create(house.repo, deed["name"], deed["parent"], now())
+
+
+def curate(house: House, deed: Deed) -> None:
+    curating.curate(house.repo, deed["name"], deed["parent"], list(deed["facts"]), (), now())
+
+
+def take(house: House, deed: Deed) -> str:
+    return bundling.take_bundle(house.repo, [line.encode() for line in deed["lines"]], now()).id
 
 
 def delete(house: House, deed: Deed) -> None:
@@ -114,6 +122,8 @@ DEEDS: dict[str, Callable[[House, Deed], Any]] = {
     "change": change,
     "cut": cut,
     "fork": fork,
+    "curate": curate,
+    "take": take,
     "delete": delete,
     "merge": merge,
     "retire": retire,

@@ -126,7 +126,7 @@ def after(state: State, deed: Deed) -> State:
             new[name] = dict(new[parent])
         case {"deed": "delete" | "retire", "name": name}:
             del new[name]
-        case {"deed": "revive", "name": name, "facts": facts}:
+        case {"deed": "revive" | "curate" | "take", "name": name, "facts": facts}:
             new[name] = dict(facts)
         case {"deed": "merge", "source": source, "target": target}:
             # Only rows that the target never had come from a fork in these stories.
@@ -255,6 +255,7 @@ def deed_for(point: str, state: State) -> Deed:
         "change": {"deed": "change", "branch": "main", "id": row_id, "text": "changed at last"},
         "cut": {"deed": "cut", "branch": "main"},
         "fork": {"deed": "fork", "name": "fresh", "parent": "main"},
+        "fill": {"deed": "curate", "name": "fresh", "parent": "main", "facts": dict(state["main"])},
         "delete": {"deed": "delete", "name": "side"},
         "merge": {"deed": "merge", "source": "side", "target": "main"},
         "retire": {"deed": "retire", "name": "side"},
@@ -282,6 +283,7 @@ POINTS = (
     "fork.after_intent",
     "fork.after_deed",
     "fork.after_ledger",
+    "fill.after_rows",
     "delete.after_intent",
     "delete.after_keep",
     "delete.after_deed",

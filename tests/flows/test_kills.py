@@ -28,7 +28,7 @@ def test_a_kill_leaves_what_was_acknowledged(
     texts = set(found["main"].values())
     if point in {"add.after_commit", "change.after_commit"}:
         assert texts & {"written when killed", "changed at last"}
-    if point in {"fork.after_deed", "fork.after_ledger"}:
+    if point in {"fork.after_deed", "fork.after_ledger", "fill.after_rows"}:
         assert "fresh" in found
     if point == "merge.after_deed":
         assert "said on the side" in texts

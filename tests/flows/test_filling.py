@@ -1,0 +1,174 @@
+"""A branch that begins with rows is there with all of them or not at all, whoever is killed."""
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from day1.errors import BranchExists
+from day1.model.branch import Branch
+from day1.model.bundled import bundle_lines, counted, digest
+from day1.model.change import Query, Ref
+from day1.model.kind import EDIT, FACT
+from day1.model.shared import Bundle
+from day1.services import branching
+from day1.wiring import House, now
+from tests.flows import killed_process
+from tests.flows.killing import (
+    Deed,
+    Killed,
+    Process,
+    Refused,
+    State,
+    check_after_kill,
+    facts_on,
+    outcomes,
+    told,
+)
+from tests.flows.test_processes import together
+
+POINTS = ("fork.after_intent", "fork.after_deed", "fill.after_rows", "fork.after_ledger")
+WHOLE_FROM = ("fill.after_rows", "fork.after_ledger")
+BUNDLE = "bundle_01JD0000000000000000000000"
+TAKEN = "bundle/kept/00000000"
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State, dict[str, Deed]]:
+    """A store, its state, and the two deeds that fill a branch: with a changed fact and its edit."""
+    folder = tmp_path_factory.mktemp("filling") / "store"
+    state = told(folder)
+    facts = state["side"]
+    house = killed_process.open_store(folder)
+    with house.repo.store.reading(Ref(branch="side")) as reading:
+        rows = {kind: reading.find(kind, Query()) for kind in (FACT, EDIT)}
+    house.close()
+    assert all(rows.values())
+    bundle = Bundle(
+        id=BUNDLE,
+        name="Kept",
+        description=None,
+        tags=(),
+        source_branch="side",
+        source_commit="c" * 40,
+        commit="",
+        verified_only=False,
+        sha256=digest(rows),
+        status="active",
+        created_by=None,
+        created_at=1,
+        **counted(rows),
+    )
+    lines = [line.decode() for line in bundle_lines(bundle, rows)]
+    deeds: dict[str, Deed] = {
+        "curate": {"deed": "curate", "name": "chosen", "parent": "side", "facts": facts},
+        "take": {"deed": "take", "name": TAKEN, "lines": lines, "facts": facts},
+    }
+    return folder, state, deeds
+
+
+def killed(folder: Path, deed: Deed, point: str) -> None:
+    """Let a process die at a point of a deed."""
+    process = Process(folder, kill_at=point)
+    with pytest.raises(Killed):
+        process.do(deed)
+    code, errors = process.end()
+    assert code == -signal.SIGKILL, errors
+
+
+def edits(house: House, branch: str) -> list[object]:
+    with house.repo.store.reading(Ref(branch=branch)) as reading:
+        return [edit["row_id"] for edit in reading.find(EDIT, Query())]
+
+
+def check_whole(folder: Path, deed: Deed) -> None:
+    """The branch is there as it was meant, with its edits and, of a bundle, its record."""
+    house = killed_process.open_store(folder)
+    branch = branching.find(house.repo, deed["name"])
+    tip = house.repo.history.branches()[branch.name]
+    assert facts_on(house, branch.name) == deed["facts"]
+    assert edits(house, branch.name) == edits(house, "side")
+    records = house.repo.ledger.records(Bundle)
+    if deed["deed"] == "take":
+        assert [(record.id, record.commit) for record in records] == [(BUNDLE, tip)]
+    assert branch.closed == (deed["deed"] == "take")
+    house.close()
+
+
+def check_absent(folder: Path, deed: Deed) -> None:
+    """Nothing of the branch is there."""
+    house = killed_process.open_store(folder)
+    assert deed["name"] not in house.repo.history.branches()
+    assert house.repo.ledger.branch(deed["name"]) is None
+    assert house.repo.ledger.records(Bundle) == []
+    house.close()
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("which", ["curate", "take"])
+def test_a_kill_leaves_the_branch_whole_or_absent(
+    which: str, point: str, before: tuple[Path, State, dict[str, Deed]], tmp_path: Path
+) -> None:
+    store, state, deeds = before
+    folder, deed = tmp_path / "store", deeds[which]
+    shutil.copytree(store, folder)
+    killed(folder, deed, point)
+    found = check_after_kill(folder, list(outcomes(state, deed)))
+    whole = point in WHOLE_FROM
+    assert (deed["name"] in found) == whole
+    (check_whole if whole else check_absent)(folder, deed)
+    process = Process(folder)
+    if whole and which == "curate":
+        with pytest.raises(Refused, match="branch_exists"):
+            process.do(deed)
+    else:
+        assert process.do(deed) == (BUNDLE if which == "take" else None)
+    assert process.end() == (0, "")
+    check_whole(folder, deed)
+
+
+@pytest.mark.parametrize("point", ["fork.after_deed", "fill.after_rows"])
+@pytest.mark.parametrize("which", ["curate", "take"])
+def test_a_process_that_was_there_all_the_time_settles_it_too(
+    which: str, point: str, before: tuple[Path, State, dict[str, Deed]], tmp_path: Path
+) -> None:
+    store, _, deeds = before
+    folder, deed = tmp_path / "store", deeds[which]
+    shutil.copytree(store, folder)
+    witness = Process(folder)
+    killed(folder, deed, point)
+    if point in WHOLE_FROM and which == "curate":
+        with pytest.raises(Refused, match="branch_exists"):
+            witness.do(deed)
+    else:
+        assert witness.do(deed) == (BUNDLE if which == "take" else None)
+    assert witness.end() == (0, "")
+    check_whole(folder, deed)
+
+
+def test_two_processes_that_take_one_file_have_it_once(
+    before: tuple[Path, State, dict[str, Deed]], tmp_path: Path
+) -> None:
+    store, _, deeds = before
+    folder, deed = tmp_path / "store", deeds["take"]
+    shutil.copytree(store, folder)
+    peers = [Process(folder) for _ in range(2)]
+    taken: list[str] = []
+    together(*(lambda p=peer: taken.append(p.do(deed)) for peer in peers))  # type: ignore[misc]  # bound for each
+    assert taken == [BUNDLE] * 2
+    assert [peer.end() for peer in peers] == [(0, "")] * 2
+    check_whole(folder, deed)
+
+
+def test_a_branch_that_another_process_made_first_stays(tmp_path: Path) -> None:
+    """As empty as what is withdrawn, and at the same commit; but it is not the one."""
+    house = killed_process.open_store(tmp_path)
+    branching.create(house.repo, "mine", "main", now())
+    first = branching.first_commit(house.repo)
+    late = Branch("branch_late", "mine", None, first, now())
+    with pytest.raises(BranchExists):
+        branching.fork(house.repo, late, fill=lambda: None)
+    assert house.repo.history.branches()["mine"] == first
+    assert branching.find(house.repo, "mine").id != late.id
+    house.close()
