@@ -28,7 +28,7 @@ from day1.services.searching import SearchPorts
 log = logging.getLogger(__name__)
 
 MOST = 2_000
-"""Observations of one consolidation; older ones are left for another."""
+"""Observations that one consolidation looks at, the newest."""
 COLUMNS = ("summary", "observation_type", "happened_at")
 """What is read of an observation, beside its id and its time."""
 

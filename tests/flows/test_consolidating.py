@@ -118,6 +118,29 @@ def test_a_chat_model_that_does_not_answer_is_done_without(by_words: Context) ->
     assert any("does not answer" in note for note in done["written"]["notes"])
 
 
+class Rival(FakeChat):
+    """A chat model that takes so long that another process consolidates meanwhile."""
+
+    def __init__(self, other: Context, sentence: str) -> None:
+        super().__init__(sentence)
+        self.other = other
+
+    def ask(self, *arguments: Any) -> Answer:
+        assert consolidate(self.other)["new_facts"] == 2
+        return super().ask(*arguments)
+
+
+@pytest.mark.line("S1-058")
+def test_what_another_process_consolidated_meanwhile_is_not_added_again(
+    tmp_path: Path, by_words: Context
+) -> None:
+    observe(by_words, *PAIR, "The cache is cold.")
+    with opened(tmp_path, EmbedderSettings(kind="none")) as other:
+        chat = Rival(other, "The gateway drops idle connections after 30 seconds.")
+        done = consolidate(replace(by_words, chat=chat))
+    assert (done["new_facts"], done["duplicates_merged"]) == (0, 3)
+
+
 @pytest.mark.skipif(MODEL is None, reason="no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
 @pytest.mark.line("S1-056", "S1-058")
 def test_a_real_model_groups_what_says_the_same(tmp_path: Path) -> None:

@@ -192,6 +192,34 @@ def test_a_retracted_candidate_does_not_come_back(team: Team) -> None:
 
 
 @pytest.mark.line("S1-058")
+def test_a_retracted_wording_does_not_come_back(team: Team) -> None:
+    """What is alike to the retracted fact's text, and is in another group than its source."""
+    first = "Zebra yak wolf vole toad swan rook quail puma."
+    second = "Zebra yak wolf vole toad swan rook quail newt."
+    third = "Zebra yak wolf vole toad swan rook quail puma lynx."
+    team.observe(team.ada, first)
+    (fact,) = team.consolidate()["facts"]
+    team.core.ok("memory_retract_fact", fact_id=fact["id"], branch=team.branch)
+    team.observe(team.bo, second)
+    team.observe(team.ada, third)
+    again = team.consolidate()
+    assert (again["new_facts"], again["duplicates_merged"]) == (0, 3)
+
+
+@pytest.mark.line("S1-058")
+def test_a_source_of_a_retracted_fact_does_not_come_back_in_other_company(team: Team) -> None:
+    second = "Zebra yak wolf vole toad swan rook quail newt."
+    team.observe(team.bo, second)
+    team.observe(team.ada, "Zebra yak wolf vole toad swan rook quail puma.")
+    (fact,) = team.consolidate()["facts"]
+    assert "puma" in fact["fact_text"]
+    team.core.ok("memory_retract_fact", fact_id=fact["id"], branch=team.branch)
+    team.observe(team.bo, second[:-1] + " lynx.")
+    again = team.consolidate()
+    assert (again["new_facts"], again["duplicates_merged"]) == (0, 3)
+
+
+@pytest.mark.line("S1-058")
 def test_what_an_active_fact_says_is_not_said_again(team: Team) -> None:
     text = "Billing closes at 18:00 UTC."
     team.core.ok("memory_write_fact", fact_text=text, branch=team.branch)
