@@ -1,0 +1,40 @@
+"""An agent: a process that calls tools on a store, one for each line of JSON, until it is killed.
+
+Arguments: the store's folder, and the agent's name. It answers each line with `{"answer": …}`, or
+with `{"refused": code}`.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from day1.errors import Day1Error
+from day1.operation import Caller
+from day1.settings import EmbedderSettings, SearchSettings, Settings
+from day1.toolsets import operations
+from day1.wiring import ProcessHead, open_house
+
+
+def main(folder: Path, agent: str) -> None:
+    house = open_house(
+        Settings(
+            home=folder,
+            embedder=EmbedderSettings(kind="none"),
+            search=SearchSettings(chroma=False),
+        )
+    )
+    tools = {operation.name: operation for operation in operations("core,review")}
+    context = house.context(Caller(agent_id=agent, head=ProcessHead(house.repo, "main")))
+    print(json.dumps({"answer": "ready"}), flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            answer = {"answer": tools[asked["tool"]].call(context, asked["arguments"])}
+        except Day1Error as exc:
+            answer = {"refused": exc.code}
+        print(json.dumps(answer), flush=True)
+    house.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
