@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 import unicodedata
+from functools import cache
 from typing import NamedTuple
 
 _GAP = r"[^.!?\n]{0,60}?"
@@ -96,7 +97,13 @@ _ORDERS = (
     r"</\s*(?:system|assistant|user|instructions?|prompt|facts?|claim|data|document|evidence|context"
     r"|memory|case|input|text|message)\s*>|<\s*(?:system|assistant|instructions?|prompt|verdict)\b",
 )
-_ORDER = re.compile("|".join(f"(?:{order})" for order in _ORDERS), re.IGNORECASE)
+
+
+@cache
+def _order() -> re.Pattern[str]:
+    """All of them as one; compiled when it is first needed, since that takes long."""
+    return re.compile("|".join(f"(?:{order})" for order in _ORDERS), re.IGNORECASE)
+
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。।])|\n+")
 _ANSWER = re.compile(
@@ -139,7 +146,7 @@ def plain(text: str) -> Plain:
     count = blocks + escaped
     for sentence in _SENTENCE_END.split(seen):
         left, encoded = _without_encoded(sentence)
-        order = _ORDER.search(left if left.isascii() else _WORD.sub(_latin, left))
+        order = _order().search(left if left.isascii() else _WORD.sub(_latin, left))
         if order is not None:
             left = left[: order.start()].rstrip(" ,;:-\u2014([{\"'")
             if len(left.split()) < _FEW_WORDS:

@@ -109,7 +109,7 @@ def test_a_busy_endpoint_is_asked_again_and_a_broken_one_given_up(server: ChatSe
         (200, {}, b'{"choices": []}'),
         (200, {}, b'{"choices": [{"message": {"content": null}}]}'),
         (200, {}, b'{"choices": [{"message": {"content": "[1]"}}], "usage": 3}'),
-        (200, {}, b" " * (1024 * 1024 + 1)),
+        (200, {}, said({"a": 1})[2] + b" " * (1024 * 1024)),
         said(f"Of course! {SECRET_TEXT}"),
         said("[" * 100_000),
         said([1]),

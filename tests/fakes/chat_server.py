@@ -84,11 +84,11 @@ def gullible(asked: dict[str, Any]) -> Answer:
     return judgement(asked, 0.0 if "contradict" in seems else 0.9 if "support" in seems else 0.4)
 
 
-def judgement(asked: dict[str, Any], value: Any, **more: Any) -> Answer:
+def judgement(asked: dict[str, Any], value: Any, why: str = "as told", **more: Any) -> Answer:
     """The same score for every dimension, in the form that was asked for."""
     names = document(asked)["dimensions"]
-    scores = {name: {"score": value, "reason": f"{name} as told"} for name in names}
-    return said({"scores": scores, "reason": "as told", **more})
+    scores = {name: {"score": value, "reason": f"{name} {why}"} for name in names}
+    return said({"scores": scores, "reason": why, **more})
 
 
 def said(content: Any) -> Answer:

@@ -243,6 +243,9 @@ def test_a_chat_model_judges_and_its_tokens_are_counted(
     assert [(one["text"], one["seems_to"]) for one in data["evidence"]] == [(AGREES, "support")]
     assert data["dimensions"] == DIMENSIONS
     assert "ada" not in json.dumps(data)
+    model.answer = lambda asked: judgement(asked, 0.9, "put in other words")
+    again = chat.ok("verify_fact", fact_id=fact, branch=branch)
+    assert again["written"]["commit"] == answer["written"]["commit"], "nothing new but words"
     model.answer = lambda asked: judgement(asked, 0.29, verdict="verified")
     assert chat.ok("verify_fact", fact_id=fact, branch=branch)["verdict"] == "invalidated"
 
@@ -372,7 +375,7 @@ def test_a_batch_counts_its_verdicts_in_units_of_sixteen(
 def test_the_newest_come_first_and_those_that_nobody_judged_before_all(
     core: Session, branch: str, write: Write
 ) -> None:
-    facts = [write(branch, f"Acme has {number} doors.") for number in range(5)]
+    facts = [write(branch, f"{name} went to Graz.") for name in ("Ada", "Bo", "Cy", "Di", "Ed")]
 
     def seen() -> list[bool]:
         rows = core.everything([branch])[branch]["facts"]
