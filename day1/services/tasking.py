@@ -166,10 +166,11 @@ def _refuse_indices(wrong: Sequence[int], count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """An objective before and after an update."""
+    """An objective before and after an update, and the task after it."""
 
     before: Objective
     after: Objective
+    state: TaskState
 
 
 def update_objective(  # noqa: PLR0913 - what can be said of an objective
@@ -188,7 +189,8 @@ def update_objective(  # noqa: PLR0913 - what can be said of an objective
         InvalidRequest: it has no objective of this index.
     """
     with repo.ledger.together():
-        objectives = task_state(repo, task_id).objectives
+        state = task_state(repo, task_id)
+        objectives = state.objectives
         if not 0 <= index < len(objectives):
             _refuse_indices([index], len(objectives))
         before = objectives[index]
@@ -204,7 +206,8 @@ def update_objective(  # noqa: PLR0913 - what can be said of an objective
             updated_at=max(now, before.updated_at + 1),
         )
         repo.ledger.put(after)
-    return Progress(before, after)
+    objectives[index] = after
+    return Progress(before, after, state)
 
 
 def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:

@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, inspect, select
+from sqlalchemy import Connection, Engine, Select, Table, bindparam, delete, insert, inspect, select
 
 from day1.adapters.sql.failures import translated
 from day1.adapters.sql.ledger_tables import BRANCHES, HEADS, TABLES, as_record, as_row, metadata
@@ -117,11 +118,8 @@ class SqlLedger:
 
     def records(self, kind: type[T], **equal: str) -> list[T]:
         """The records of a kind with these values, oldest first."""
-        table = TABLES[kind]
-        statement = select(table).order_by(table.c.created_at, table.c.id)
-        tests = [table.c[name] == value for name, value in equal.items()]
         with self._reading() as connection:
-            rows = connection.execute(statement.where(*tests)).all()
+            rows = connection.execute(_records(kind, tuple(equal)), equal).all()  # type: ignore[arg-type]  # a class is hashable
         return [as_record(kind, row) for row in rows]
 
     def put(self, *records: object) -> None:
@@ -227,6 +225,14 @@ class SqlLedger:
         if self._watch is not None:
             self._watch.close()
         self._engine.dispose()
+
+
+@lru_cache(maxsize=128)
+def _records(kind: type, names: tuple[str, ...]) -> Select[Any]:
+    """Built once: building takes longer than asking."""
+    table = TABLES[kind]
+    tests = [table.c[name] == bindparam(name) for name in names]
+    return select(table).where(*tests).order_by(table.c.created_at, table.c.id)
 
 
 _BY_NAME = select(BRANCHES).where(BRANCHES.c.folded == bindparam("folded"))

@@ -58,7 +58,9 @@ class SqlReading:
         """Rows by id; unknown ids are left out."""
         found: dict[str, Row] = {}
         for some in chunks(list(dict.fromkeys(ids))):
-            for row in self._select(kind, kind.columns, "id", Query(among={"id": some})):
+            # A list is another statement for each length; most often there is one id.
+            query = Query(among={"id": some}) if some[1:] else Query(equal={"id": some[0]})
+            for row in self._select(kind, kind.columns, "id", query):
                 found[str(row[0])] = dict(zip(kind.columns, row, strict=True))
         return found
 
@@ -103,10 +105,11 @@ class SqlReading:
 
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         """How many rows of a kind there are, or have these values."""
-        table = TABLES[kind.table]
-        statement = self._visible(select(func.count()).select_from(table), table)
-        statement = statement.where(*(table.c[c] == value for c, value in (equal or {}).items()))
-        return int(self.connection.execute(statement).scalar_one())
+        values = {f"equal_{column}": value for column, value in (equal or {}).items()}
+        if self.until is not None:
+            values["until"] = self.until
+        count = prepared(self.connection, _counting, kind.table, tuple(values))
+        return int(count.rows(self.connection, values)[0][0] or 0)
 
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         """How many rows have each value of `column`."""
@@ -138,6 +141,25 @@ def _narrowed(query: Query) -> Iterator[Query]:
     yield query
 
 
+def _counting(table_name: str, values: tuple[str, ...]) -> Select[Any]:
+    table = TABLES[table_name]
+    return select(func.count()).select_from(table).where(*_tests(table, values))
+
+
+def _tests(table: Table, values: tuple[str, ...]) -> Iterator[ColumnElement[bool]]:
+    """The conditions that bound values stand for: `equal_category`, `among_id`, a bound."""
+    for name in values:
+        how, _, column = name.partition("_")
+        if name in _BOUNDS:
+            yield _BOUNDS[name](table, bindparam(name))
+        elif how == "equal":
+            yield table.c[column] == bindparam(name)
+        elif how == "among":
+            yield table.c[column].in_(bindparam(name, expanding=True))
+        elif how == "without":
+            yield table.c[column].not_in(bindparam(name, expanding=True))
+
+
 @lru_cache(maxsize=512)
 def _statement(
     table_name: str,
@@ -152,17 +174,7 @@ def _statement(
     `values` names the bound values: a bound, or what is asked of a column (`equal_category`).
     """
     table = TABLES[table_name]
-    tests: list[ColumnElement[bool]] = [table.c[column].is_(None) for column in empty]
-    for name in values:
-        how, _, column = name.partition("_")
-        if name in _BOUNDS:
-            tests.append(_BOUNDS[name](table, bindparam(name)))
-        elif how == "equal":
-            tests.append(table.c[column] == bindparam(name))
-        elif how == "among":
-            tests.append(table.c[column].in_(bindparam(name, expanding=True)))
-        elif how == "without":
-            tests.append(table.c[column].not_in(bindparam(name, expanding=True)))
+    tests = [*(table.c[column].is_(None) for column in empty), *_tests(table, values)]
     first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[order]
     by = [table.c.id] if first is None else [first, table.c.id]
     statement = select(*(table.c[c] for c in columns))

@@ -243,8 +243,7 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
         agent,
         request.notes,
     )
-    state = task_state(ctx.repo, request.task_id)
-    read = _stand(ctx, state)
+    read = _stand(ctx, done.state)
     return TaskUpdated(
         task_id=request.task_id,
         objective_id=request.objective_id,
@@ -252,7 +251,7 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
         previous_status=done.before.status,
         agent_id=done.after.agent_id,
         updated_at=show(done.after.updated_at),
-        task_status=status_of(state.objectives),
+        task_status=status_of(done.state.objectives),
         written=Written(branch=read.branch or MAIN, commit=read.commit),
     )
 
