@@ -31,11 +31,13 @@ log = logging.getLogger(__name__)
 
 INSTRUCTIONS = """day1 is shared, versioned memory: git for what agents know.
 1. Before work: memory_search (and memory_timeline) for what is known.
-2. For risky or separate work: memory_branch_create, then memory_branch_switch.
+2. In a team: memory_task_join, then memory_branch_switch to the branch it answers;
+   memory_search_task shows what the others found. Alone: memory_branch_create.
 3. While working: memory_write_fact for claims that last (name subject and date),
    memory_write_observation for what you saw, memory_write_relation for links.
+   memory_log_message for what was said. memory_consolidate makes facts of observations.
 4. Wrong or outdated? memory_update_fact, memory_supersede_fact, memory_retract_fact.
-5. Before merging: memory_merge_preview or memory_branch_diff; pass its digest as `expect`.
+5. Before merging: verify_merge_gate; memory_merge_preview, and pass its digest as `expect`.
 6. memory_branch_merge with strategy auto; clashes are held, never lost: memory_held decides.
 7. memory_time_travel tells what was known when; memory_snapshot and memory_restore undo.
 8. Every answer names the branch it was read from or written to.
