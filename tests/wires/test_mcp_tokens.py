@@ -65,6 +65,10 @@ def test_a_client_that_pays_for_each_tool_gets_those_of_every_day(
         found = session.ok("memory_write_fact", fact_text="Ada drinks tea.")
         assert found["id"].startswith("fact_")
         session.refused("memory_snapshot", "unknown_tool")
+        told = str(session.instructions)
+        named = set(re.findall(r"(?:memory|verify|knowledge)_\w+", told))
+        assert named <= set(session.tools)
+        assert "memory_task_join" in named
     record_property("summary", f"core14: {cost} tokens (cl100k_base)")
     assert cost < 2_500
     assert cost == pytest.approx(stated("core14"), rel=0.03)
