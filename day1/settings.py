@@ -24,6 +24,9 @@ class StoreSettings(_Section):
     wait_s: Annotated[
         float, Field(gt=0, le=600, description="Seconds to wait for another writer.")
     ] = 10.0
+    compact: Annotated[
+        bool, Field(description="Let an idle server give unused space back, if that is brief.")
+    ] = True
 
 
 class EmbedderSettings(_Section):

@@ -23,7 +23,9 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     chosen = operations(toolsets)
     house = open_house(settings, create=True, serves=True)
     head = ProcessHead(house.repo, branch or settings.branch or MAIN)
-    tender = Tender(house.repo, house.search)
+    tender = Tender(
+        house.repo, house.search, compacts=settings.store.compact and not house.read_only
+    )
 
     def context(meta: Mapping[str, Any] | None) -> Context:
         tender.called()

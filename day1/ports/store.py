@@ -4,7 +4,7 @@ Every method that reaches the engine may raise `StoreUnavailable` (a retry may s
 `StoreDamaged`; what else it raises is said beside it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -145,6 +145,12 @@ class Store(Protocol):
 
     def cut_if_due(self, branch: str) -> None:
         """Cut when 256 rows wait or the oldest has waited ten minutes."""
+
+    def stamp(self) -> Hashable:
+        """Another value after every unit of work, whoever did it; asking costs next to nothing."""
+
+    def size(self) -> int:
+        """Bytes that the store takes on disk."""
 
     def compact(self) -> dict[str, Json]:
         """Give unused space back; says sizes in bytes before and after.

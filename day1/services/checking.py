@@ -7,9 +7,9 @@ from typing import Final, Literal
 from day1.errors import Day1Error, EmbedderUnavailable, StoreUnavailable
 from day1.model.branch import Branch
 from day1.model.change import Pending, Ref
-from day1.model.kind import KINDS
 from day1.ports.index import Cursor, IndexLost
 from day1.services.branching import adopt, find
+from day1.services.compacting import is_wasteful
 from day1.services.deeds import Repository
 from day1.services.following import follow
 from day1.services.searching import SearchPorts
@@ -17,10 +17,6 @@ from day1.services.searching import SearchPorts
 MANY_REFS: Final = 200
 """Each costs 60 bytes in every commit."""
 LOW_DISK: Final = 200 * 1024 * 1024
-_TIMES: Final = 4
-_SMALL: Final = 20 * 1024 * 1024
-_ROW_BYTES, _COMMIT_BYTES = 1_000, 5_000
-"""What a row and a commit take after compaction, roughly (measured on 18,000 rows)."""
 
 Level = Literal["ok", "warn", "error"]
 
@@ -145,20 +141,9 @@ def _refs(repo: Repository) -> Finding:
     return Finding("refs", "warn", text, "`day1 gc --retire` gives up those that are merged.")
 
 
-def live_bytes(repo: Repository) -> int:
-    """Estimate what the store would take after compaction."""
-    tips = repo.history.branches()
-    rows = 0
-    for name in tips:
-        with repo.store.reading(Ref(branch=name)) as reading:
-            rows = max(rows, sum(reading.count(kind) for kind in KINDS))
-    commits = len(repo.history.graph(list(tips.values())))
-    return rows * _ROW_BYTES + commits * _COMMIT_BYTES
-
-
 def _space(repo: Repository, place: Place) -> Finding:
     text = f"memory.db has {_megabytes(place.store_bytes)}"
-    if place.store_bytes > _SMALL and place.store_bytes > _TIMES * live_bytes(repo):
+    if is_wasteful(repo, place.store_bytes):
         return Finding("space", "warn", text, "`day1 gc` gives most of it back.")
     return Finding("space", "ok", text)
 

@@ -4,10 +4,12 @@ import contextlib
 import logging
 import threading
 import time
+from collections.abc import Hashable
 
 from day1.errors import Day1Error, EmbedderUnavailable
 from day1.model.branch import Branch
 from day1.model.change import CommitId
+from day1.services.compacting import compact_if_brief
 from day1.services.deeds import Repository
 from day1.services.following import embed_pending, follow
 from day1.services.searching import SearchPorts
@@ -19,6 +21,10 @@ _PAUSE_S = 2.0
 _BATCH = 64
 """Passages embedded at once: 0.2 s in which both cores are busy."""
 _QUIET_S = 0.5
+_LOOK_S = 30.0
+"""A store that nobody writes to is looked through so often: waiting rows grow old."""
+_IDLE_S, _COMPACT_S = 60.0, 600.0
+"""Compaction is thought of after so long without a call, and so often."""
 _PUT_OFF_S = 10.0
 """Vectors wait for a pause between calls, but at most so long; a search embeds the newest 16."""
 
@@ -26,11 +32,13 @@ _PUT_OFF_S = 10.0
 class Tender:
     """One background thread; every step may fail and is tried again at the next."""
 
-    def __init__(self, repo: Repository, search: SearchPorts) -> None:
-        """Tend a memory and its index."""
-        self._repo, self._search = repo, search
+    def __init__(self, repo: Repository, search: SearchPorts, *, compacts: bool = False) -> None:
+        """Tend a memory and its index; with `compacts` also its size, when nobody calls."""
+        self._repo, self._search, self._compacts = repo, search, compacts
         self._stopped = threading.Event()
-        self._called = self._embedded = 0.0
+        self._called = self._embedded = self._looked = 0.0
+        self._compacted = time.monotonic()
+        self._stamp: Hashable = None
         self._followed: dict[str, CommitId] = {}
 
     def run(self) -> None:
@@ -73,13 +81,8 @@ class Tender:
 
     def _step(self) -> bool:
         """Cut what is due, follow every branch, embed a batch; says whether more waits."""
-        tips, unsettled = self._repo.history.branches(), self._repo.history.unsettled()
-        for branch in self._repo.ledger.branches():
-            tip = tips.get(branch.name)
-            moved = tip != self._followed.get(branch.id) or branch.name in unsettled
-            if tip is not None and moved and not self._stopped.is_set():
-                self._tend(branch)
-                self._followed[branch.id] = tip
+        self._look()
+        self._compact()
         if self._search.embedder is None or self._stopped.is_set() or not self._may_embed():
             return False
         try:
@@ -88,3 +91,24 @@ class Tender:
         except EmbedderUnavailable:
             return False
         return self._search.index.tend() or waiting > 0
+
+    def _compact(self) -> None:
+        now = time.monotonic()
+        idle = now - self._called > _IDLE_S and now - self._compacted > _COMPACT_S
+        if self._compacts and idle and not self._stopped.is_set():
+            self._compacted = now
+            compact_if_brief(self._repo)
+
+    def _look(self) -> None:
+        """Look through the branches, if anybody wrote since the last time or that is long ago."""
+        stamp, now = self._repo.store.stamp(), time.monotonic()
+        if stamp == self._stamp and now - self._looked < _LOOK_S:
+            return
+        tips, unsettled = self._repo.history.branches(), self._repo.history.unsettled()
+        for branch in self._repo.ledger.branches():
+            tip = tips.get(branch.name)
+            moved = tip != self._followed.get(branch.id) or branch.name in unsettled
+            if tip is not None and moved and not self._stopped.is_set():
+                self._tend(branch)
+                self._followed[branch.id] = tip
+        self._stamp, self._looked = stamp, now

@@ -1,7 +1,7 @@
 """The embedded store: one DoltLite file, units of work under one lock."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -195,16 +195,25 @@ class DoltLiteStore:
         old = pending.oldest is not None and self._clock() - pending.oldest >= CUT_AT_AGE
         return pending.count >= CUT_AT_ROWS or old
 
+    def stamp(self) -> Hashable:
+        """What the file system says of the file: it grows with every unit."""
+        found = self._connections.path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def size(self) -> int:
+        """Bytes of memory.db."""
+        return self._connections.path.stat().st_size
+
     def compact(self) -> dict[str, Json]:
         """Give unused space back (`dolt_gc`); everybody else waits meanwhile."""
-        before = self._connections.path.stat().st_size
+        before = self.size()
         with self._lock.held():
             self._connections.forget_commits()
             self.point("compact.before")
             with self._connections.on("main") as connection:
                 connection.exec_driver_sql("SELECT dolt_gc()")
         self.point("compact.done")
-        return {"bytes_before": before, "bytes_after": self._connections.path.stat().st_size}
+        return {"bytes_before": before, "bytes_after": self.size()}
 
     def check(self) -> list[str]:
         """Read every page and index (72 s for 12 GB); says what is wrong."""
