@@ -87,3 +87,10 @@ def test_rows_are_counted_by_value(reading):
         1_000,
         1_009,
     )
+
+
+def test_rows_without_a_value_are_counted_and_found(reading):
+    assert reading.count(FACT, {"category": None}) == 4
+    assert reading.count(FACT, {"category": None, "agent_id": "ada"}) == 4
+    assert reading.count(FACT, {"category": None, "agent_id": "bo"}) == 0
+    assert numbers(reading.find(FACT, Query(equal={"category": None}))) == [0, 3, 6, 9]

@@ -105,10 +105,12 @@ class SqlReading:
 
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         """How many rows of a kind there are, or have these values."""
-        values = {f"equal_{column}": value for column, value in (equal or {}).items()}
+        asked = (equal or {}).items()
+        values = {f"equal_{column}": value for column, value in asked if value is not None}
         if self.until is not None:
             values["until"] = self.until
-        count = prepared(self.connection, _counting, kind.table, tuple(values))
+        empty = tuple(column for column, value in asked if value is None)
+        count = prepared(self.connection, _counting, kind.table, empty, tuple(values))
         return int(count.rows(self.connection, values)[0][0] or 0)
 
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
@@ -141,13 +143,20 @@ def _narrowed(query: Query) -> Iterator[Query]:
     yield query
 
 
-def _counting(table_name: str, values: tuple[str, ...]) -> Select[Any]:
+def _counting(table_name: str, empty: tuple[str, ...], values: tuple[str, ...]) -> Select[Any]:
     table = TABLES[table_name]
-    return select(func.count()).select_from(table).where(*_tests(table, values))
+    return select(func.count()).select_from(table).where(*_tests(table, empty, values))
 
 
-def _tests(table: Table, values: tuple[str, ...]) -> Iterator[ColumnElement[bool]]:
-    """The conditions that bound values stand for: `equal_category`, `among_id`, a bound."""
+def _tests(
+    table: Table, empty: tuple[str, ...], values: tuple[str, ...]
+) -> Iterator[ColumnElement[bool]]:
+    """The conditions: columns without a value, and what bound values stand for.
+
+    These are `equal_category`, `among_id`, or a bound.
+    """
+    for column in empty:
+        yield table.c[column].is_(None)
     for name in values:
         how, _, column = name.partition("_")
         if name in _BOUNDS:
@@ -174,11 +183,12 @@ def _statement(
     `values` names the bound values: a bound, or what is asked of a column (`equal_category`).
     """
     table = TABLES[table_name]
-    tests = [*(table.c[column].is_(None) for column in empty), *_tests(table, values)]
     first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[order]
     by = [table.c.id] if first is None else [first, table.c.id]
     statement = select(*(table.c[c] for c in columns))
-    statement = statement.where(*tests).order_by(*(c.desc() if descending else c for c in by))
+    statement = statement.where(*_tests(table, empty, values)).order_by(
+        *(c.desc() if descending else c for c in by)
+    )
     return statement.limit(bindparam("limit")) if "limit" in values else statement
 
 
