@@ -85,9 +85,12 @@ def test_every_branch_argument_says_its_default(core: Session) -> None:
         if "branch" in tool.input_schema["properties"] and name != "memory_snapshot_list"
     }
     assert len(having) > 15
-    for part in having.values():
+    for name, part in having.items():
         assert part["default"] is None
-        assert part["description"] == "default: your active branch, at first main"
+        if name == "memory_fork_conversation":
+            assert part["description"] == "target; default: active branch"
+        else:
+            assert part["description"] == "default: your active branch, at first main"
 
 
 @pytest.mark.line("S1-088")
