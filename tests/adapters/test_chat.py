@@ -2,9 +2,11 @@
 
 import json
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -148,34 +150,45 @@ def test_an_endpoint_that_is_not_there_hangs_or_drips_is_left(server: ChatServer
         ask(OpenAiChat("http://127.0.0.1:1/v1", "m"))
 
 
-def test_an_answer_that_drips_is_left_in_time(
-    server: ChatServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    ("first", "part"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", b" "),
+    ],
+    ids=["header", "interim", "chunk", "body"],
+)
+def test_an_answer_that_drips_is_left_in_time(first: bytes, part: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            taken, _ = listening.accept()
+            with taken, suppress(OSError):
+                taken.sendall(first)
+                for _ in range(60):
+                    taken.sendall(part)
+                    time.sleep(0.05)
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        started = time.monotonic()
+        with pytest.raises(ChatUnavailable, match="cannot be reached"):
+            ask(OpenAiChat(url, "m", timeout_s=0.2))
+        assert time.monotonic() - started < 2
+        dripping.join()
+
+
+def test_a_key_may_end_in_a_newline_and_what_cannot_be_sent_is_refused(server: ChatServer) -> None:
     server.answer = lambda asked: said({"a": 1})
-    chat, _ = asking(server, timeout_s=0.2)
-    part = chat._endpoint._opener.open
-
-    class Dripping:
-        def __init__(self, answer: Any) -> None:
-            self.answer = answer
-
-        def __enter__(self) -> "Dripping":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            self.answer.close()
-
-        def read1(self, _most: int) -> bytes:
-            time.sleep(0.05)
-            return b" "
-
-    monkeypatch.setattr(
-        chat._endpoint._opener, "open", lambda *a, **more: Dripping(part(*a, **more))
-    )
-    started = time.monotonic()
-    with pytest.raises(ChatUnavailable, match="cannot be reached"):
-        ask(chat)
-    assert time.monotonic() - started < 2
+    ask(OpenAiChat(server.url, "m", key=f"{KEY}\n"))
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    for key in ("sk-\nx", "sk-\u043a\u043b\u044e\u0447"):
+        with pytest.raises(InvalidRequest, match="one line of ASCII") as caught:
+            OpenAiChat(server.url, "m", key=key)
+        assert key not in str(caught.value)
 
 
 # The judge
@@ -233,6 +246,7 @@ Change = Callable[[dict[str, Any]], object]
         lambda j: j["scores"]["accuracy"].update(score=-0.01),
         lambda j: j["scores"]["accuracy"].update(score=float("nan")),
         lambda j: j["scores"]["accuracy"].update(score=float("inf")),
+        lambda j: j["scores"]["accuracy"].update(score=10**400),
         lambda j: j["scores"]["accuracy"].update(score=True),
         lambda j: j["scores"]["accuracy"].update(score="1"),
         lambda j: j["scores"]["accuracy"].update(score=None),

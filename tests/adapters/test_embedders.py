@@ -479,6 +479,7 @@ def test_a_redirect_is_not_followed(endpoint: Endpoint, status: int) -> None:
         vectors([1.0, 2.0], [1.0, 2.0]),
         vectors([1.0, 2.0, 3.0]),
         vectors(["a", "b", "c"], [1.0, 2.0, 3.0]),
+        vectors([10**400, 2, 3], [1.0, 2.0, 3.0]),
         vectors(None, None),
         vectors([], []),
         (200, {}, b"<html>not json</html>"),
@@ -487,8 +488,8 @@ def test_a_redirect_is_not_followed(endpoint: Endpoint, status: int) -> None:
         (200, {}, b'{"data": [1, 2]}'),
     ],
     ids=[
-        "nan", "infinite", "zero", "ragged", "other-dimension", "too-few", "words", "null",
-        "empty", "html", "no-data", "list", "numbers",
+        "nan", "infinite", "zero", "ragged", "other-dimension", "too-few", "words", "giant",
+        "null", "empty", "html", "no-data", "list", "numbers",
     ],
 )  # fmt: skip
 def test_an_unsound_answer_is_refused(endpoint: Endpoint, answer: Answer) -> None:

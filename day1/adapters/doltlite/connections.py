@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
@@ -34,6 +36,21 @@ IF_DAMAGED = (
     "nothing was changed. Stop what uses the store, copy its folder away, and put a backup of the "
     "file in its place. Without one, `day1 export --all` writes out what can still be read."
 )
+
+
+class DoltLiteDialect(SQLiteDialect_pysqlite):
+    """SQLite's, and the same for every engine: what one has compiled serves them all."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+registry.register("doltlite", __name__, DoltLiteDialect.__name__)
 
 
 class Connections:
@@ -89,7 +106,7 @@ class Connections:
             )
 
         return create_engine(
-            "sqlite://",
+            "doltlite://",
             module=driver,
             creator=connect,
             poolclass=QueuePool,

@@ -105,7 +105,7 @@ class OpenAiEmbedder:
 
         try:
             vectors = np.array(rows, np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise self._unavailable("its vectors are not equal lists of numbers") from error
         if vectors.ndim != 2 or not vectors.size:  # noqa: PLR2004 - rows of numbers
             raise self._unavailable("its vectors are not equal lists of numbers")

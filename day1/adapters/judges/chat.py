@@ -5,7 +5,6 @@ document, its texts cleared of what speaks to a judge. Of the answer only number
 used: the verdict is computed from the scores, never taken from the model.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -120,7 +119,7 @@ def _score(dimension: str, given: Mapping[str, Any]) -> Score:
     value = given["score"]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
-    if not math.isfinite(value) or not 0 <= value <= 1:
+    if not 0 <= value <= 1:  # nor is a NaN
         raise ValueError
     return Score(dimension, round(float(value), 2), _line(given["reason"]))
 
