@@ -42,7 +42,6 @@ from day1.settings import (
 )
 
 if TYPE_CHECKING:
-    from day1.adapters.sql.ledger import SqlLedger
     from day1.ports.chat import Chat
     from day1.ports.embedder import Embedder
     from day1.ports.judge import Judge
@@ -120,22 +119,24 @@ def open_house(
         store.point = _point(settings.kill_at)
         repo = Repository(store, store.history, ledger, new_id, store.point)
         if not read_only:
-            _settle(repo, ledger, deeds)
+            _settle(repo)
         search = _search_ports(settings, folder, repo, read_only=read_only, serves=serves)
         opened.callback(search.index.close)
         judge = _judge(settings, talker)
         return House(folder, settings, repo, search, talker, judge, read_only, opened.pop_all())
 
 
-def _settle(repo: Repository, ledger: SqlLedger, deeds: WriteLock) -> None:
+def _settle(repo: Repository) -> None:
     """Bring ledger and engine together: what a killed process left, and refs nobody noted.
 
     A new store's main is such a ref, and every branch once a ledger was lost. No deed may be
     going on meanwhile: a fork makes its ref before its row.
     """
-    ledger.settle_orphans(lambda intent: settle(repo, intent))
+    ledger, settle_one = repo.ledger, partial(settle, repo)
+    ledger.settle_orphans(settle_one)
     if repo.history.branches().keys() - {branch.name for branch in ledger.branches()}:
-        with deeds.held(), ledger.together():
+        # Who made a ref may have been killed since: then its row or the ref's end comes first.
+        with ledger.alone(settle_one), ledger.together():
             lost = len([name for name in adopt(repo, now()) if name != MAIN])
         if lost:
             log.warning("the ledger lacked %s branches: they are noted anew, below main", lost)

@@ -55,6 +55,9 @@ class Ledger(Protocol):
         the intent is settled too: the engine may have done its part.
         """
 
+    def alone(self, settle: Settle) -> AbstractContextManager[None]:
+        """Let no deed go on during the block; none is half done when it begins."""
+
     def settle_orphans(self, settle: Settle) -> int:
         """Settle intents whose process is gone, if no deed is going on; says how many."""
 

@@ -178,8 +178,7 @@ class SqlLedger:
     @contextmanager
     def deed(self, intent: Intent, settle: Settle) -> Iterator[None]:
         """Do a deed: write the intent, run the block, strike the intent out."""
-        with self._deeds.held():
-            self._settle_all(settle)
+        with self.alone(settle):
             self.put(intent)
             try:
                 yield
@@ -187,6 +186,13 @@ class SqlLedger:
                 self._settle(intent, settle)
                 raise
             self._remove(TABLES[Intent], intent.id)
+
+    @contextmanager
+    def alone(self, settle: Settle) -> Iterator[None]:
+        """Let no deed go on during the block; none is half done when it begins."""
+        with self._deeds.held():
+            self._settle_all(settle)
+            yield
 
     def settle_orphans(self, settle: Settle) -> int:
         """Settle intents whose process is gone, if no deed is going on; says how many."""
