@@ -37,14 +37,19 @@ _ORDERS = (
     r"|your|my|previous|prior|above|earlier|preceding|other|system|safety)\s+)+"
     r"(?:instruct\w+|prompts?|guidelines?|directions?|rules?|evidence|context|orders?)\b",
     rf"\b(?:ignorez|ignoriere?n?|ignora[ds]?|ignore|vergiss|vergesst|missachte\w*|oubli\w+|olvid\w+"
-    rf"|dimentica\w*|esque[cç]\w+|negeer|zignoruj|игнорир\w+|забудь\w*)\b{_GAP}"
+    rf"|dimentica\w*|esque[cç]\w+|negeer|z?ignoruj\w*|ignorera|abaikan|игнорир\w+|забудь\w*|ігнору\w+"
+    rf"|αγνο[ηε]\w+|bo\s+qua)\b{_GAP}"  # noqa: RUF001 - Greek
     rf"(?:instru[ckç]\w*|istruzion\w*|anweisung\w*|consignes?|regeln|r[eè]gles|reglas|regras|regole"
-    rf"|instrukcj\w*|инструкц\w+|указани\w+|правил\w*)",
+    rf"|instrukcj\w*|pokyny?|инструкц\w+|указани\w+|правил\w*|інструкц\w+|вказівк\w+|οδηγι\w+"
+    r"|huong\s+dan|chi\s+thi)",
     r"(?:忽略|无视|無視|忘记|忘記)[^。\n]{0,20}(?:指令|指示|说明|說明|提示|规则|規則)",
     r"(?:この|その|以前の|上の)?(?:指示|命令|プロンプト|ルール)[^。\n]{0,10}(?:無視|忘れ)",
     r"(?:지시|명령|프롬프트|규칙)[^.!?\n]{0,15}(?:무시|잊)",
     r"تجاهل[^.!?\n]{0,40}(?:التعليمات|الأوامر|تعليمات)",
     r"(?:निर्देश|आदेश)[^.!?।\n]{0,30}(?:अनदेखा|नज़रअंदाज)",
+    r"(?:התעל\w+|תתעל\w+)[^.!?\n]{0,40}(?:הוראות|הנחיות)",
+    r"(?:همه\s+)?(?:دستور|راهنما)[^.!?\n]{0,40}نادیده",
+    r"(?:เพิกเฉย|ละเว้น|ไม่ต้องสนใจ)[^\n]{0,30}ค\u0e4dาสั่ง",
     r"\b(?:talimat|komut)\w*[^.!?\n]{0,20}(?:yok\s?say|unut|görmezden)",
     # Say this verdict.
     rf"{_LEAD}(?:mark|flag|label|rate|classify|consider|treat|accept|approve|deem|report|count"
@@ -55,11 +60,16 @@ _ORDERS = (
     rf"\b(?:verdict|verified|invalidated|accuracy|(?:high|full|max|perfect|top|low|zero)\w*\s+scores?"
     rf"|scores?\s*(?:of|[:=])?\s*(?:10?|100|0)\b)",
     r"\b(?:marqu\w+|marc[aueh]\w*|markier\w*|bewerte\w*|contrassegn\w*|segna\w*|considér\w+"
-    r"|considera\w*|betrachte\w*|markeer|oznacz\w*|отмет\w+|помет\w+|счита\w+|оцен\w+)\b"
+    r"|considera\w*|betrachte\w*|markeer|markera|tandai|oznacz?\w*|отмет\w+|помет\w+|счита\w+|оцен\w+"
+    r"|познач\w*|вважай\w*|σημειω\w+|θεωρησ\w+)\b"
     rf"{_GAP}(?:v[eé]rifi\w+|überprüft|geprüft|wahr\b|richtig|vrai|exact|corre[ct]\w+|vero\b"
-    rf"|verdader\w*|cierto|geverifieerd|zweryfikowan\w*|провер\w+|подтвержд\w+|верн\w+|истин\w+)",
-    r"(?:标记|標記|评为|評為|判定|视为|視為)[^。\n]{0,12}(?:已验证|已驗證|验证|正确|真实|属实)",
+    rf"|verdader\w*|cierto|geverifieerd|zweryfikowan\w*|terverifikasi|overen\w*|провер\w+|подтвержд\w+|верн\w+|истин\w+"
+    r"|перевірен\w+|підтвердж\w+|επαληθευ\w+)",
+    r"请?(?:[将把]此?条?)?(?:标记|標記|标为|標為|评为|評為|判定|视为|視為|给|給)[^。\n]{0,12}"
+    r"(?:已验证|已驗證|验证|核实|正确|真实|属实|满分|滿分)",
     r"(?:検証済み|正しい|真実)[^。\n]{0,6}(?:判定|評価|みなし|マーク|して)",
+    r"(?:이것을\s+|이를\s+)?(?:검증|확인|사실|진실)\S{0,4}\s*(?:표시|간주|판정|평가)",
+    r"(?:ضع|اعتبر|صنف)[^.!?\n]{0,40}(?:صحيح|موثق|مؤكد)",
     rf"\bverdict\b\W{{0,3}}(?:[:=]|(?:is|must|should|shall|will)\b(?:\s+be)?)\W{{0,3}}{_GOOD}",
     r"\b(?:accuracy|relevance|specificity|scores?)\b[\"'*]*\s*[:=]\s*[\"']?"
     r"(?:1(?:\.0+)?|10|100|0(?:\.0+)?|full|max\w*|perfect)\b(?!\.\d)",
@@ -95,7 +105,7 @@ _ORDERS = (
     r"(?<![-=#*_])[-=#*_]{2,20}\s*(?:end|begin|start)\b[^\n]{0,30}?[-=#*_]{2}",
     r"<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>",
     r"</\s*(?:system|assistant|user|instructions?|prompt|facts?|claim|data|document|evidence|context"
-    r"|memory|case|input|text|message)\s*>|<\s*(?:system|assistant|instructions?|prompt|verdict)\b",
+    r"|memory|case|input|text|message)\s*>|<\s*(?:system|assistant|instructions?|prompt|verdict|judge\w*)\b",
 )
 
 
@@ -121,6 +131,8 @@ _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _READABLE = 0.9
 
 _WORD = re.compile(r"\w+")
+_STRUCK = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
+"""Marks on a Latin letter for which there is no letter: struck out, crowded."""
 _LATIN = re.compile("[A-Za-z]")
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһνοιАЕОРСХІЈЅΙΟ", "aeopcyxijsdhvoiAEOPCXIJSIO")  # noqa: RUF001 - letters that pass for Latin ones
 _FEW_WORDS = 3
@@ -140,20 +152,29 @@ def plain(text: str) -> Plain:
     stands before that stays, unless it is only a few words.
     """
     seen = unicodedata.normalize("NFKC", "".join(c for c in text if not _hidden(c)))
+    seen = _STRUCK.sub("", seen)
     seen, blocks = _ANSWER.subn("\n", seen)
     seen, escaped = _ESCAPED.subn(" ", seen)
-    kept: list[str] = []
     count = blocks + escaped
-    for sentence in _SENTENCE_END.split(seen):
-        left, encoded = _without_encoded(sentence)
-        order = _order().search(left if left.isascii() else _WORD.sub(_latin, left))
-        if order is not None:
-            left = left[: order.start()].rstrip(" ,;:-\u2014([{\"'")
-            if len(left.split()) < _FEW_WORDS:
-                left = ""
-        count += encoded + (order is not None)
-        kept += left.split()
-    return Plain(" ".join(kept), count)
+    for _ in range(2):  # the second time across what were lines: an order may stand on several
+        kept: list[str] = []
+        for sentence in _SENTENCE_END.split(seen):
+            left, encoded = _without_encoded(sentence)
+            order = _first_order(left)
+            if order is not None:
+                left = left[:order].rstrip(" ,;:-\u2014([{\"'")
+                if len(left.split()) < _FEW_WORDS:
+                    left = ""
+            count += encoded + (order is not None)
+            kept += left.split()
+        seen = " ".join(kept)
+    return Plain(seen, count)
+
+
+def _first_order(text: str) -> int | None:
+    """Where a text begins to speak to a judge, however its letters are dressed."""
+    readings = {text} if text.isascii() else {_WORD.sub(_latin, text), "".join(map(_bare, text))}
+    return min((o.start() for one in readings if (o := _order().search(one))), default=None)
 
 
 def _hidden(character: str) -> bool:
@@ -167,6 +188,11 @@ def _hidden(character: str) -> bool:
 def _latin(word: re.Match[str]) -> str:
     """A word that mixes alphabets as it is read; of the same length."""
     return word[0].translate(_LOOKALIKES) if _LATIN.search(word[0]) else word[0]
+
+
+def _bare(letter: str) -> str:
+    """A letter without its accents; one for one, so that places stay."""
+    return unicodedata.normalize("NFD", letter)[0]
 
 
 def _without_encoded(sentence: str) -> tuple[str, int]:
