@@ -34,7 +34,14 @@ _NAMED = re.compile(
 )
 """Numbers that are names: issue 12, #12, 10.0.0.1."""
 
-_NEGATIONS = frozenset(("not", "no", "never", "without", "cannot", "none", "neither", "nor"))
+_NEGATIONS = frozenset(
+    (
+        *("not", "no", "never", "without", "cannot", "none", "neither", "nor", "hardly"),
+        *("untrue", "incorrect", "wrong", "mistaken", "myth", "doubt", "doubts", "doubtful"),
+    )
+)
+_FALSE = re.compile(r"\bfalse(?=\s+that\b)", re.IGNORECASE)
+"""Said of a claim, and so its denial; elsewhere a value."""
 _COUNTS = (
     "two",
     "three",
@@ -49,6 +56,31 @@ _COUNTS = (
     "twelve",
 )
 _NUMBERS = {word: str(number) for number, word in enumerate(_COUNTS, start=2)}
+_UNITS = {
+    name: unit
+    for unit, names in enumerate(
+        (
+            "ms millisecond milliseconds",
+            "s sec secs second seconds",
+            "min mins minute minutes",
+            "h hour hours",
+            "day days",
+            "week weeks",
+            "month months",
+            "year years",
+            "kb",
+            "mb",
+            "gb",
+            "tb",
+            "% percent",
+        )
+    )
+    for name in names.split()
+}
+_MEASURE = re.compile(
+    rf"(\d+(?:[.,]\d+)*)\s*({'|'.join(sorted(_UNITS, key=len, reverse=True))})(?!\w)",
+    re.IGNORECASE,
+)
 _OPPOSITES = (
     ("enabled enable enables on", "disabled disable disables off"),
     ("true", "false"),
@@ -105,6 +137,8 @@ class _Read:
     numbers: frozenset[str]
     sides: frozenset[tuple[int, int]]
     """Which word of which pair of opposites it has."""
+    units: dict[str, int]
+    """Number -> what it counts, where that is said."""
     negated: bool
 
 
@@ -126,13 +160,14 @@ def stance(claim: str, other: str, cosine: float | None = None) -> Stance | None
     near = alike >= _NEAR or ((cosine or 0) >= _NEAR_COSINE and alike >= _NEAR_WITH_COSINE)
     same_names = one.names <= two.all_words and two.names <= one.all_words
     opposed = _opposed(one, two, turned)
-    if _same_time(claim, other):
-        if near and same_names and (opposed or _other_numbers(one, two)):
+    contrary = opposed or _other_numbers(one, two)
+    if _same_time(claim, other) and not other.rstrip().endswith("?"):
+        if near and same_names and contrary:
             return "contradicts"
         said = covered >= _COVERED or (
             (cosine or 0) >= _LIKE_COSINE and covered >= _COVERED_WITH_COSINE
         )
-        if said and not opposed and one.names <= two.all_words and one.numbers <= two.numbers:
+        if said and not contrary and one.names <= two.all_words and one.numbers <= two.numbers:
             return "supports"
     if covered >= _RELATED or (cosine or 0) >= _RELATED_COSINE:
         return "related"
@@ -150,7 +185,10 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _other_numbers(one: _Read, two: _Read) -> bool:
-    return bool(one.numbers - two.numbers and two.numbers - one.numbers)
+    """Each has a number that the other lacks, or the same number counts something else."""
+    if one.numbers - two.numbers and two.numbers - one.numbers:
+        return True
+    return any(two.units.get(number, unit) != unit for number, unit in one.units.items())
 
 
 def _turned(one: frozenset[str], two: frozenset[str]) -> int:
@@ -180,7 +218,7 @@ def _same_time(claim: str, other: str) -> bool:
 
 
 def _read(text: str) -> _Read:
-    undated = _DATE.sub(" ", text)
+    undated = _FALSE.sub("not", _DATE.sub(" ", text))
     named = {number for found in _NAMED.finditer(undated) for number in found.groups() if number}
     words: set[str] = set()
     every: set[str] = set()
@@ -210,6 +248,7 @@ def _read(text: str) -> _Read:
         frozenset(names),
         frozenset(numbers),
         frozenset(sides),
+        {number.replace(",", ""): _UNITS[u.lower()] for number, u in _MEASURE.findall(undated)},
         negations % 2 == 1,
     )
 

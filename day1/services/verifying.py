@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from day1.errors import ChatUnavailable, NotFound, Refused, RevisionChanged
+from day1.errors import ChatUnavailable, NotFound, Refused
 from day1.model.branch import Branch
 from day1.model.change import CommitId, Message, Pending, Query, Ref
 from day1.model.judging import (
@@ -24,14 +24,14 @@ from day1.model.judging import (
     by_rules,
     prepared,
 )
-from day1.model.kind import FACT, RELATION, Row, canonical, kind_of, revision
+from day1.model.kind import FACT, RELATION, Row, canonical, kind_of
 from day1.model.origin import Origin
 from day1.model.untrusted import plain
 from day1.ports.judge import Judge
-from day1.ports.store import Reading, Work
+from day1.ports.store import Reading
 from day1.services.branching import find_open
 from day1.services.deeds import Repository
-from day1.services.editing import change, present
+from day1.services.editing import change
 from day1.services.searching import Hit, SearchPorts, SearchRequest, search
 
 _EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
@@ -207,39 +207,27 @@ def _text(cell: object) -> str | None:
 
 def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Origin) -> Kept:
     """Write verdicts to their facts as one commit; those of changed texts are left."""
-    new = [one for one in verdicts if not _stands(one.row, one.judgement)]
-    if not new:
-        with repo.store.reading(Ref(branch=branch)) as reading:
+    ids = [str(one.row["id"]) for one in verdicts]
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        rows = reading.get(FACT, ids)
+        if all(_stands(rows.get(i), one) for i, one in zip(ids, verdicts, strict=True)):
             return Kept(reading.tip, reading.pending)
     left: list[str] = []
     said: list[str] = []
     with repo.store.changing(find_open(repo, branch).name) as work:
-        for one in new:
-            try:
-                if _write(repo, work, branch, one, origin):
-                    said.append(f"{one.row['id']}: {one.judgement.verdict}")
-            except (NotFound, RevisionChanged):
-                left.append(str(one.row["id"]))
+        rows = work.get(FACT, ids)
+        for fact_id, one in zip(ids, verdicts, strict=True):
+            row, judgement = rows.get(fact_id), one.judgement
+            if row is None or one.row["content_hash"] != row["content_hash"]:
+                left.append(fact_id)
+            elif not _stands(row, one):
+                columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
+                change(repo, work, FACT, row, columns, origin, judgement.reason)
+                said.append(f"{fact_id}: {judgement.verdict}")
         if not said:
             return Kept(work.tip, work.pending, tuple(left))
         line = f"verify fact {said[0]}" if len(said) == 1 else f"verify {len(said)} facts"
         return Kept(work.commit(Message("change", line)), Pending(), tuple(left))
-
-
-def _write(repo: Repository, work: Work, branch: str, one: Judged, origin: Origin) -> bool:
-    """Set the verdict cell; says whether that changed anything."""
-    kind, before = present(work, str(one.row["id"]), branch)
-    if before["content_hash"] != one.row["content_hash"]:
-        raise RevisionChanged(
-            "The fact's text was changed while it was judged: verify it again.",
-            id=str(before["id"]),
-            revision=revision(kind, before),
-        )
-    judgement = one.judgement
-    if _stands(before, judgement):
-        return False
-    columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
-    return bool(change(repo, work, kind, before, columns, origin, judgement.reason).groups)
 
 
 def _as_json(judgement: Judgement) -> str:
@@ -251,8 +239,11 @@ def _score_json(score: Score) -> dict[str, Any]:
     return {"dimension": score.dimension, "score": score.score, "reason": score.reason}
 
 
-def _stands(row: Row, judgement: Judgement) -> bool:
-    """Whether a fact has this verdict by this judge with these scores already."""
+def _stands(row: Row | None, one: Judged) -> bool:
+    """Whether a fact, as it is by now, has this verdict by this judge with these scores already."""
+    judgement = one.judgement
+    if row is None or row["content_hash"] != one.row["content_hash"]:
+        return False
     if row["verification"] != judgement.verdict or row["scores"] is None:
         return False
     kept = json.loads(str(row["scores"]))

@@ -137,6 +137,14 @@ def test_each_factor_moves_its_score_and_says_so() -> None:
         ("Retries are limited to 3.", "The client retries at most 3 times.", 0.8, "supports"),
         ("Backups run before the deploy.", "Backups run after the deploy.", None, "contradicts"),
         ("The cache isn't shared.", "The cache is shared.", None, "contradicts"),
+        (CLAIM, f"It is false that {CLAIM}", None, "contradicts"),
+        (CLAIM, f"The claim that {CLAIM.rstrip('.')} is incorrect.", None, "contradicts"),
+        (CLAIM, f"We doubt that {CLAIM}", None, "contradicts"),
+        (CLAIM, "Does the payment gateway of Acme time out after 30 seconds?", None, "related"),
+        (CLAIM, "The payment gateway of Acme times out after 30 minutes.", None, "contradicts"),
+        (CLAIM, "The payment gateway of Acme times out after 30s.", None, "supports"),
+        (CLAIM, "The payment gateway of Acme times out after 30.", None, "supports"),
+        ("The flag is false.", "The flag is true.", 0.9, "contradicts"),
     ],
 )  # fmt: skip
 def test_a_stance_is_read_from_what_differs(

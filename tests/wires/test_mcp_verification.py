@@ -309,6 +309,30 @@ def test_a_fact_whose_text_changes_while_it_is_judged_is_not_written(
     assert of(core, branch, fact)["scores"] is None
 
 
+def test_a_verdict_that_was_there_is_held_against_the_fact_as_it_is_by_now(
+    core: Session, chat: Session, model: ChatServer, branch: str, write: Write
+) -> None:
+    fact = write(branch, CLAIM)
+    model.answer = lambda asked: judgement(asked, 0.9)
+    chat.ok("verify_fact", fact_id=fact, branch=branch)
+
+    def doubt(asked: dict[str, Any]) -> Any:
+        core.ok("verify_fact", fact_id=fact, branch=branch, verdict="invalidated")
+        return judgement(asked, 0.9)
+
+    model.answer = doubt
+    assert chat.ok("verify_fact", fact_id=fact, branch=branch)["verdict"] == "verified"
+    assert of(core, branch, fact)["verification"] == "verified", "what is answered is what is kept"
+
+    def change(asked: dict[str, Any]) -> Any:
+        core.ok("memory_update_fact", fact_id=fact, fact_text=DENIES, branch=branch)
+        return judgement(asked, 0.9)
+
+    model.answer = change
+    answer = chat.call("verify_fact", {"fact_id": fact, "branch": branch})
+    assert answer.structured["error"]["code"] == "conflict"
+
+
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.line("S1-077", "S1-079")
 def test_an_order_in_a_fact_or_its_evidence_changes_no_verdict(
