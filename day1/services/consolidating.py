@@ -28,7 +28,7 @@ from day1.services.searching import SearchPorts
 log = logging.getLogger(__name__)
 
 MOST = 2_000
-"""Observations that one consolidation looks at, the newest."""
+"""Observations that one consolidation looks at."""
 COLUMNS = ("summary", "observation_type", "happened_at")
 """What is read of an observation, beside its id and its time."""
 
@@ -118,6 +118,21 @@ def consolidate(
     done.facts = [(candidate.fact_id, candidate) for candidate in fresh]
     done.duplicates += len(candidates) - len(fresh)
     return done
+
+
+def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tuple[list[str], int]:
+    """The ids of `MOST` observations to look at, and how many more wait for another time.
+
+    Those come first of which no fact of the branch was made, nor of one with the same text; then
+    the newest. So what is too much for one consolidation is done by several.
+    """
+    edits = {_edit_id(row): row["content_hash"] for row in rows}
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        done = {edits[edit_id] for edit_id in reading.get(EDIT, list(edits))}
+    waiting = [str(row["id"]) for row in rows if row["content_hash"] not in done]
+    others = [str(row["id"]) for row in rows if row["content_hash"] in done]
+    chosen = [*others, *waiting][-MOST:]
+    return chosen, max(0, len(waiting) - MOST)
 
 
 def _candidate(rows: Sequence[Row]) -> Candidate:

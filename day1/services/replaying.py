@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from day1.model.branch import Branch
+from day1.model.change import Query
 from day1.model.grouping import at_odds, complete_links, plain, word_pairs, worded
 from day1.model.instant import SECOND
 from day1.model.kind import FACT, OBSERVATION, Kind, Row
@@ -109,7 +110,7 @@ def _replay(repo: Repository, state: TaskState) -> Replay:
     own = repo.ledger.record(Branch, state.task.branch_id)
 
     def newest(kind: Kind, *columns: str) -> Newest:
-        return newest_rows(repo, found, kind, ("task_id", *columns), equal, MOST)
+        return newest_rows(repo, found, kind, ("task_id", *columns), Query(equal=equal, limit=MOST))
 
     seen = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")
     facts = newest(FACT, "fact_text")

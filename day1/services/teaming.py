@@ -46,12 +46,12 @@ def newest_rows(
     found: Sequence[Place],
     kind: Kind,
     columns: Sequence[str],
-    equal: Mapping[str, Cell],
-    limit: int,
+    wanted: Query,
 ) -> Newest:
     """Some columns (`id` and `created_at` too) of the newest rows, each once wherever it is."""
     names = ("id", "created_at", *columns)
-    query = Query(equal=equal, descending=True, limit=limit + 1)
+    limit = wanted.limit
+    query = replace(wanted, descending=True, limit=None if limit is None else limit + 1)
     rows: dict[str, Row] = {}
     branch_of: dict[str, str] = {}
     for place in found:
@@ -61,7 +61,8 @@ def newest_rows(
                 rows.setdefault(str(row["id"]), row)
                 branch_of.setdefault(str(row["id"]), place.branch.name)
     ordered = sorted(rows.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
-    return Newest(ordered[-limit:], branch_of, len(ordered) > limit)
+    most = len(ordered) if limit is None else limit
+    return Newest(ordered[-most:], branch_of, len(ordered) > most)
 
 
 def count_rows(

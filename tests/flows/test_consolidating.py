@@ -12,8 +12,9 @@ import pytest
 from day1.errors import ChatUnavailable
 from day1.operation import Caller, Context
 from day1.ports.chat import Answer
+from day1.services import consolidating
 from day1.settings import EmbedderSettings, Settings
-from day1.toolsets.core import CORE
+from day1.toolsets.core import CORE, task_memory
 from day1.wiring import create_store, open_house
 
 MODEL = os.environ.get("DAY1_EMBEDDER__MODEL_DIR")
@@ -167,3 +168,27 @@ def test_a_real_model_groups_what_says_the_same(tmp_path: Path) -> None:
         assert consolidate(ctx)["new_facts"] == 0
         observe(ctx, "After 30 seconds the login page times out when Redis is down.")
         assert consolidate(ctx)["new_facts"] == 0
+
+
+@pytest.mark.line("S1-056", "S1-058")
+def test_what_is_too_much_for_one_consolidation_is_done_by_several(
+    by_words: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consolidating, "MOST", 3)
+    monkeypatch.setattr(task_memory, "MOST", 3)
+    texts = [f"Host {name} answers the probe." for name in ("elm", "oak", "fir", "ash", "yew")]
+    observe(by_words, *texts, texts[-1], texts[-1])
+    first = consolidate(by_words)
+    assert (facts(first), first["duplicates_merged"]) == ([texts[-1]], 2)
+    assert "3 observations were looked at; consolidate again for 4 more." in notes(first)
+    second = consolidate(by_words)
+    assert (facts(second), notes(second)[-1][-7:]) == (texts[1:4], "1 more.")
+    third = consolidate(by_words)
+    assert facts(third) == texts[:1]
+    assert not any("consolidate again" in note for note in notes(third))
+    assert consolidate(by_words)["new_facts"] == 0
+
+
+def notes(done: dict[str, Any]) -> list[str]:
+    said: list[str] = done["written"]["notes"]
+    return said

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from day1.errors import InvalidRequest, Refused
 from day1.model.branch import MAIN
+from day1.model.change import Query
 from day1.model.kind import FACT, OBSERVATION, Cell
 from day1.operation import (
     Context,
@@ -21,7 +22,7 @@ from day1.operation import (
     WriteRequest,
     Written,
 )
-from day1.services.consolidating import COLUMNS, MOST, Wording, consolidate
+from day1.services.consolidating import COLUMNS, MOST, Wording, consolidate, waiting_first
 from day1.services.consolidating import Consolidated as Done
 from day1.services.searching import SearchRequest
 from day1.services.sessions import Place, places
@@ -79,21 +80,28 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
     equal = _scope(request)
     found = _places(ctx, equal)
-    seen = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, equal, MOST)
+    newest = Query(equal=equal, limit=MOST)
+    seen = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, newest)
     if not seen.rows:
         said = " and ".join(f"{name} {value!r}" for name, value in equal.items())
         return _answer(ctx, request, request.branch or MAIN, [f"No observation has {said}."])
     branch = ctx.writable(request.branch or _target(ctx, found, equal))
+    rows, more = seen.rows, 0
+    if seen.cut:
+        every = newest_rows(ctx.repo, found, OBSERVATION, ("content_hash",), Query(equal=equal))
+        chosen, more = waiting_first(ctx.repo, branch, every.rows)
+        some = Query(equal=equal, among={"id": chosen})
+        rows = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, some).rows
     who = request.agent_id
     if "agent_id" in equal:  # that is whose observations they are
         who = ctx.caller.agent_id or who
     origin = ctx.writer(request.model_copy(update={"agent_id": who}), branch)
     wording = Wording(ctx.chat, ctx.progress)
-    done = consolidate(ctx.repo, ctx.search, seen.rows, branch, origin, wording)
+    done = consolidate(ctx.repo, ctx.search, rows, branch, origin, wording)
     notes = list(done.notes)
-    if seen.cut:
-        notes.append(f"Only the newest {MOST} observations were looked at.")
-    if not done.facts:
+    if more:
+        notes.append(f"{MOST} observations were looked at; consolidate again for {more} more.")
+    elif not done.facts:
         notes.append("Facts of this branch, or retracted ones, say all of them already.")
     return _answer(ctx, request, branch.name, notes, done)
 
@@ -124,7 +132,10 @@ def _target(ctx: Context, found: Sequence[Place], equal: Mapping[str, Cell]) -> 
             return place.branch.name
     if task_id and agent_id is None:
         raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
-    last = [newest_rows(ctx.repo, found, kind, (), equal, 1) for kind in (FACT, OBSERVATION)]
+    last = [
+        newest_rows(ctx.repo, found, kind, (), Query(equal=equal, limit=1))
+        for kind in (FACT, OBSERVATION)
+    ]
     newest = max((row["created_at"] or 0, row["id"], some) for some in last for row in some.rows)
     return newest[2].branch_of[str(newest[1])]
 
