@@ -91,6 +91,8 @@ class Wording:
 
     chat: Chat | None = None
     report: Callable[[int, int | None], None] = lambda _done, _total: None
+    stopped: Callable[[], bool] = lambda: False
+    """Whether the caller wants no more: then nothing is added."""
 
 
 def consolidate(
@@ -111,6 +113,8 @@ def consolidate(
     said = said_by_facts(repo, ports, branch, [c.text for c in fresh])
     fresh = [candidate for candidate in fresh if candidate.text not in said]
     _word(fresh, wording, done.notes)
+    if wording.stopped():
+        return Consolidated(notes=["Stopped: nothing was added."])
     if fresh:
         with repo.store.adding(branch.name) as work:
             fresh = _unknown(work, fresh, grouped)  # by now another process may have been here
@@ -211,6 +215,8 @@ def _word(candidates: list[Candidate], wording: Wording, notes: list[str]) -> No
     if len(several) > len(asked):
         notes.append(f"{wording.chat.name} worded the first {len(asked)} of {len(several)} facts.")
     for done, number in enumerate(asked):
+        if wording.stopped():
+            break
         wording.report(done, len(asked))
         candidate = candidates[number]
         try:

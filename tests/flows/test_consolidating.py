@@ -119,6 +119,17 @@ def test_a_chat_model_that_does_not_answer_is_done_without(by_words: Context) ->
     assert any("does not answer" in note for note in done["written"]["notes"])
 
 
+def test_who_wants_no_more_stops_the_asking_and_nothing_is_added(by_words: Context) -> None:
+    observe(by_words, *PAIR, "Retries stop at the third try.", "At the third try retries stop.")
+    sentence = "The gateway drops idle connections after 30 seconds."
+    chat = FakeChat(sentence, "Retries stop at the third try.")
+    ctx = replace(by_words, chat=chat, stopped=lambda: bool(chat.asked))
+    done = consolidate(ctx)
+    assert (done["new_facts"], done["written"]["notes"]) == (0, ["Stopped: nothing was added."])
+    assert len(chat.asked) == 1
+    assert consolidate(by_words)["new_facts"] == 2
+
+
 class Rival(FakeChat):
     """A chat model that takes so long that another process consolidates meanwhile."""
 

@@ -96,12 +96,12 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     if "agent_id" in equal:  # that is whose observations they are
         who = ctx.caller.agent_id or who
     origin = ctx.writer(request.model_copy(update={"agent_id": who}), branch)
-    wording = Wording(ctx.chat, ctx.progress)
+    wording = Wording(ctx.chat, ctx.progress, ctx.stopped)
     done = consolidate(ctx.repo, ctx.search, rows, branch, origin, wording)
     notes = list(done.notes)
     if more:
         notes.append(f"{MOST} observations were looked at; consolidate again for {more} more.")
-    elif not done.facts:
+    elif not (done.facts or ctx.stopped()):
         notes.append("Facts of this branch, or retracted ones, say all of them already.")
     return _answer(ctx, request, branch.name, notes, done)
 
