@@ -8,6 +8,12 @@ from day1.model.change import CommitId
 FILLED: Final = ""
 """For a commit: the one with which the branch of the record is filled."""
 
+TEMPLATES: Final = "template"
+"""Where the branches of templates are: `template/{name}/v1`."""
+BUNDLES: Final = "bundle"
+"""Where the branches of bundles are that came as files: `bundle/{name}/{end of the id}`."""
+KEPT: Final = (f"{TEMPLATES}/", f"{BUNDLES}/")
+
 ShelfStatus = Literal["active", "deprecated"]
 
 

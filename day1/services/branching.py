@@ -108,6 +108,7 @@ def fork(
     noted: list[Json] = [[type(record).__name__, to_json(record)] for record in records]
     payload: dict[str, Json] = {"branch": to_json(branch), "records": noted}
     with deed(repo, "fork" if fill is None else "fill", payload, branch.created_at):
+        check_free(repo, branch.name)  # as no other deed is going on, it stays so
         repo.point("fork.after_intent")
         repo.history.fork(branch.name, str(branch.fork_commit))
         repo.point("fork.after_deed")
@@ -131,7 +132,7 @@ def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
 
 Made = tuple[Branch, Sequence[object]]
 """A branch to be forked, and the records that are noted with it."""
-_RACES = 20
+_RACES = 100
 """Other processes that may take a name first before this one gives up."""
 
 
@@ -218,8 +219,18 @@ def enrich(
     tags: tuple[str, ...] | None = None,
 ) -> Branch:
     """Set the given notes of a branch and keep the others."""
-    branch = find(repo, name).noted(purpose=purpose, owner=owner, ttl_days=ttl_days, tags=tags)
-    repo.ledger.put_branch(branch)
+    return mark(repo, name, purpose=purpose, owner=owner, ttl_days=ttl_days, tags=tags)
+
+
+def mark(repo: Repository, name: str, **notes: object) -> Branch:
+    """Set what is given of a branch; what others set at the same time is kept.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    with repo.ledger.together():
+        branch = find(repo, name).noted(**notes)
+        repo.ledger.put_branch(branch)
     return branch
 
 
@@ -231,9 +242,7 @@ def archive(repo: Repository, name: str, *, archived: bool = True) -> Branch:
     """
     if name == MAIN:
         raise Refused("main cannot be archived.", branch=name)
-    branch = replace(find(repo, name), archived=archived)
-    repo.ledger.put_branch(branch)
-    return branch
+    return mark(repo, name, archived=archived)
 
 
 def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
@@ -249,12 +258,11 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
         raise Refused(
             f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
         )
-    tip = repo.store.cut(name)
     with deed(repo, "delete", {"id": branch.id, "name": name}, now):
         repo.point("delete.after_intent")
+        tip = repo.store.cut(find(repo, name).name)
         # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
-        gone = replace(branch, retired_tip=tip)
-        repo.ledger.put_branch(gone)
+        gone = mark(repo, name, retired_tip=tip)
         if repo.store.cut(name) != tip:
             raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
         repo.history.keep(f"keep/{branch.id}", tip)

@@ -4,17 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from day1.errors import BranchExists, Conflict, NotFound
-from day1.model.branch import MAIN, Branch, branch_part
+from day1.model.branch import MAIN, Branch, branch_part, numbered
 from day1.model.bundled import BundleFile, bundle_lines, counted, digest, read_bundle
 from day1.model.change import Ref
 from day1.model.kind import Kind, Row
-from day1.model.shared import FILLED, Bundle, ShelfStatus
-from day1.services.branching import check_free, find, find_open, first_commit, fork
+from day1.model.shared import BUNDLES, FILLED, Bundle, ShelfStatus
+from day1.services.branching import find, find_open, first_commit, fork
 from day1.services.copying import Choice, Copied, choose, commit_copy, put, without_thinking
 from day1.services.deeds import Repository
-
-ROOT = "bundle"
-"""Where the branches of bundles are that came as files: `bundle/{name}/{end of the id}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +130,17 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
         Conflict: there is another bundle of this id.
     """
     file = read_bundle(lines)
+    taken = [branch.name for branch in repo.ledger.branches()]
+    # Asked after the names: whoever took this bundle's meanwhile has noted the bundle by now.
     known = repo.ledger.record(Bundle, file.id)
     if known is not None:
         if known.sha256 != file.sha256:
             raise Conflict("This store has another bundle of the same id.", bundle_id=file.id)
         return known
+    wanted = f"{BUNDLES}/{branch_part(file.name)}/{branch_part(file.id[-8:])}"
     branch = Branch(
         id=repo.new_id("branch", now),
-        name=check_free(repo, f"{ROOT}/{branch_part(file.name)}/{file.id[-8:].lower()}"),
+        name=numbered(wanted, taken),
         parent_id=find(repo, MAIN).id,
         fork_commit=first_commit(repo),
         created_at=now,

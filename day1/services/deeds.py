@@ -93,9 +93,11 @@ def _settle_delete(repo: Repository, payload: dict[str, Json]) -> None:
 
 def _settle_ref(repo: Repository, payload: dict[str, Json]) -> None:
     """Of a branch that was being retired or revived: it is retired if its ref is gone."""
-    branch = repo.ledger.branch(str(payload["name"]))
-    if branch is not None and branch.name in repo.history.branches():
-        repo.ledger.put_branch(replace(branch, retired_tip=None))
+    refs = repo.history.branches()
+    with repo.ledger.together():
+        branch = repo.ledger.branch(str(payload["name"]))
+        if branch is not None and branch.name in refs:
+            repo.ledger.put_branch(replace(branch, retired_tip=None))
 
 
 def _settle_merge(repo: Repository, payload: dict[str, Json]) -> None:

@@ -6,7 +6,8 @@ from day1.errors import Conflict, Refused
 from day1.model.branch import MAIN, Branch
 from day1.model.change import CommitId
 from day1.model.instant import DAY
-from day1.services.branching import BranchState, find, states
+from day1.model.shared import KEPT
+from day1.services.branching import BranchState, find, mark, states
 from day1.services.deeds import Repository, deed
 from day1.services.holding import offers
 
@@ -20,11 +21,14 @@ class Candidate:
 
 
 def candidates(repo: Repository, current: str, now: int) -> list[Candidate]:
-    """Branches that are merged with nothing held, or past their days; never main or `current`."""
+    """Branches that are merged with nothing held, or past their days.
+
+    Never main, `current`, or what is kept as a template or bundle.
+    """
     found = []
     for state in states(repo):
         branch = state.branch
-        if branch.name in {MAIN, current}:
+        if branch.name in {MAIN, current} or (branch.closed and branch.name.startswith(KEPT)):
             continue
         days = branch.ttl_days
         if days is not None and branch.created_at + days * DAY < now:
@@ -45,12 +49,11 @@ def retire(repo: Repository, name: str, now: int) -> Branch:
     branch = find(repo, name)
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
-    tip = repo.store.cut(name)
     with deed(repo, "retire", {"name": name}, now):
         repo.point("retire.after_intent")
+        tip = repo.store.cut(find(repo, name).name)
         # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
-        gone = replace(branch, retired_tip=tip)
-        repo.ledger.put_branch(gone)
+        gone = mark(repo, name, retired_tip=tip)
         if repo.store.cut(name) != tip:
             raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
         repo.point("retire.marked")
@@ -73,14 +76,24 @@ def revive(repo: Repository, name: str, now: int) -> Branch:
     Raises:
         UnknownBranch: there is no branch of that name, retired or not.
     """
-    branch = repo.ledger.branch(name)
-    if branch is None or branch.name != name or branch.retired_tip is None:
+    if _retired(repo, name) is None:
         return find(repo, name)
-    back = replace(branch, retired_tip=None)
     with deed(repo, "revive", {"name": name}, now):
         repo.point("revive.after_intent")
-        repo.history.fork(name, branch.retired_tip)
+        branch = _retired(repo, name)
+        if branch is None:  # another process was quicker
+            return find(repo, name)
+        back = replace(branch, retired_tip=None)
+        repo.history.fork(name, str(branch.retired_tip))
         repo.point("revive.forked")
         repo.ledger.put_branch(back)
         repo.point("revive.after_ledger")
     return back
+
+
+def _retired(repo: Repository, name: str) -> Branch | None:
+    """The branch of a name, if it has no ref."""
+    branch = repo.ledger.branch(name)
+    if branch is None or branch.name != name or branch.retired_tip is None:
+        return None
+    return branch

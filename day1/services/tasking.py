@@ -110,6 +110,8 @@ def join(
 ) -> Branch:
     """Give an agent its branch of a task; joining again returns it, and sets what is given.
 
+    One whose branch was squashed or deleted gets a new one.
+
     Raises:
         NotFound: there is no such task.
         InvalidRequest: it has no objective of an assigned index.
@@ -132,28 +134,30 @@ def join(
         made = replace(
             new_below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
         )
-        indices = tuple(dict.fromkeys(assigned or ()))
-        return made, (TaskAgent(key, task_id, agent_id, role, indices, made.id, now),)
+        known = repo.ledger.record(TaskAgent, key)
+        member = known or TaskAgent(key, task_id, agent_id, None, (), "", now)
+        return made, (_said(replace(member, branch_id=made.id), role, assigned),)
 
     def there() -> Branch | None:
         member = repo.ledger.record(TaskAgent, key)
         own = None if member is None else repo.ledger.record(Branch, member.branch_id)
         if member is None or own is None:
             return None
-        _again(repo, member, role, assigned)
+        if own.closed:  # it was squashed: what comes now needs a branch that takes it
+            return None
+        if _said(member, role, assigned) != member:
+            with repo.ledger.together():
+                member = repo.ledger.record(TaskAgent, key) or member
+                repo.ledger.put(_said(member, role, assigned))
         return revive(repo, own.name, now)
 
     return fork_under(repo, lambda: f"{parent.name}/{branch_part(agent_id)}", branch, there)
 
 
-def _again(
-    repo: Repository, member: TaskAgent, role: str | None, assigned: Sequence[int] | None
-) -> None:
-    """Set what an agent says anew about itself."""
-    known = member.assigned if assigned is None else tuple(dict.fromkeys(assigned))
-    again = replace(member, role=role or member.role, assigned=known)
-    if again != member:
-        repo.ledger.put(again)
+def _said(member: TaskAgent, role: str | None, assigned: Sequence[int] | None) -> TaskAgent:
+    """The member with what is said anew of it."""
+    indices = member.assigned if assigned is None else tuple(dict.fromkeys(assigned))
+    return replace(member, role=role or member.role, assigned=indices)
 
 
 def _refuse_indices(wrong: Sequence[int], count: int) -> None:

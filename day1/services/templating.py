@@ -6,13 +6,10 @@ from day1.errors import NotFound
 from day1.model.branch import Branch, branch_part
 from day1.model.change import Ref
 from day1.model.kind import CONVERSATION, FACT
-from day1.model.shared import ShelfStatus, Template
+from day1.model.shared import TEMPLATES, ShelfStatus, Template
 from day1.services.branching import Made, check_free, find, fork, fork_under, new_below
 from day1.services.deeds import Repository
 from day1.services.tasking import find_task
-
-ROOT = "template"
-"""Where the branches of templates are: `template/{name}/v1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ def create_template(repo: Repository, source: str, asked: Described, now: int) -
     made: list[Template] = []
 
     def wanted() -> str:
-        return f"{ROOT}/{branch_part(asked.name)}/v{_next(repo, asked.name)}"
+        return f"{TEMPLATES}/{branch_part(asked.name)}/v{_next(repo, asked.name)}"
 
     def make(name: str) -> Made:
         branch = replace(
@@ -142,6 +139,10 @@ def deprecate_template(repo: Repository, name: str, version: int | None = None) 
             if version in {None, template.version}
         ]
         if not found:
-            raise NotFound(f"There is no template {name!r} of that version.", template=name)
+            raise NotFound(
+                f"There is no template {name!r}, or none of that version; memory_template_list "
+                "shows those there are.",
+                template=name,
+            )
         repo.ledger.put(*found)
     return found

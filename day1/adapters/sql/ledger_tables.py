@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table, Text
@@ -78,6 +78,10 @@ _AS_JSON: Final = {
     for kind in TABLES
 }
 
+_DEFAULTED: Final = {
+    kind: frozenset(f.name for f in fields(kind) if f.default is not MISSING) for kind in TABLES
+}
+
 
 def as_row(record: object) -> dict[str, Any]:
     """A record as its table keeps it."""
@@ -86,7 +90,8 @@ def as_row(record: object) -> dict[str, Any]:
 
 
 def as_record(kind: type[T], row: Row[Any]) -> T:
-    """A row of a kind's table as a record."""
+    """A row of a kind's table as a record; a column that is younger than the row is its default."""
     written = _AS_JSON[kind]
-    values = {f.name: row._mapping[f.name] for f in fields(kind)}  # type: ignore[arg-type]  # a dataclass
+    found = {f.name: row._mapping[f.name] for f in fields(kind)}  # type: ignore[arg-type]  # a dataclass
+    values = {n: v for n, v in found.items() if v is not None or n not in _DEFAULTED[kind]}
     return from_json(kind, {n: json.loads(v) if n in written else v for n, v in values.items()})

@@ -60,24 +60,30 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
 
     watch = None if read_only else FileWatch(path, wait_s)
     ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED, watch)
-    if not read_only:
-        try:
-            _bring_up(ledger, path, wait_s)
-        except Day1Error:
-            ledger.close()
-            raise
+    try:
+        _bring_up(ledger, path, wait_s, read_only=read_only)
+    except Day1Error:
+        ledger.close()
+        raise
     return ledger
 
 
-def _bring_up(ledger: SqlLedger, path: Path, wait_s: float) -> None:
+def _bring_up(ledger: SqlLedger, path: Path, wait_s: float, *, read_only: bool) -> None:
     """Give the file what this day1 keeps in it, once; then one look tells that it has it."""
     with (
         translated(FILE, IF_DAMAGED),
-        closing(_connect(path, read_only=False, wait_s=wait_s)) as connection,
+        closing(_connect(path, read_only=read_only, wait_s=wait_s)) as connection,
     ):
-        if connection.execute("PRAGMA user_version").fetchone()[0] < VERSION:
-            ledger.create()
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+        if connection.execute("PRAGMA user_version").fetchone()[0] >= VERSION:
+            return
+        if read_only:
+            raise StoreReadOnly(
+                f"{FILE} was made by an older day1, and may not be written: use the store once "
+                "where it may be, or copy the folder to where it may be and use the copy.",
+                file=FILE,
+            )
+        ledger.create()
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 class FileWatch:

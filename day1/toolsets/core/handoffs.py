@@ -53,8 +53,13 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     notes = []
     if handoff.left_out:
         notes.append(
-            f"{handoff.left_out} facts were left out: verify_batch judges those that are not "
-            "verified, include_unverified=true takes them as they are."
+            f"{_number(handoff.left_out, 'fact was', 'facts were')} left out: verify_batch judges "
+            "those that are not verified, include_unverified=true takes them as they are."
+        )
+    if done.copied.left:
+        notes.append(
+            f"{_number(len(done.copied.left), 'memory is', 'memories are')} of other content on "
+            "the target, and stayed so there: memory_branch_diff shows both."
         )
     return HandoffCreated(
         handoff_id=handoff.id,
@@ -65,6 +70,10 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         context_summary=handoff.context_summary,
         written=Written(branch=request.target_branch, commit=now.commit, notes=notes),
     )
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 class HandoffGet(Request):

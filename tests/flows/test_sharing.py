@@ -1,0 +1,261 @@
+"""Branches, tasks, templates and bundles in the hands of several at once, and after bad days."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from day1.errors import Day1Error
+from day1.model.change import Ref
+from day1.model.instant import DAY
+from day1.model.kind import FACT
+from day1.model.task import Task, TaskAgent
+from day1.services import branching, bundling, retiring
+from day1.services.deeds import settle
+from day1.wiring import House, now
+from tests.flows.opened_house import (
+    branches,
+    call,
+    open_and_close,
+    opened,
+    read_only,
+    refused,
+    write,
+)
+
+FIRST = "The gate opens at nine."
+SQUASH = {"strategy": "squash"}
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[House, House]]:
+    """One store with a fact, opened twice."""
+    folder = tmp_path / "store"
+    with opened(folder, create=True) as one, opened(folder) as other:
+        write(one, FIRST)
+        yield one, other
+
+
+def at_once(house: House, *deeds: Callable[[], object]) -> list[str]:
+    """Let deeds begin while another goes on, so that all are past their checks; their codes."""
+    codes: list[str] = []
+
+    def run(deed: Callable[[], object]) -> None:
+        try:
+            deed()
+            codes.append("")
+        except Day1Error as exc:
+            codes.append(exc.code)
+
+    threads = [threading.Thread(target=run, args=(deed,)) for deed in deeds]
+    with house.repo.ledger.alone(partial(settle, house.repo)):
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+    for thread in threads:
+        thread.join()
+    return sorted(codes)
+
+
+# Several at once
+
+
+def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[House, House]) -> None:
+    call(pair[0], "memory_branch_create", branch_name="work")
+    wrong: list[str] = []
+
+    def note(house: House, name: str) -> None:
+        for number in range(30):
+            said = f"{name} {number}"
+            call(house, "memory_branch_enrich", branch_name="work", **{name: said})
+            kept = branching.find(house.repo, "work").metadata()[name]
+            if kept != said:
+                wrong.append(f"{said}: {kept}")
+
+    threads = [
+        threading.Thread(target=note, args=args)
+        for args in zip(pair, ("owner", "purpose"), strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[House, House]) -> None:
+    codes = at_once(
+        pair[0],
+        lambda: branching.create(pair[0].repo, "Case", "main", now()),
+        lambda: branching.create(pair[1].repo, "case", "main", now()),
+    )
+    assert codes == ["", "branch_exists"]
+    assert len(branches(pair[0])) == len(pair[0].repo.history.branches()) == 2
+    assert pair[0].repo.ledger.open_intents() == []
+
+
+def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[House, House]) -> None:
+    one, other = pair[0].repo, pair[1].repo
+    branching.create(one, "old", "main", now())
+    codes = at_once(pair[0], *(partial(retiring.retire, r, "old", now()) for r in (one, other)))
+    assert codes == ["", "unknown_branch"]
+    codes = at_once(pair[0], *(partial(retiring.revive, r, "old", now()) for r in (one, other)))
+    assert codes == ["", ""]
+    assert branching.find(other, "old").retired_tip is None
+    codes = at_once(
+        pair[0], *(partial(branching.delete, r, "old", "main", now()) for r in (one, other))
+    )
+    assert codes == ["", "unknown_branch"]
+    assert branches(pair[0]) == {"main"}
+
+
+def test_a_bundle_that_two_take_at_once_is_taken_once(
+    pair: tuple[House, House], tmp_path: Path
+) -> None:
+    lines = bundled(pair[0])
+    with ExitStack() as both:
+        folder = tmp_path / "far"
+        far = [both.enter_context(opened(folder, create=True)) for _ in range(2)]
+        codes = at_once(far[0], *(partial(bundling.take_bundle, h.repo, lines, now()) for h in far))
+        assert codes == ["", ""]
+        assert len(branches(far[0])) == 2
+
+
+# Tasks
+
+
+def test_who_joins_again_after_a_squash_gets_a_branch_that_takes_rows(
+    pair: tuple[House, House],
+) -> None:
+    house = pair[0]
+    task = call(house, "memory_task_create", name="Mend", objectives=[{"description": "find"}])
+    asked = {"task_id": task["task_id"], "agent_id": "ada"}
+    own = call(house, "memory_task_join", **asked, role="tester", assigned_objectives=[0])
+    write(house, "It was the hinge.", branch=own["branch_name"])
+    sides = {"source_branch": own["branch_name"], "target_branch": task["branch_name"]}
+    call(house, "memory_branch_merge", **sides, **SQUASH)
+    again = call(house, "memory_task_join", **asked)
+    assert again["branch_name"] == "task/mend/ada-2"
+    assert call(house, "memory_task_join", **asked)["branch_name"] == "task/mend/ada-2"
+    assert again["objectives"][0]["assigned_to"] == ["ada"]
+    write(house, "It was oiled.", branch=again["branch_name"])
+    (agent,) = call(house, "memory_task_status", task_id=task["task_id"])["agents"]
+    assert (agent["branch_name"], agent["role"]) == ("task/mend/ada-2", "tester")
+    found = call(house, "memory_search_task", task_id=task["task_id"], query="hinge oiled")
+    assert len(found["result"]) == 2
+
+
+# What is kept
+
+
+def bundled(house: House, branch: str = "main") -> list[bytes]:
+    """A bundle of a branch, as the lines of a file."""
+    made = call(house, "knowledge_bundle_create", name="Gate", source_branch=branch, only_verified=False)  # fmt: skip
+    return list(bundling.export_bundle(house.repo, made["id"]))
+
+
+def test_what_is_kept_is_never_offered_for_retirement(
+    pair: tuple[House, House], tmp_path: Path
+) -> None:
+    house = pair[0]
+    call(house, "memory_template_create", name="Start", source_branch="main")
+    call(house, "memory_branch_create", branch_name="passing")
+    call(house, "memory_branch_create", branch_name="squashed")
+    write(house, "Aside.", branch="squashed")
+    sides = {"source_branch": "squashed", "target_branch": "main"}
+    call(house, "memory_branch_merge", **sides, **SQUASH)
+    for name in branches(house) - {"main", "squashed"}:
+        call(house, "memory_branch_enrich", branch_name=name, ttl_days=1)
+    later = now() + 3 * DAY
+    offered = {c.state.branch.name for c in retiring.candidates(house.repo, "main", later)}
+    assert offered == {"passing", "squashed"}
+    with opened(tmp_path / "far", create=True) as far:
+        bundling.take_bundle(far.repo, bundled(house), now())
+        (own,) = branches(far) - {"main"}
+        call(far, "memory_branch_enrich", branch_name=own, ttl_days=1)
+        assert retiring.candidates(far.repo, "main", later) == []
+
+
+def test_a_bundle_is_taken_again_after_the_ledger_was_lost(
+    pair: tuple[House, House], tmp_path: Path
+) -> None:
+    lines, folder = bundled(pair[0]), tmp_path / "far"
+    with opened(folder, create=True) as far:
+        made = bundling.take_bundle(far.repo, lines, now())
+    (folder / "ledger.db").unlink()
+    with opened(folder) as far:
+        (lost,) = branches(far) - {"main"}
+        assert bundling.take_bundle(far.repo, lines, now()).id == made.id
+        assert branches(far) == {"main", lost, f"{lost}-2"}
+        given = {"bundle_id": made.id, "target_branch": "main"}
+        assert call(far, "knowledge_bundle_import", **given)["facts_imported"] == 1
+
+
+def test_a_handoff_says_what_stays_other_on_the_target(pair: tuple[House, House]) -> None:
+    house = pair[0]
+    for name in ("from", "to"):
+        call(house, "memory_branch_create", branch_name=name)
+    write(house, "The key is red.", branch="from")
+    sides = {"source_branch": "from", "target_branch": "to", "include_unverified": True}
+    first = call(house, "memory_handoff_create", **sides)
+    assert (first["copied"], first["written"]["notes"]) == (1, [])
+    (fact,) = call(house, "memory_handoff_get", handoff_id=first["handoff_id"])["facts"]
+    call(house, "memory_update_fact", fact_id=fact["id"], fact_text="The key is blue.", branch="to")
+    second = call(house, "memory_handoff_create", **sides)
+    assert (second["fact_count"], second["copied"]) == (1, 0)
+    (note,) = second["written"]["notes"]
+    assert note.startswith("1 memory is of other content on the target")
+    with house.repo.store.reading(Ref(branch="to")) as reading:
+        assert reading.get(FACT, [fact["id"]])[fact["id"]]["fact_text"] == "The key is blue."
+
+
+# A ledger of an older day1
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store that nobody has open, with an agent's branch of a task."""
+    folder = tmp_path / "older"
+    with opened(folder, create=True) as house:
+        task = call(house, "memory_task_create", name="Mend")
+        call(house, "memory_task_join", task_id=task["task_id"], agent_id="ada")
+    return folder
+
+
+def older(folder: Path, *statements: str) -> None:
+    """Make of a ledger what an older day1 would have left."""
+    with closing(sqlite3.connect(folder / "ledger.db")) as ledger:
+        for statement in (*statements, "PRAGMA user_version = 0"):
+            ledger.execute(statement)
+        ledger.commit()
+
+
+def test_a_column_that_the_rows_of_an_older_ledger_lack_is_its_default(folder: Path) -> None:
+    younger = ("tags", "closed", "archived", "ttl_days", "agent_id")
+    older(folder, *(f"ALTER TABLE branches DROP COLUMN {name}" for name in younger))
+    with opened(folder) as house:
+        own = branching.find(house.repo, "task/mend/ada")
+        assert (own.tags, own.closed, own.archived, own.agent_id) == ((), False, False, None)
+        assert own.owner == "ada"
+        assert branches(house) == {"main", "task/mend", "task/mend/ada"}
+        call(house, "memory_branch_enrich", branch_name=own.name, tags=["late"])
+        assert branching.find(house.repo, own.name).tags == ("late",)
+
+
+def test_a_table_that_an_older_ledger_lacks_is_made(folder: Path) -> None:
+    older(folder, "DROP TABLE tasks", "DROP TABLE task_agents")
+    with opened(folder) as house:
+        assert house.repo.ledger.records(TaskAgent) == []
+        made = call(house, "memory_task_create", name="Mend")
+        assert [task.id for task in house.repo.ledger.records(Task)] == [made["task_id"]]
+
+
+def test_an_older_ledger_that_may_not_be_written_says_what_to_do(folder: Path) -> None:
+    older(folder, "DROP TABLE tasks")
+    with read_only(folder) as place:
+        refused(lambda: open_and_close(place), "store_read_only", "older day1", "use the copy")
