@@ -27,8 +27,11 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
     Memories of a deleted branch stay behind a tag of the store.
     """
     deletes = given["delete"] or given["force"]
+    asked = (deletes, given["archives"] is not None, bool(start or given["description"]))
+    if sum(asked) > 1:
+        raise click.UsageError("Create, delete, archive: one at a time.")
     if name is None:
-        if deletes or given["archives"] is not None:
+        if any(asked):
             raise click.UsageError("Which branch? Give its NAME.")
         _list(session, verbose=given["verbose"])
     elif deletes:

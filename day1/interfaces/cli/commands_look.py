@@ -47,9 +47,10 @@ def status_command(session: Session, branch: str | None) -> None:
         return
     screen, name, parent = session.screen, here.state.branch.name, here.state.parent
     screen.line("On branch ", (name, "branch"))
-    if here.state.status != "active":
-        closed = " and closed" if here.state.branch.closed else ""
-        screen.line(f"It is {here.state.status}{closed}.")
+    told: list[str] = [here.state.status] if here.state.status != "active" else []
+    told += ["closed"] if here.state.branch.closed else []
+    if told:
+        screen.line(f"It is {' and '.join(told)}.")
     if here.pending.count:
         waiting = since(here.pending.oldest or 0, now())
         screen.line(
@@ -62,7 +63,8 @@ def status_command(session: Session, branch: str | None) -> None:
     if parent and here.ahead:
         parts = ", ".join(f"{count:,} {how}" for how, count in sorted(here.ahead.items()))
         screen.line(f"Ahead of {parent}: {parts}")
-        screen.line(f'  (use "day1 diff" to see, "day1 merge {name} --into {parent}" to merge)')
+        merge = f', "day1 merge {name} --into {parent}" to merge'
+        screen.line(f'  (use "day1 diff" to see{"" if here.state.branch.closed else merge})')
     elif parent:
         screen.line(f"Nothing that {parent} does not have.")
     _say_index(session, index, model)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from day1.errors import NotFound
+from day1.errors import InvalidRequest, NotFound
 from day1.interfaces.cli.render import leave
 
 
@@ -16,12 +16,12 @@ def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
     """The lines of a file; `-` is stdin.
 
     Raises:
-        NotFound: there is no such file.
+        NotFound: there is no such file, or it is a folder.
     """
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         raise NotFound(f"There is no file {path}.", path=str(path))
     with path.open("rb") as file:
         yield file
@@ -41,7 +41,23 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
 
 
 def write_file(lines: Iterable[bytes], output: Path) -> int:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; a pipe or device is written to as it is.
+
+    Raises:
+        InvalidRequest: it cannot be written.
+    """
+    try:
+        if output.exists() and not output.is_file():
+            with output.open("wb") as file:
+                return write_lines(lines, file)
+        return _replace(lines, output)
+    except OSError as exc:
+        raise InvalidRequest(
+            f"{output} cannot be written: {exc.strerror}. Name another file.", path=str(output)
+        ) from exc
+
+
+def _replace(lines: Iterable[bytes], output: Path) -> int:
     beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:

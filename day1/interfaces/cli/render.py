@@ -74,6 +74,14 @@ _IN_COMMANDS: Final = {
     "memory_snapshot_list": "`day1 snapshot --list`",
     "memory_held": "`day1 held`",
     "memory_restore": "`day1 restore`",
+    "memory_branch_diff": "`day1 diff`",
+    "memory_task_create": "`day1 task create`",
+    "memory_template_list": "`day1 template list`",
+    "memory_handoff_create": "`day1 handoff create`",
+    "knowledge_bundle_list": "`day1 bundle list`",
+    "verify_batch": "`day1 verify`",
+    "include_unverified=true": "`--include-unverified`",
+    "only_verified=false": "`--all`",
 }
 
 

@@ -12,7 +12,7 @@ import click
 
 from day1.errors import InvalidRequest
 from day1.interfaces.cli.moments import moment
-from day1.interfaces.cli.render import Screen
+from day1.interfaces.cli.render import Screen, in_commands
 
 if TYPE_CHECKING:
     from day1.operation import Context
@@ -135,7 +135,7 @@ class Session:
         """Say on stderr what an operation's answer notes."""
         state = answer.get("read") or answer.get("written") or {}
         for note in state.get("notes", ()):
-            self.screen.note(("note: ", "dim"), str(note))
+            self.screen.note(("note: ", "dim"), in_commands(str(note)))
 
     def close(self) -> None:
         """Close the store."""
