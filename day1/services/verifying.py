@@ -30,6 +30,7 @@ from day1.model.untrusted import plain
 from day1.ports.judge import Judge
 from day1.ports.store import Reading
 from day1.services.branching import find_open
+from day1.services.conversing import branches_with
 from day1.services.deeds import Repository
 from day1.services.editing import change
 from day1.services.searching import Hit, SearchPorts, SearchRequest, search
@@ -82,27 +83,16 @@ def fact_on(repo: Repository, branch: str, fact_id: str) -> Row:
     if kind_of(fact_id) not in {FACT, None}:
         raise Refused("Only a fact can be verified.", id=fact_id)
     with repo.store.reading(Ref(branch=branch)) as reading:
-        row = _fact(reading, fact_id)
+        row = reading.get(FACT, [fact_id]).get(fact_id)
     if row is not None:
         return row
-    having = [name for name in _names(repo) if name != branch and _has(repo, name, fact_id)]
-    where = f"It is on {', '.join(having[:5])}." if having else "No branch has it."
+    having = list(branches_with(repo, FACT, fact_id))
+    where = "No branch has it; memory_search finds those there are."
+    if having:
+        where = f"It is on {', '.join(having[:5])}."
     raise NotFound(
         f"{fact_id} is not on branch {branch!r}. {where}", id=fact_id, branch=branch, having=having
     )
-
-
-def _fact(reading: Reading, fact_id: str) -> Row | None:
-    return reading.get(FACT, [fact_id]).get(fact_id)
-
-
-def _names(repo: Repository) -> list[str]:
-    return [branch.name for branch in repo.ledger.branches() if branch.retired_tip is None]
-
-
-def _has(repo: Repository, branch: str, fact_id: str) -> bool:
-    with repo.store.reading(Ref(branch=branch)) as reading:
-        return _fact(reading, fact_id) is not None
 
 
 def judged(

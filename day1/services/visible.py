@@ -133,6 +133,7 @@ class View:
         self._active = wanted.held
         self._columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[kind.table])
         self._tip: CommitId | None = None
+        self._oldest: int | None = None
         self._newest: int | None = None
         self._rows: dict[str, Entry] = {}
         self._waiting: set[str] = set()
@@ -168,10 +169,14 @@ class View:
         if self._tip != reading.tip:
             base, self._tip = self._tip, None  # half way is nowhere, should this fail
             self._move(base, reading, history, index)
-        elif pending.oldest is not None and self._newest != pending.newest:
-            since = pending.oldest - 1 if self._newest is None else self._newest
-            self._add_waiting(reading, index, since)
-        self._tip, self._newest = reading.tip, pending.newest
+        elif pending.oldest != self._oldest:  # others wait: the first ones, or a namesake's
+            self._drop(self._waiting)
+            self._waiting = set()
+            if pending.oldest is not None:
+                self._add_waiting(reading, index, pending.oldest - 1)
+        elif pending.newest is not None and self._newest != pending.newest:
+            self._add_waiting(reading, index, self._newest or 0)
+        self._tip, self._oldest, self._newest = reading.tip, pending.oldest, pending.newest
 
     def _move(
         self, base: CommitId | None, reading: Reading, history: History, index: Index

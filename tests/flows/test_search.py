@@ -21,7 +21,7 @@ from day1.model.ids import content_hash
 from day1.model.instant import DAY
 from day1.model.kind import FACT
 from day1.ports.index import IndexLost
-from day1.services.branching import find
+from day1.services.branching import delete, find
 from day1.services.candidates import Reach
 from day1.services.following import embed_pending, follow
 from day1.services.searching import Found, SearchPorts, SearchRequest, search
@@ -253,6 +253,17 @@ def test_rows_that_were_cut_and_removed_unseen_do_not_stay(memory, ask):
     memory.remove("main", "fact_ghost")
     assert ask.ids("gateway") == ["fact_old"]
     assert ask.ids("gateway ghost", limit=1) == ["fact_old"], "nor take another's place"
+
+
+def test_rows_that_waited_on_a_deleted_branch_are_not_those_of_its_namesake(memory, ask):
+    memory.add_fact("main", "fact_old", fact_text="gateway old")
+    memory.store.cut("main")
+    memory.fork("side", "main")
+    memory.add_fact("side", "fact_ghost", fact_text="gateway ghost")
+    assert len(ask.ids("gateway", "side")) == 2
+    delete(memory.repo, "side", "main", memory.clock())
+    memory.fork("side", "main")
+    assert ask.ids("gateway ghost", "side", limit=1) == ["fact_old"], "nor take another's place"
 
 
 class Counting:

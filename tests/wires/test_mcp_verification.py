@@ -219,6 +219,7 @@ def test_what_is_not_there_is_refused_and_says_where_it_is(
     assert other in error["message"]
     error = core.refused("verify_fact", "not_found", fact_id="fact_none", branch=branch)
     assert error["details"]["having"] == []
+    assert "memory_search" in error["message"]
     saw = core.ok(
         "memory_write_observation", observation_type="insight", summary="x", branch=branch
     )
