@@ -6,7 +6,7 @@ written only if the text is still the one that it saw.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -36,6 +36,8 @@ from day1.services.editing import change
 from day1.services.searching import Hit, SearchPorts, SearchRequest, search
 
 _EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
+_LOOKED = 100
+"""Memories that are looked at for evidence."""
 UNIT = 16
 """Verdicts in one commit of a batch."""
 
@@ -129,10 +131,10 @@ def _case(
     hits: list[Hit] = []
     if text:
         kinds = ("facts", "observations")
-        request = SearchRequest(text[:_QUESTION], kinds=kinds, limit=_EVIDENCE + 1)
+        request = SearchRequest(text[:_QUESTION], kinds=kinds, limit=_LOOKED)
         found = search(court.search, Ref(branch=branch.name), branch.id, request)
         court.notes.update(dict.fromkeys(found.notes))
-        hits = [hit for hit in found.hits if not _same_memory(hit.row, row)][:_EVIDENCE]
+        hits = _once_each(hit for hit in found.hits if not _same_memory(hit.row, row))
     with court.repo.store.reading(Ref(branch=branch.name)) as reading:
         relations = _touching(reading, text)
     return Case(
@@ -143,7 +145,7 @@ def _case(
         confidence=float(row["confidence"] or 0),
         agent_id=_text(row["agent_id"]),
         source=_text(row["source"]),
-        evidence=tuple(map(_evidence, hits)),
+        evidence=tuple(map(_evidence, hits[:_EVIDENCE])),
         relations=relations,
         context=context,
         dimensions=tuple(dimensions),
@@ -154,6 +156,14 @@ def _same_memory(one: Row, other: Row) -> bool:
     """The row itself, or a copy: it witnesses nothing that the other does not."""
     ids = {other["id"], other["origin_id"]} - {None}
     return one["id"] in ids or one["origin_id"] in ids
+
+
+def _once_each(hits: Iterable[Hit]) -> list[Hit]:
+    """Each text of an author once: who repeats himself must not crowd out what others say."""
+    once: dict[tuple[object, ...], Hit] = {}
+    for hit in hits:
+        once.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
+    return list(once.values())
 
 
 def _evidence(hit: Hit) -> Evidence:

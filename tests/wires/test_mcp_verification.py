@@ -142,6 +142,19 @@ def test_an_observation_and_a_relation_count_and_a_copy_does_not(
     assert (after["verdict"], after["evidence"]) == ("verified", [saw["id"]])
 
 
+def test_who_repeats_himself_crowds_out_no_contradiction(
+    core: Session, branch: str, write: Write
+) -> None:
+    write(branch, DENIES, agent_id="bo")
+    fact = write(branch, CLAIM, agent_id="ada")
+    for _ in range(12):
+        write(branch, CLAIM, agent_id="ada")
+    later = write(branch, DENIES, agent_id="cy")
+    answer = core.ok("verify_fact", fact_id=fact, branch=branch)
+    assert answer["verdict"] == "invalidated"
+    assert later in answer["evidence"]
+
+
 @pytest.mark.line("S1-077")
 def test_dimensions_and_context_are_obeyed(core: Session, branch: str, write: Write) -> None:
     fact = write(branch, CLAIM, agent_id="ada")
