@@ -70,6 +70,8 @@ Label = Annotated[
     str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(_clean), AfterValidator(_filled)
 ]
 """A short name."""
+Labels = Annotated[list[Label], Field(max_length=100)]
+"""Tags and the like: every list of what they are on repeats them."""
 OnBranch = Annotated[Label | None, Field(description="default: your active branch, at first main")]
 """The branch of a call."""
 

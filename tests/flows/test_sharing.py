@@ -150,6 +150,33 @@ def test_who_joins_again_after_a_squash_gets_a_branch_that_takes_rows(
     assert len(found["result"]) == 2
 
 
+@pytest.mark.parametrize("priority", [True, 1.5, 2**53 + 1, 10**400, [], "x" * 256])
+def test_a_priority_is_a_word_or_a_number_that_json_keeps(
+    pair: tuple[House, House], priority: object
+) -> None:
+    aims = [{"description": "find", "priority": priority}]
+    make = partial(call, pair[0], "memory_task_create", name="Mend", objectives=aims)
+    refused(make, "invalid_request", "objectives.0.priority")
+    assert branches(pair[0]) == {"main"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("memory_task_create", {"name": "x"}),
+        ("memory_template_create", {"name": "x", "source_branch": "main"}),
+        ("knowledge_bundle_create", {"name": "x", "source_branch": "main"}),
+        ("memory_branch_enrich", {"branch_name": "main"}),
+    ],
+)
+def test_tags_that_every_list_would_repeat_are_few(
+    pair: tuple[House, House], tool: str, given: dict[str, str]
+) -> None:
+    tags = [str(number) for number in range(101)]
+    refused(partial(call, pair[0], tool, **given, tags=tags), "invalid_request", "at most 100")
+    call(pair[0], tool, **given, tags=tags[1:])
+
+
 # What is kept
 
 

@@ -12,6 +12,7 @@ from day1.operation import (
     Context,
     Effect,
     Label,
+    Labels,
     Operation,
     Read,
     Request,
@@ -21,8 +22,6 @@ from day1.operation import (
 )
 from day1.services.branching import Node, create, enrich, states, topology
 from day1.toolsets.core.search import stand
-
-Tags = list[Label]
 
 
 class BranchCreate(Request):
@@ -172,7 +171,7 @@ class Enrich(Request):
     purpose: Text | None = None
     owner: Annotated[Label | None, Field(description="agent or team")] = None
     ttl_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
-    tags: Tags | None = None
+    tags: Labels | None = None
 
 
 class Enriched(Response):

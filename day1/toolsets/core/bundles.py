@@ -3,7 +3,18 @@
 from day1.model.instant import show
 from day1.model.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.model.shared import Bundle, ShelfStatus
-from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Labels,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    Written,
+)
 from day1.services.bundling import Described, create_bundle, import_bundle, list_bundles
 from day1.services.copying import memories
 from day1.services.importing import Left
@@ -17,7 +28,7 @@ class BundleCreate(Request):
     name: Label
     source_branch: Label
     description: Text | None = None
-    tags: list[Label] | None = None
+    tags: Labels | None = None
     only_verified: bool | None = True
 
 

@@ -2,15 +2,17 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from day1.model.branch import MAIN, Branch
 from day1.model.instant import show, show_optional
 from day1.model.task import Objective, ObjectiveStatus, Task, TaskAgent, status_of
 from day1.operation import (
+    MAX_INTEGER,
     Context,
     Effect,
     Label,
+    Labels,
     Operation,
     Read,
     Request,
@@ -33,11 +35,20 @@ MOST_OBJECTIVES = 200
 Index = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]
 
 
+def _within(number: int) -> int:
+    if not -MAX_INTEGER <= number <= MAX_INTEGER:
+        raise ValueError("numbers must be within 2^53")
+    return number
+
+
+Number = Annotated[int, Field(strict=True), AfterValidator(_within)]
+
+
 class ObjectiveAsked(Request):
     """An aim; S1-048."""
 
     description: Text
-    priority: Label | int | None = None
+    priority: Label | Number | None = None
 
 
 class TaskCreate(Request):
@@ -46,7 +57,7 @@ class TaskCreate(Request):
     name: Label
     description: Text | None = None
     task_type: Annotated[Label | None, Field(description="bug_fix, feature …")] = None
-    tags: list[Label] | None = None
+    tags: Labels | None = None
     objectives: Annotated[list[ObjectiveAsked], Field(max_length=MOST_OBJECTIVES)] | None = None
     parent_branch: Label | None = MAIN
 

@@ -7,7 +7,18 @@ from pydantic import Field
 from day1.model.branch import Branch
 from day1.model.instant import show
 from day1.model.shared import ShelfStatus, Template
-from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Labels,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    Written,
+)
 from day1.services.templating import Described, create_template, instantiate, list_templates
 from day1.toolsets.core.search import stand
 
@@ -80,8 +91,8 @@ class TemplateCreate(Request):
     name: Label
     source_branch: Label
     description: Text | None = None
-    applicable_task_types: list[Label] | None = None
-    tags: list[Label] | None = None
+    applicable_task_types: Labels | None = None
+    tags: Labels | None = None
 
 
 class TemplateCreated(TemplateItem):
