@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from day1.errors import Day1Error
 from day1.model.change import Ref
 from day1.model.instant import DAY
 from day1.model.kind import FACT
-from day1.model.task import Task, TaskAgent
+from day1.model.shared import Template
+from day1.model.task import Objective, Task, TaskAgent
 from day1.services import branching, bundling, retiring
 from day1.services.deeds import settle
 from day1.wiring import House, now
@@ -239,6 +241,46 @@ def test_a_handoff_says_what_stays_other_on_the_target(pair: tuple[House, House]
     assert note.startswith("1 memory is of other content on the target")
     with house.repo.store.reading(Ref(branch="to")) as reading:
         assert reading.get(FACT, [fact["id"]])[fact["id"]]["fact_text"] == "The key is blue."
+
+
+# Killed on the way
+
+
+class Killed(BaseException):
+    """As a kill, nothing of the process's own code gets to see it."""
+
+
+@pytest.mark.parametrize(
+    ("point", "whole"),
+    [("fork.after_intent", False), ("fork.after_deed", True), ("fork.after_ledger", True)],
+)
+def test_what_a_branch_is_made_for_is_there_with_it_or_not_at_all(
+    folder: Path, point: str, whole: bool
+) -> None:
+    def kill(at: str) -> None:
+        if at == point:
+            raise Killed
+
+    with opened(folder) as house:
+        (task,) = house.repo.ledger.records(Task)
+        house.repo = replace(house.repo, point=kill)
+        aims = [{"description": "find"}, {"description": "mend"}]
+        for tool, given in (
+            ("memory_task_create", {"name": "Late", "objectives": aims}),
+            ("memory_task_join", {"task_id": task.id, "agent_id": "bo", "role": "tester"}),
+            ("memory_template_create", {"name": "Start", "source_branch": "main"}),
+        ):
+            with pytest.raises(Killed):
+                call(house, tool, **given)
+    with opened(folder) as house:
+        ledger, late = house.repo.ledger, {"task/late", "task/mend/bo", "template/start/v1"}
+        assert branches(house) & late == house.repo.history.branches().keys() & late
+        assert branches(house) & late == (late if whole else set())
+        assert [o.position for o in ledger.records(Objective)] == ([0, 1] if whole else [])
+        roles = {agent.agent_id: agent.role for agent in ledger.records(TaskAgent)}
+        assert roles == ({"ada": None, "bo": "tester"} if whole else {"ada": None})
+        assert [t.version for t in ledger.records(Template)] == ([1] if whole else [])
+        assert ledger.open_intents() == []
 
 
 # A ledger of an older day1
