@@ -38,6 +38,12 @@ def find(repo: Repository, name: str) -> Branch:
     raise UnknownBranch(f"There is no branch {name!r}. {hint}", branch=name)
 
 
+def name_of(repo: Repository, branch_id: str) -> str:
+    """The name of a branch, retired or not; empty for one that is gone."""
+    branch = repo.ledger.record(Branch, branch_id)
+    return "" if branch is None else branch.name
+
+
 def find_open(repo: Repository, name: str) -> Branch:
     """The branch of a name, if it takes writes.
 

@@ -8,7 +8,7 @@ from day1.model.change import Ref
 from day1.model.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
 from day1.model.shared import Handoff
 from day1.ports.store import Reading
-from day1.services.branching import find, find_open
+from day1.services.branching import find, find_open, name_of
 from day1.services.conversing import messages_of
 from day1.services.copying import Choice, Copied, choose, commit_copy, counts, put
 from day1.services.deeds import Repository
@@ -129,7 +129,7 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     with repo.store.reading(Ref(commit=handoff.commit)) as reading:
         facts = reading.get(FACT, handoff.facts)
         conversations = reading.get(CONVERSATION, handoff.conversations)
-        source = _name(repo, handoff.source_id)
+        source = name_of(repo, handoff.source_id)
         talks = [
             Talk(source, conversations[talk_id], _messages(repo, reading, source, talk_id))
             for talk_id in handoff.conversations
@@ -137,7 +137,7 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     return Packet(
         handoff,
         source,
-        _name(repo, handoff.target_id),
+        name_of(repo, handoff.target_id),
         [facts[row_id] for row_id in handoff.facts],
         talks,
     )
@@ -148,8 +148,3 @@ def _messages(
 ) -> list[tuple[int, Found]]:
     order = messages_of(repo, reading, conversation_id)
     return [(number, Found(branch, row, str(row["content"]))) for number, row in order]
-
-
-def _name(repo: Repository, branch_id: str) -> str:
-    branch = repo.ledger.record(Branch, branch_id)
-    return "" if branch is None else branch.name

@@ -20,7 +20,7 @@ from day1.operation import (
     Text,
     Written,
 )
-from day1.services.branching import states
+from day1.services.branching import name_of, states
 from day1.services.tasking import (
     Aim,
     TaskState,
@@ -146,7 +146,7 @@ def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
         branch_name=branch.name,
         objectives=_objectives(state),
         task_id=request.task_id,
-        task_branch=_name(ctx, state.task.branch_id),
+        task_branch=name_of(ctx.repo, state.task.branch_id),
         written=_forked(branch),
     )
 
@@ -303,11 +303,6 @@ def _agent(agent: TaskAgent, branch: str, status: str) -> AgentShown:
         assigned_objectives=list(agent.assigned),
         joined_at=show(agent.created_at),
     )
-
-
-def _name(ctx: Context, branch_id: str) -> str:
-    branch = ctx.repo.ledger.record(Branch, branch_id)
-    return "" if branch is None else branch.name
 
 
 def _forked(branch: Branch) -> Written:

@@ -4,7 +4,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from day1.model.branch import Branch
 from day1.model.instant import show
 from day1.model.shared import ShelfStatus, Template
 from day1.operation import (
@@ -19,6 +18,7 @@ from day1.operation import (
     Text,
     Written,
 )
+from day1.services.branching import name_of
 from day1.services.templating import Described, create_template, instantiate, list_templates
 from day1.toolsets.core.search import stand
 
@@ -69,11 +69,10 @@ def template_list(ctx: Context, request: TemplateList) -> Templates:
 
 def template_item(ctx: Context, template: Template) -> TemplateItem:
     """A template as it is shown."""
-    branch = ctx.repo.ledger.record(Branch, template.branch_id)
     return TemplateItem(
         name=template.name,
         version=template.version,
-        branch_name="" if branch is None else branch.name,
+        branch_name=name_of(ctx.repo, template.branch_id),
         description=template.description,
         applicable_task_types=list(template.task_types),
         tags=list(template.tags),
