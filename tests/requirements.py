@@ -92,6 +92,7 @@ LINES = {
     "S1-087": "A bundle is a file that other stores take; it proves itself whole.",
     "S1-088": "Who writes is said by argument, by _meta or by the environment.",
     "S1-089": "Updating, superseding, retracting, restoring and deciding are a toolset of their own.",
+    "S1-090": "A branch is archived, a template and a bundle are deprecated by commands.",
     "S1-091": "Fields that the seed names differently in two tools keep both names.",
 }
 """Line -> what is promised."""

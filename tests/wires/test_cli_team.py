@@ -101,6 +101,7 @@ def test_the_agent_of_the_environment_joins_and_its_branch_knows_whose_it_is(
 # Templates
 
 
+@pytest.mark.line("S1-090")
 def test_a_template_is_versioned_used_and_taken_out_of_use(cli: CommandLine) -> None:
     cli.add(FACT)
     assert cli("template", "create", "Start").out == "Template Start version 1: 1 fact\n"
@@ -140,6 +141,7 @@ def test_a_kept_branch_is_shown_as_closed_and_nothing_advises_to_merge_it(
 # Bundles
 
 
+@pytest.mark.line("S1-090")
 def test_a_bundle_is_carried_to_another_store(cli: CommandLine, far: CommandLine) -> None:
     cli.add(FACT)
     empty = cli("bundle", "create", "None")
@@ -229,6 +231,7 @@ def test_a_handoff_is_made_and_shown(cli: CommandLine) -> None:
 # Branches put away
 
 
+@pytest.mark.line("S1-090")
 def test_a_branch_is_put_away_and_taken_back(cli: CommandLine) -> None:
     cli("branch", "old")
     assert cli("branch", "old", "--archive").out == "Branch old is archived.\n"
