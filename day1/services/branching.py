@@ -94,8 +94,12 @@ def check_free(repo: Repository, name: str) -> str:
     """
     taken = repo.ledger.branch(check_name(name))
     if taken is not None:
+        hint = "choose another name"
+        if taken.retired_tip is not None:
+            hint = f"it was retired, and `day1 switch {taken.name}` brings it back; or {hint}"
         raise BranchExists(
-            f"A branch {taken.name!r} exists already (case does not count).", branch=taken.name
+            f"A branch {taken.name!r} exists already (case does not count): {hint}.",
+            branch=taken.name,
         )
     return name
 

@@ -116,6 +116,17 @@ def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[House, House
     assert branches(pair[0]) == {"main"}
 
 
+def test_the_name_of_a_retired_branch_is_taken_and_says_how_to_have_it_back(
+    pair: tuple[House, House],
+) -> None:
+    house = pair[0]
+    branching.create(house.repo, "old", "main", now())
+    make = partial(call, house, "memory_branch_create", branch_name="OLD")
+    refused(make, "branch_exists", "choose another name")
+    retiring.retire(house.repo, "old", now())
+    refused(make, "branch_exists", "`day1 switch old` brings it back")
+
+
 def test_a_bundle_that_two_take_at_once_is_taken_once(
     pair: tuple[House, House], tmp_path: Path
 ) -> None:
