@@ -86,17 +86,18 @@ def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
     if known is None:
         _create(repo, line, now)
         return True
-    found = find(repo, line.name)
-    noted = replace(
-        found,
-        description=found.description or line.description,
-        purpose=found.purpose or line.purpose,
-        owner=found.owner or line.owner,
-        ttl_days=line.ttl_days if found.ttl_days is None else found.ttl_days,
-        tags=found.tags or line.tags,
-    )
-    if noted != found:
-        repo.ledger.put_branch(noted)
+    with repo.ledger.together():  # what others set at the same time is kept
+        found = find(repo, line.name)
+        noted = replace(
+            found,
+            description=found.description or line.description,
+            purpose=found.purpose or line.purpose,
+            owner=found.owner or line.owner,
+            ttl_days=line.ttl_days if found.ttl_days is None else found.ttl_days,
+            tags=found.tags or line.tags,
+        )
+        if noted != found:
+            repo.ledger.put_branch(noted)
     return False
 
 
