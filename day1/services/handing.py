@@ -7,12 +7,15 @@ from day1.model.branch import Branch
 from day1.model.change import Ref
 from day1.model.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
 from day1.model.shared import Handoff
-from day1.ports.store import Reading
 from day1.services.branching import find, find_open, name_of
 from day1.services.conversing import messages_of
 from day1.services.copying import Choice, Copied, choose, commit_copy, counts, put
 from day1.services.deeds import Repository
-from day1.services.recalling import Found, Talk
+from day1.services.importing import MAX_TEXT
+from day1.services.recalling import Found, Room, Talk
+
+MOST_CHARACTERS = 128_000
+"""Of all texts of a packet together: about 32,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +113,15 @@ class Packet:
     source: str
     """Names of the branches; empty for one that is gone."""
     target: str
-    facts: list[Row]
+    facts: list[Found]
     talks: list[Talk]
+    room: Room
 
 
 def open_packet(repo: Repository, handoff_id: str) -> Packet:
-    """Read a handoff as it was when it was handed over.
+    """Read a handoff as it was when it was handed over: its facts, then its newest messages.
+
+    What there is no room for is on the branch that it was handed to.
 
     Raises:
         NotFound: there is no such handoff.
@@ -129,22 +135,17 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     with repo.store.reading(Ref(commit=handoff.commit)) as reading:
         facts = reading.get(FACT, handoff.facts)
         conversations = reading.get(CONVERSATION, handoff.conversations)
-        source = name_of(repo, handoff.source_id)
-        talks = [
-            Talk(source, conversations[talk_id], _messages(repo, reading, source, talk_id))
-            for talk_id in handoff.conversations
-        ]
-    return Packet(
-        handoff,
-        source,
-        name_of(repo, handoff.target_id),
-        [facts[row_id] for row_id in handoff.facts],
-        talks,
-    )
-
-
-def _messages(
-    repo: Repository, reading: Reading, branch: str, conversation_id: str
-) -> list[tuple[int, Found]]:
-    order = messages_of(repo, reading, conversation_id)
-    return [(number, Found(branch, row, str(row["content"]))) for number, row in order]
+        orders = {talk: messages_of(repo, reading, talk) for talk in handoff.conversations}
+    source, room = name_of(repo, handoff.source_id), Room(MOST_CHARACTERS, MAX_TEXT)
+    given = [Found(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts]
+    carried = list(room.fitting(given))
+    said = [
+        Found(source, row, str(row["content"])) for order in orders.values() for _, row in order
+    ]
+    said.sort(key=lambda found: (found.row["created_at"], found.row["id"]), reverse=True)
+    fits = {found.row["id"]: found for found in room.fitting(said)}
+    talks = [
+        Talk(source, conversations[i], [(n, fits[r["id"]]) for n, r in order if r["id"] in fits])
+        for i, order in orders.items()
+    ]
+    return Packet(handoff, source, name_of(repo, handoff.target_id), carried, talks, room)

@@ -1,6 +1,6 @@
 """What a session left behind: what an agent needs in order to go on with it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from day1.errors import NotFound
@@ -18,6 +18,28 @@ MOST_CHARACTERS = 32_000
 LONGEST = 2_000
 """Characters of one text; a longer one is cut."""
 OBSERVATIONS = 20
+
+
+@dataclass(slots=True)
+class Room:
+    """How much text an answer may hold, and how much of it is used."""
+
+    most: int
+    longest: int
+    characters: int = 0
+    left_out: int = 0
+    """Rows for which there was no room."""
+
+    def fitting(self, rows: Iterable["Found"]) -> Iterator["Found"]:
+        """Those rows for which there is room, with long texts cut."""
+        for found in rows:
+            long = len(found.text) > self.longest
+            text = found.text[: self.longest] + " \u2026" if long else found.text
+            if self.characters + len(text) > self.most:
+                self.left_out += 1
+                continue
+            self.characters += len(text)
+            yield Found(found.branch, found.row, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +71,7 @@ class Recalled:
     facts: list[Found] = field(default_factory=list)
     observations: list[Found] = field(default_factory=list)
     talks: list[Talk] = field(default_factory=list)
-    characters: int = 0
-    left_out: int = 0
-    """Rows for which there was no room."""
+    room: Room = field(default_factory=lambda: Room(MOST_CHARACTERS, LONGEST))
 
 
 def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: int) -> Recalled:
@@ -74,9 +94,10 @@ def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: in
     rows = _Rows(repo, session_id)
     for place in found.branches:
         rows.read(place, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit})
-    found.facts = list(_fitting(found, rows.newest(FACT, fact_limit)))
-    messages = list(_fitting(found, rows.newest(MESSAGE, message_limit)))
-    found.observations = list(_fitting(found, rows.newest(OBSERVATION, OBSERVATIONS)))
+    fitting = found.room.fitting
+    found.facts = list(fitting(rows.newest(FACT, fact_limit)))
+    messages = list(fitting(rows.newest(MESSAGE, message_limit)))
+    found.observations = list(fitting(rows.newest(OBSERVATION, OBSERVATIONS)))
     found.talks = list(_talks(repo, found.branches, messages))
     return found
 
@@ -111,17 +132,6 @@ class _Rows:
 
 def _learned(found: Found) -> tuple[Cell, Cell]:
     return found.row["created_at"], found.row["id"]
-
-
-def _fitting(recalled: Recalled, rows: Iterable[Found]) -> Iterable[Found]:
-    """Those rows for which there is room, with long texts cut."""
-    for found in rows:
-        text = found.text if len(found.text) <= LONGEST else found.text[:LONGEST] + " \u2026"
-        if recalled.characters + len(text) > MOST_CHARACTERS:
-            recalled.left_out += 1
-            continue
-        recalled.characters += len(text)
-        yield Found(found.branch, found.row, text)
 
 
 def _talks(repo: Repository, branches: list[Place], messages: list[Found]) -> Iterable[Talk]:

@@ -127,6 +127,7 @@ def test_a_packet_says_what_was_handed_over(
         "target_branch": branch,
         "context_summary": made["context_summary"],
         "left_out": 2,
+        "size": {"characters": len("verifiedWho?Ada."), "most": 128_000, "left_out": 0},
         "created_by": None,
     }
     assert fact.pop("created_at")
@@ -143,6 +144,22 @@ def test_a_packet_says_what_was_handed_over(
         (first["message_id"], 1, "Who?"),
         (second["message_id"], 2, "Ada."),
     ]
+
+
+def test_of_a_packet_that_is_too_large_the_newest_messages_are_given(
+    core: Session, branch: str, source: str, found: dict[str, str]
+) -> None:
+    long, first = "word " * 6_000, say(core, source, "Where did it begin?")
+    for _ in range(5):
+        say(core, source, long, first["conversation_id"])
+    last = say(core, source, "Where does it end?", first["conversation_id"])
+    got = packet(core, hand(core, source, branch))
+    (talk,) = got["conversations"]
+    assert [fact["id"] for fact in got["facts"]] == [found["verified"]]
+    assert talk["messages"][-1]["message_id"] == last["message_id"]
+    assert got["size"]["characters"] <= got["size"]["most"] < 5 * len(long)
+    assert got["size"]["left_out"] == 7 - len(talk["messages"]) == 1
+    assert branch in got["read"]["notes"][0]
 
 
 @pytest.mark.line("S1-081")

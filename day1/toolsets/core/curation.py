@@ -19,7 +19,7 @@ from day1.operation import (
     Written,
 )
 from day1.services.curating import curate
-from day1.services.recalling import MOST_CHARACTERS, Found, Recalled, Talk, recall
+from day1.services.recalling import Found, Recalled, Room, Talk, recall
 from day1.toolsets.core.search import stand
 
 Ids = Annotated[list[Label], Field(max_length=1_000)]
@@ -155,9 +155,14 @@ def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
         facts=[_fact(one) for one in found.facts],
         conversations=[conversation_recalled(talk) for talk in found.talks],
         observations=[_observation(one) for one in found.observations],
-        size=Size(characters=found.characters, most=MOST_CHARACTERS, left_out=found.left_out),
+        size=size(found.room),
         read=stand(ctx, _newest_branch(found)),
     )
+
+
+def size(room: Room) -> Size:
+    """How much of an answer's room is used."""
+    return Size(characters=room.characters, most=room.most, left_out=room.left_out)
 
 
 def _newest_branch(found: Recalled) -> str:

@@ -3,11 +3,11 @@
 from typing import Literal
 
 from day1.model.instant import show
-from day1.model.kind import Row
 from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
 from day1.services.copying import memories
 from day1.services.handing import Asked, hand_over, open_packet
-from day1.toolsets.core.curation import ConversationRecalled, conversation_recalled
+from day1.services.recalling import Found
+from day1.toolsets.core.curation import ConversationRecalled, Size, conversation_recalled, size
 from day1.toolsets.core.search import stand
 
 HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "escalation"]
@@ -105,6 +105,7 @@ class HandoffPacket(Response):
     facts: list[FactHanded]
     conversations: list[ConversationRecalled]
     left_out: int
+    size: Size
     created_by: str | None
     created_at: str
     read: Read
@@ -113,26 +114,31 @@ class HandoffPacket(Response):
 def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
     """A handoff as it was made, whatever was changed since."""
     packet = open_packet(ctx.repo, request.handoff_id)
-    handoff = packet.handoff
+    handoff, notes = packet.handoff, []
+    if packet.room.left_out:
+        where = packet.target or "the target"
+        notes.append(f"{packet.room.left_out} rows had no room here; they are on {where}.")
     return HandoffPacket(
         handoff_id=handoff.id,
         handoff_type=handoff.handoff_type,
         source_branch=packet.source,
         target_branch=packet.target,
         context_summary=handoff.context_summary,
-        facts=[_fact(row) for row in packet.facts],
+        facts=[_fact(found) for found in packet.facts],
         conversations=[conversation_recalled(talk) for talk in packet.talks],
         left_out=handoff.left_out,
+        size=size(packet.room),
         created_by=handoff.created_by,
         created_at=show(handoff.created_at),
-        read=Read(branch=packet.source or None, commit=handoff.commit),
+        read=Read(branch=packet.source or None, commit=handoff.commit, notes=notes),
     )
 
 
-def _fact(row: Row) -> FactHanded:
+def _fact(found: Found) -> FactHanded:
+    row = found.row
     return FactHanded(
         id=str(row["id"]),
-        fact_text=str(row["fact_text"]),
+        fact_text=found.text,
         category=None if row["category"] is None else str(row["category"]),
         confidence=row["confidence"],
         verification=None if row["verification"] is None else str(row["verification"]),
