@@ -7,7 +7,7 @@ from day1.model.held import HeldItem, open_items
 from day1.model.kind import FACT, HELD, MEMORIES, Row
 from day1.model.merge import MergePlan
 from day1.services.deeds import Repository
-from day1.services.merging import MergeRequest, preview
+from day1.services.merging import MergeRequest, look
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def compare(repo: Repository, source: str, target: str, category: str | None = N
 
     With `category`, only facts of that category (now or before) and no other rows.
     """
-    seen = preview(repo, MergeRequest(source, target, "auto"))
+    seen = look(repo, MergeRequest(source, target, "auto"))
     changes = repo.history.changes(seen.base, Ref(branch=source))
     shown = {
         kind.table: [c for c in changes.get(kind.table, ()) if _fits(c, category)]

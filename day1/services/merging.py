@@ -19,7 +19,7 @@ from day1.model.merge import (
 from day1.model.origin import Origin
 from day1.model.row_merge import Choice, PlanRow
 from day1.ports.store import Reading, Work
-from day1.services.branching import find, find_open
+from day1.services.branching import find, find_open, refuse_closed
 from day1.services.deeds import Repository, deed, record_merge
 from day1.services.recording import changed_groups, edit_rows
 
@@ -67,7 +67,14 @@ def preview(repo: Repository, request: MergeRequest) -> Preview:
         UnknownBranch: one of the branches is not there.
         Refused: source and target are one branch.
         NotFound: a picked id is not on the source, or one of `choices` on neither branch.
+        BranchClosed: the source was squashed, or is kept.
     """
+    refuse_closed(find(repo, request.source))
+    return look(repo, request)
+
+
+def look(repo: Repository, request: MergeRequest) -> Preview:
+    """`preview`, of a closed source too: it cannot be merged, but be compared."""
     source = _check(repo, request)
     ref = Ref(branch=source.name)
     with repo.store.reading(Ref(branch=request.target)) as target:
@@ -86,7 +93,7 @@ def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> 
         BranchClosed: one of the branches was squashed.
         as `preview`.
     """
-    source = _check(repo, request)
+    source = refuse_closed(_check(repo, request))
     target = find_open(repo, request.target)
     commit = repo.store.cut(source.name)
     merge_id = repo.new_id("merge", now)
@@ -125,7 +132,7 @@ def _check(repo: Repository, request: MergeRequest) -> Branch:
     if request.strategy != "cherry_pick" and request.items:
         raise Refused("`items` goes with the strategy cherry_pick only.")
     find(repo, request.target)
-    return find_open(repo, request.source)
+    return find(repo, request.source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,6 +247,8 @@ def test_a_closed_branch_takes_no_writes_and_no_merges(
         assert error["details"] == {"branch": source}
         assert "fork anew" in error["message"]
     assert facts(core, source) == {fact: "squashed"}, "it can still be read"
+    seen = core.ok("memory_branch_diff", source_branch=source, target_branch=other)
+    assert [new["id"] for new in seen["new_facts"]] == [fact], "and be compared"
 
 
 @pytest.mark.line("S1-040", "S1-041")
