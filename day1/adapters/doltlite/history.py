@@ -16,6 +16,8 @@ from day1.model.change import Changes, Commit, CommitId, Ref, RowChange
 from day1.model.kind import BY_TABLE, Row
 
 AWAKEN = "SELECT version FROM schema LIMIT 1"
+_REMEMBERED, _REMEMBERED_ROWS = 8, 2_000
+"""Differences that are kept, and how large one may be."""
 _FEW = 32
 """Unknown commits read one by one before the whole log is read at once."""
 
@@ -28,6 +30,7 @@ class DoltLiteHistory:
         self._connections = connections
         self._lock = lock
         self._known: dict[CommitId, Commit] = {}
+        self._differences: dict[tuple[CommitId, CommitId], Changes] = {}
 
     @contextmanager
     def _awake(self, branch: str = "main") -> Iterator[Connection]:
@@ -109,13 +112,27 @@ class DoltLiteHistory:
         """Rows that differ between a commit and a state."""
         if ref.branch is None:
             with self._awake() as connection:
-                found = changes_between(connection, base, str(ref.commit))
+                found = self._between(connection, base, str(ref.commit))
         elif ref.until is None:
             with self._awake(ref.branch) as connection:
-                found = changes_between(connection, base, "WORKING")
+                tip = self.tip(connection)
+                if waiting(connection, tip.ts).count:
+                    return changes_between(connection, base, "WORKING")
+                found = self._between(connection, base, tip.id)
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
         return found if ref.until is None else _until(found, ref.until)
+
+    def _between(self, connection: Connection, base: CommitId, to: CommitId) -> Changes:
+        """The difference of two commits, which is for good: a merge plans what its preview did."""
+        found = self._differences.get((base, to))
+        if found is None:
+            found = changes_between(connection, base, to)
+            if sum(map(len, found.values())) <= _REMEMBERED_ROWS:
+                if len(self._differences) == _REMEMBERED:
+                    self._differences.clear()
+                self._differences[base, to] = found
+        return dict(found)
 
     def at(self, branch: str, instant: int) -> Ref:
         """The state of a branch at an instant, as a commit or as the branch itself."""
