@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping
 from typing import Any
 
+from day1.interfaces.cli.main import run as command
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.mcp.stdio import serve
 from day1.logs import to_stderr
@@ -15,6 +17,9 @@ from day1.services.tending import Tender
 from day1.settings import Settings
 from day1.toolsets import operations
 from day1.wiring import ProcessHead, caller_of, open_house
+
+_LEAVE_S = 3.0
+"""Longer than a batch takes."""
 
 
 def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:
@@ -32,14 +37,17 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
         return house.context(caller_of(settings, head, meta))
 
     server = build_server(chosen, context)
-    threading.Thread(target=tender.run, name="day1-tender", daemon=True).start()
+    tending = threading.Thread(target=tender.run, name="day1-tender", daemon=True)
+    tending.start()
 
     def close() -> None:
         tender.stop()
+        # A batch that is being embedded ends first: the model's threads abort an exiting process.
+        tending.join(_LEAVE_S)
         house.close()
 
     serve(server, close)
 
 
 if __name__ == "__main__":
-    run(Settings(), toolsets="core,review")
+    sys.exit(command(["mcp", "--toolsets", "core,review"]))
