@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 
 from day1.errors import Day1Error, InvalidRequest, Json, Refused
 from day1.model.branch import MAIN, Branch
+from day1.model.instant import parse
 from day1.model.kind import canonical
 from day1.model.origin import Origin, Source
 from day1.services.branching import find, refuse_closed
@@ -54,6 +55,14 @@ def _clean(text: str) -> str:
     return text
 
 
+def _timed(text: str) -> str:
+    try:
+        parse(text)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from exc
+    return text
+
+
 def _filled(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
@@ -72,6 +81,8 @@ Label = Annotated[
 """A short name."""
 Labels = Annotated[list[Label], Field(max_length=100)]
 """Tags and the like: every list of what they are on repeats them."""
+When = Annotated[Label, AfterValidator(_timed)]
+"""A date or time as ISO 8601 has it; what does not fit is refused by the argument's name."""
 OnBranch = Annotated[Label | None, Field(description="default: your active branch, at first main")]
 """The branch of a call."""
 

@@ -118,6 +118,7 @@ TIMES = [
 def test_a_malformed_time_is_refused(core: Session, tool: str, name: str, given: str) -> None:
     error = core.refused(tool, "invalid_request", **{**LEAST[tool], name: given})
     assert given == "" or "ISO 8601" in error["message"]
+    assert f"{name}: " in error["message"]
 
 
 @pytest.mark.line("S1-008")

@@ -20,6 +20,7 @@ from day1.operation import (
     Request,
     Response,
     Text,
+    When,
     WriteRequest,
     Written,
 )
@@ -59,7 +60,7 @@ class LogMessage(WriteRequest):
     model: Label | None = None
     branch: OnBranch = None
     title: Annotated[Label | None, Field(description="of a new conversation")] = None
-    happened_at: Label | None = None
+    happened_at: When | None = None
 
 
 class MessageLogged(Response):

@@ -18,6 +18,7 @@ from day1.operation import (
     Operation,
     Response,
     Text,
+    When,
     WriteRequest,
     Written,
     written,
@@ -37,7 +38,7 @@ class WriteFact(WriteRequest):
     )
     confidence: Confidence | None = 1.0
     branch: OnBranch = None
-    happened_at: Annotated[Label | None, Field(description="ISO; when it was true")] = None
+    happened_at: Annotated[When | None, Field(description="ISO; when it was true")] = None
 
 
 class FactWritten(Response):
@@ -84,7 +85,7 @@ class WriteObservation(WriteRequest):
     raw_input: LongText | None = None
     raw_output: LongText | None = None
     branch: OnBranch = None
-    happened_at: Label | None = None
+    happened_at: When | None = None
 
 
 class ObservationWritten(Response):
@@ -133,7 +134,7 @@ class WriteRelation(WriteRequest):
     relation_type: Annotated[Label, Field(description="depends_on, causes, fixes …")]
     properties: JsonObject | None = None
     branch: OnBranch = None
-    happened_at: Label | None = None
+    happened_at: When | None = None
 
 
 class RelationWritten(Response):

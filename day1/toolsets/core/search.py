@@ -19,6 +19,7 @@ from day1.operation import (
     Request,
     Response,
     Text,
+    When,
 )
 from day1.ports.store import Reading
 from day1.services.branching import find
@@ -31,8 +32,8 @@ Limit = Annotated[int, Field(ge=1, le=200)]
 class TimeRange(Request):
     """A window; each side alone works."""
 
-    after: Label | None = None
-    before: Label | None = None
+    after: When | None = None
+    before: When | None = None
 
 
 class MemorySearch(Request):
@@ -47,7 +48,7 @@ class MemorySearch(Request):
     types: Annotated[
         list[Literal["fact", "observation"]] | None, Field(description="default: fact")
     ] = None
-    at: Annotated[Label | None, Field(description="ISO; memory as it was then")] = None
+    at: Annotated[When | None, Field(description="ISO; memory as it was then")] = None
     include_inactive: bool | None = False
     wait: Annotated[bool | None, Field(description="wait until every text has its vector")] = False
 
@@ -161,7 +162,7 @@ class GraphQuery(Request):
     relation_type: Label | None = None
     depth: Annotated[int, Field(ge=1, le=5)] | None = 1
     branch: OnBranch = None
-    at: Label | None = None
+    at: When | None = None
 
 
 class GraphEdge(Response):
@@ -214,10 +215,10 @@ class Timeline(Request):
 
     session_id: Label | None = None
     branch: OnBranch = None
-    after: Label | None = None
-    before: Label | None = None
+    after: When | None = None
+    before: When | None = None
     limit: Annotated[int, Field(ge=1, le=500)] | None = 50
-    at: Label | None = None
+    at: When | None = None
 
 
 class TimelineItem(Response):

@@ -15,6 +15,7 @@ from day1.operation import (
     Request,
     Response,
     Text,
+    When,
     Written,
 )
 from day1.services.searching import SearchRequest
@@ -92,7 +93,7 @@ def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
 class TimeTravel(Request):
     """Seed 001 `memory_time_travel`; checklist S1-045, S1-046."""
 
-    timestamp: Annotated[Label, Field(description="ISO")]
+    timestamp: Annotated[When, Field(description="ISO")]
     query: Text
     branch: OnBranch = None
     limit: Limit | None = 10

@@ -15,6 +15,7 @@ from day1.operation import (
     Operation,
     Response,
     Text,
+    When,
     WriteRequest,
     Written,
 )
@@ -29,7 +30,7 @@ class UpdateFact(WriteRequest):
     fact_text: Text | None = None
     category: Label | None = None
     confidence: Confidence | None = None
-    happened_at: Label | None = None
+    happened_at: When | None = None
     expect_revision: Annotated[
         Label | None, Field(description="refuse if the row changed since you read it")
     ] = None
