@@ -26,6 +26,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     with Session(tmp_path_factory.mktemp("core") / "store") as session:
         session.ok("memory_branch_create", branch_name=EMPTY)
         yield session
+        assert session.found("memory_timeline", branch=EMPTY) == [], "a test wrote to all others'"
 
 
 @pytest.fixture

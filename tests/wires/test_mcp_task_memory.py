@@ -417,7 +417,9 @@ def test_what_was_merged_is_found_once_on_its_authors_branch(team: Team) -> None
 
 
 @pytest.mark.line("S1-059")
-def test_a_tasks_search_sees_what_was_written_changed_and_retracted_last(team: Team) -> None:
+def test_a_tasks_search_sees_what_was_written_changed_and_retracted_last(
+    team: Team, fork: Fork
+) -> None:
     core = team.core
 
     def texts() -> list[str]:
@@ -430,7 +432,7 @@ def test_a_tasks_search_sees_what_was_written_changed_and_retracted_last(team: T
     core.ok("memory_update_fact", fact_id=one, fact_text="Otters dive.", branch=team.ada)
     assert texts() == ["Otters dive."]
     two = core.ok("memory_write_fact", fact_text="Otters nap.", branch=team.ada)["id"]
-    core.ok("memory_write_fact", fact_text="Otters of no task.", branch="empty")
+    core.ok("memory_write_fact", fact_text="Otters of no task.", branch=fork())
     assert texts() == ["Otters dive.", "Otters nap."]
     core.ok("memory_retract_fact", fact_id=two, branch=team.ada)
     core.ok("memory_supersede_fact", fact_id=one, fact_text="Otters dine.", branch=team.ada)
