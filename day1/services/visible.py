@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from day1.errors import NotFound, StoreUnavailable
@@ -244,10 +245,16 @@ class View:
                 self._texts = None
 
 
+@lru_cache(maxsize=16_384)
+def _shared(facets: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """One tuple for all rows with equal facets: most rows of a large view have few different."""
+    return facets
+
+
 def _entry(row: tuple[Cell, ...], text: TextId) -> Entry:
     row_id, _, created_at, happened_at, *facets = row
     when = created_at if happened_at is None else happened_at
-    return Entry(row_id, text, created_at, happened_at, when, tuple(facets))  # type: ignore[arg-type]  # of these columns
+    return Entry(row_id, text, created_at, happened_at, when, _shared(tuple(facets)))  # type: ignore[arg-type]  # of these columns
 
 
 def _since(entry: Entry, oldest: int | None) -> bool:
