@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table, Text
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 metadata = MetaData()
 _KEY: Final = String(255)
+_hints = cache(get_type_hints)
 
 
 def _kept_as(hint: Any) -> type:
@@ -35,7 +37,7 @@ _PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: Text(), int: BigInteger(), 
 
 def _table(name: str, kind: type, keys: Iterable[str] = (), *more: Column[Any]) -> Table:
     """A table with a column for each field; `keys` are what records are looked up by."""
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     columns = [_column(f.name, hints[f.name], set(keys)) for f in fields(kind)]
     table = Table(name, metadata, *columns, *more)
     for key in keys:
@@ -74,7 +76,7 @@ HEADS: Final = Table(
     Column("branch_id", _KEY, nullable=False),
 )
 _AS_JSON: Final = {
-    kind: frozenset(n for n, hint in get_type_hints(kind).items() if _kept_as(hint) is object)
+    kind: frozenset(n for n, hint in _hints(kind).items() if _kept_as(hint) is object)
     for kind in TABLES
 }
 
