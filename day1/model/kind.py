@@ -152,6 +152,17 @@ def cells(row: Mapping[str, Cell] | None, columns: Iterable[str]) -> tuple[Cell,
     return None if row is None else tuple(row[c] for c in columns)
 
 
+def when(row: Mapping[str, Cell]) -> int:
+    """When it happened, else when it was learned; the first instant of 1970 is a time too."""
+    happened = row.get("happened_at")
+    return int((row["created_at"] if happened is None else happened) or 0)
+
+
+def text_of(cell: Cell) -> str | None:
+    """A cell that is a text or empty."""
+    return None if cell is None else str(cell)
+
+
 def complete(kind: Kind | None, columns: Row) -> Row:
     """Columns with the hash of a text that is among them."""
     text = None if kind is None or kind.text is None else columns.get(kind.text)

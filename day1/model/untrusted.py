@@ -181,7 +181,7 @@ def _hidden(character: str) -> bool:
     """Nothing on the screen: joiners, direction marks, tags, variation selectors, controls."""
     kind = unicodedata.category(character)
     code = ord(character)
-    selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF  # noqa: PLR2004
+    selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF  # noqa: PLR2004 - Unicode's own
     return kind == "Cf" or selector or (kind == "Cc" and not character.isspace())
 
 

@@ -10,7 +10,7 @@ from day1.model.branch import MAIN
 from day1.model.change import Commit, CommitId, Query, Ref
 from day1.model.conversation import Link, in_sequence, rivals
 from day1.model.ids import content_hash
-from day1.model.kind import CONVERSATION, MESSAGE, Cell, Kind, Row
+from day1.model.kind import CONVERSATION, MESSAGE, Cell, Kind, Row, text_of, when
 from day1.model.origin import Origin
 from day1.ports.store import Reading, Work
 from day1.services.deeds import Repository
@@ -125,8 +125,7 @@ def fork(
     """
 
     def copied(row: Row, row_id: str) -> Row:
-        happened = row["created_at"] if row["happened_at"] is None else row["happened_at"]
-        new: Row = {"id": row_id, "happened_at": happened, "created_at": work.now}
+        new: Row = {"id": row_id, "happened_at": when(row), "created_at": work.now}
         return {**row, **new, "origin_id": row["id"], "origin_branch": branch}
 
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
@@ -276,7 +275,9 @@ def recent(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[List
     firsts = reading.get(MESSAGE, [*untitled.values()])
     titles = {i: _headline(str(firsts[first]["content"])) for i, first in untitled.items()}
     return [
-        Listed(rows[i], titles.get(i) or _text(rows[i]["title"]), len(keys.get(i, ())), updated(i))
+        Listed(
+            rows[i], titles.get(i) or text_of(rows[i]["title"]), len(keys.get(i, ())), updated(i)
+        )
         for i in shown
     ]
 
@@ -298,10 +299,6 @@ def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str
 def _headline(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= _HEADLINE else f"{words[:_HEADLINE].rstrip()} \u2026"
-
-
-def _text(cell: Cell) -> str | None:
-    return None if cell is None else str(cell)
 
 
 # Finding

@@ -24,7 +24,7 @@ from day1.model.judging import (
     by_rules,
     prepared,
 )
-from day1.model.kind import FACT, RELATION, Row, canonical, kind_of
+from day1.model.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when
 from day1.model.origin import Origin
 from day1.model.untrusted import plain
 from day1.ports.judge import Judge
@@ -139,12 +139,12 @@ def _case(
         relations = _touching(reading, text)
     return Case(
         text=str(row["fact_text"]),
-        at=_at(row),
+        at=when(row),
         now=court.clock(),
-        category=_text(row["category"]),
+        category=text_of(row["category"]),
         confidence=float(row["confidence"] or 0),
-        agent_id=_text(row["agent_id"]),
-        source=_text(row["source"]),
+        agent_id=text_of(row["agent_id"]),
+        source=text_of(row["source"]),
         evidence=tuple(map(_evidence, hits[:_EVIDENCE])),
         relations=relations,
         context=context,
@@ -173,9 +173,9 @@ def _evidence(hit: Hit) -> Evidence:
         id=str(row["id"]),
         kind=hit.kind.name,
         text=str(row[hit.kind.text or ""]),
-        at=_at(row),
-        agent_id=_text(row["agent_id"]),
-        source=_text(row["source"]),
+        at=when(row),
+        agent_id=text_of(row["agent_id"]),
+        source=text_of(row["source"]),
         verified=row.get("verification") == "verified",
         confidence=1.0 if confidence is None else float(confidence),
         cosine=hit.cosine,
@@ -194,15 +194,6 @@ def _touching(reading: Reading, text: str) -> tuple[str, ...]:
             said = f"{row['source_entity']} {row['relation_type']} {row['target_entity']}"
             found[str(row["id"])] = said
     return tuple(dict.fromkeys(found.values()))[:_RELATIONS]
-
-
-def _at(row: Row) -> int:
-    happened = row["happened_at"]
-    return int((row["created_at"] if happened is None else happened) or 0)
-
-
-def _text(cell: object) -> str | None:
-    return None if cell is None else str(cell)
 
 
 def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Origin) -> Kept:

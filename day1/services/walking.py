@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from day1.model.change import Query
 from day1.model.graph import MAX_DEPTH, walk
-from day1.model.kind import FACT, OBSERVATION, RELATION, Cell, Kind, Row
+from day1.model.kind import FACT, OBSERVATION, RELATION, Cell, Kind, Row, when
 from day1.ports.store import Reading
 
 
@@ -61,15 +61,9 @@ def timeline(
     equal = {name: cell for name, cell in writer.items() if cell is not None}
     query = Query(equal=equal, after=after, before=before, descending=True, limit=limit)
     moments = [
-        Moment(kind, row, _when(row))
+        Moment(kind, row, when(row))
         for kind in (FACT, OBSERVATION)
         for row in reading.find(kind, query)
     ]
     moments.sort(key=lambda m: (m.at, str(m.row["id"])))
     return moments[-limit:]
-
-
-def _when(row: Row) -> int:
-    """When it happened, else when it was learned; the first instant of 1970 is a time too."""
-    happened = row["happened_at"]
-    return int((row["created_at"] if happened is None else happened) or 0)

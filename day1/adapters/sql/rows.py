@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 from day1.adapters.sql.prepared import Prepared
 from day1.adapters.sql.tables import TABLES
 from day1.model.change import CommitId, Pending, Query
-from day1.model.kind import MEMORIES, Cell, Kind, Row
+from day1.model.kind import MEMORIES, Cell, Kind, Row, when
 
 _PREPARED: dict[tuple[object, ...], Prepared] = {}
 _CHUNK = 500
@@ -202,8 +202,7 @@ _BOUNDS: dict[str, _Test] = {
 
 
 def _in_time(row: Row) -> tuple[Cell, Cell]:
-    when = row.get("happened_at")
-    return (row["created_at"] if when is None else when, row["id"])
+    return when(row), row["id"]
 
 
 def _waiting() -> Select[Any]:

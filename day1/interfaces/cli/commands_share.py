@@ -15,6 +15,9 @@ from day1.interfaces.cli.session import Session, branch_option, porcelain
 
 _every = click.option("--deprecated", is_flag=True, help="Those that are out of use.")
 
+_description = click.option("--description", metavar="TEXT")
+_tags = click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
+
 
 @click.group("template")
 def template_command() -> None:
@@ -23,9 +26,9 @@ def template_command() -> None:
 
 @template_command.command("create")
 @click.argument("name")
-@click.option("--description", metavar="TEXT")
+@_description
 @click.option("--type", "types", multiple=True, metavar="NAME", help="For tasks of this type.")
-@click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
+@_tags
 @branch_option
 @porcelain
 def template_create_command(session: Session, name: str, **given: Any) -> None:
@@ -97,8 +100,8 @@ def bundle_command() -> None:
 @click.option(
     "--all", "every", is_flag=True, help="Also facts that nobody verified, and relations."
 )
-@click.option("--description", metavar="TEXT")
-@click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
+@_description
+@_tags
 @branch_option
 @porcelain
 def bundle_create_command(session: Session, name: str, **given: Any) -> None:

@@ -18,8 +18,7 @@ from day1.operation import (
 from day1.services.bundling import Described, create_bundle, import_bundle, list_bundles
 from day1.services.copying import memories
 from day1.services.importing import Left
-from day1.toolsets.core.search import stand
-from day1.toolsets.core.templates import Most
+from day1.toolsets.core.search import Limit, stand
 
 
 class BundleCreate(Request):
@@ -150,7 +149,7 @@ class BundleList(Request):
     """Seed 001 `knowledge_bundle_list`; checklist S1-086."""
 
     status: ShelfStatus | None = "active"
-    limit: Most | None = 20
+    limit: Limit | None = 20
 
 
 class Bundles(Response):

@@ -8,7 +8,7 @@ from pydantic import Field
 from day1.errors import InvalidRequest
 from day1.model.change import Ref
 from day1.model.instant import parse, show, show_optional
-from day1.model.kind import CONVERSATION, MESSAGE, Row, canonical
+from day1.model.kind import CONVERSATION, MESSAGE, canonical, text_of
 from day1.operation import (
     Context,
     Effect,
@@ -140,9 +140,9 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
                     conversation_id=str(found.row["id"]),
                     title=found.title,
                     branch=branch,
-                    session_id=_text(found.row, "session_id"),
-                    agent_id=_text(found.row, "agent_id"),
-                    task_id=_text(found.row, "task_id"),
+                    session_id=text_of(found.row["session_id"]),
+                    agent_id=text_of(found.row["agent_id"]),
+                    task_id=text_of(found.row["task_id"]),
                     message_count=found.message_count,
                     created_at=show(int(found.row["created_at"] or 0)),
                     updated_at=show(found.updated_at),
@@ -265,7 +265,7 @@ def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> 
         score=round(hit.score, 6),
         created_at=show(int(row["created_at"] or 0)),
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
-        agent_id=_text(row, "agent_id"),
+        agent_id=text_of(row["agent_id"]),
         neighbours=near.get(str(row["id"])),
     )
 
@@ -348,11 +348,6 @@ def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPi
 
 def _written(branch: str, commit: str, pending: int, notes: Iterable[str] = ()) -> Written:
     return Written(branch=branch, commit=commit, pending=pending, notes=list(notes))
-
-
-def _text(row: Row, column: str) -> str | None:
-    cell = row[column]
-    return None if cell is None else str(cell)
 
 
 OPERATIONS = (

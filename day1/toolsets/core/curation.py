@@ -6,7 +6,7 @@ from pydantic import Field
 
 from day1.model.branch import MAIN
 from day1.model.instant import show
-from day1.model.kind import CONVERSATION, FACT, Row
+from day1.model.kind import CONVERSATION, FACT, text_of
 from day1.operation import (
     Context,
     Effect,
@@ -81,17 +81,22 @@ class SessionShown(Response):
     started_at: str
 
 
-class FactRecalled(Response):
-    """S1-070."""
+class FactGiven(Response):
+    """A fact as it is handed to an agent."""
 
     id: str
     fact_text: str
     category: str | None
     confidence: float | None
     verification: str | None
-    branch: str
     agent_id: str | None
     created_at: str
+
+
+class FactRecalled(FactGiven):
+    """S1-070."""
+
+    branch: str
 
 
 class ObservationRecalled(Response):
@@ -152,7 +157,7 @@ def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
     )
     return SessionRecalled(
         session=_session(request.session_id, found),
-        facts=[_fact(one) for one in found.facts],
+        facts=[FactRecalled(**dict(fact_given(one)), branch=one.branch) for one in found.facts],
         conversations=[conversation_recalled(talk) for talk in found.talks],
         observations=[_observation(one) for one in found.observations],
         size=size(found.room),
@@ -182,16 +187,16 @@ def _session(session_id: str, found: Recalled) -> SessionShown:
     )
 
 
-def _fact(found: Found) -> FactRecalled:
+def fact_given(found: Found) -> FactGiven:
+    """A fact as it is handed to an agent."""
     row = found.row
-    return FactRecalled(
+    return FactGiven(
         id=str(row["id"]),
         fact_text=found.text,
-        category=_text(row, "category"),
+        category=text_of(row["category"]),
         confidence=row["confidence"],
-        verification=_text(row, "verification"),
-        branch=found.branch,
-        agent_id=_text(row, "agent_id"),
+        verification=text_of(row["verification"]),
+        agent_id=text_of(row["agent_id"]),
         created_at=show(int(row["created_at"] or 0)),
     )
 
@@ -202,9 +207,9 @@ def _observation(found: Found) -> ObservationRecalled:
         id=str(row["id"]),
         observation_type=str(row["observation_type"]),
         summary=found.text,
-        tool_name=_text(row, "tool_name"),
+        tool_name=text_of(row["tool_name"]),
         branch=found.branch,
-        agent_id=_text(row, "agent_id"),
+        agent_id=text_of(row["agent_id"]),
         created_at=show(int(row["created_at"] or 0)),
     )
 
@@ -213,7 +218,7 @@ def conversation_recalled(talk: Talk) -> ConversationRecalled:
     """A conversation as it is handed to an agent."""
     return ConversationRecalled(
         conversation_id=str(talk.conversation["id"]),
-        title=_text(talk.conversation, "title"),
+        title=text_of(talk.conversation["title"]),
         branch=talk.branch,
         messages=[
             MessageRecalled(
@@ -226,10 +231,6 @@ def conversation_recalled(talk: Talk) -> ConversationRecalled:
             for number, found in talk.messages
         ],
     )
-
-
-def _text(row: Row, column: str) -> str | None:
-    return None if row[column] is None else str(row[column])
 
 
 OPERATIONS = (

@@ -6,8 +6,14 @@ from day1.model.instant import show
 from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
 from day1.services.copying import memories
 from day1.services.handing import Asked, hand_over, open_packet
-from day1.services.recalling import Found
-from day1.toolsets.core.curation import ConversationRecalled, Size, conversation_recalled, size
+from day1.toolsets.core.curation import (
+    ConversationRecalled,
+    FactGiven,
+    Size,
+    conversation_recalled,
+    fact_given,
+    size,
+)
 from day1.toolsets.core.search import stand
 
 HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "escalation"]
@@ -82,18 +88,6 @@ class HandoffGet(Request):
     handoff_id: Label
 
 
-class FactHanded(Response):
-    """A fact as it was when it was handed over."""
-
-    id: str
-    fact_text: str
-    category: str | None
-    confidence: float | None
-    verification: str | None
-    agent_id: str | None
-    created_at: str
-
-
 class HandoffPacket(Response):
     """S1-083."""
 
@@ -102,7 +96,7 @@ class HandoffPacket(Response):
     source_branch: str
     target_branch: str
     context_summary: str
-    facts: list[FactHanded]
+    facts: list[FactGiven]
     conversations: list[ConversationRecalled]
     left_out: int
     size: Size
@@ -124,26 +118,13 @@ def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
         source_branch=packet.source,
         target_branch=packet.target,
         context_summary=handoff.context_summary,
-        facts=[_fact(found) for found in packet.facts],
+        facts=[fact_given(found) for found in packet.facts],
         conversations=[conversation_recalled(talk) for talk in packet.talks],
         left_out=handoff.left_out,
         size=size(packet.room),
         created_by=handoff.created_by,
         created_at=show(handoff.created_at),
         read=Read(branch=packet.source or None, commit=handoff.commit, notes=notes),
-    )
-
-
-def _fact(found: Found) -> FactHanded:
-    row = found.row
-    return FactHanded(
-        id=str(row["id"]),
-        fact_text=found.text,
-        category=None if row["category"] is None else str(row["category"]),
-        confidence=row["confidence"],
-        verification=None if row["verification"] is None else str(row["verification"]),
-        agent_id=None if row["agent_id"] is None else str(row["agent_id"]),
-        created_at=show(int(row["created_at"] or 0)),
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from day1.errors import InvalidRequest
 from day1.model.change import Ref
 from day1.model.instant import parse, show, show_optional
-from day1.model.kind import FACT, OBSERVATION, revision
+from day1.model.kind import FACT, OBSERVATION, revision, text_of
 from day1.operation import (
     Context,
     Effect,
@@ -270,11 +270,6 @@ def shown_moment(moment: Moment) -> TimelineItem:
         agent_id=text_of(row["agent_id"]),
         session_id=text_of(row["session_id"]),
     )
-
-
-def text_of(cell: object) -> str | None:
-    """A cell that is a text or empty."""
-    return None if cell is None else str(cell)
 
 
 OPERATIONS = (

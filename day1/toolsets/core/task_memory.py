@@ -8,7 +8,7 @@ from pydantic import Field
 from day1.errors import InvalidRequest, Refused
 from day1.model.branch import MAIN
 from day1.model.change import Query
-from day1.model.kind import FACT, OBSERVATION, Cell
+from day1.model.kind import FACT, OBSERVATION, Cell, text_of
 from day1.operation import (
     Context,
     Effect,
@@ -36,7 +36,6 @@ from day1.toolsets.core.search import (
     shown_hit,
     shown_moment,
     stand,
-    text_of,
 )
 
 Level = Literal["session", "agent", "task"]

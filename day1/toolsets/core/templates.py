@@ -20,9 +20,7 @@ from day1.operation import (
 )
 from day1.services.branching import name_of
 from day1.services.templating import Described, create_template, instantiate, list_templates
-from day1.toolsets.core.search import stand
-
-Most = Annotated[int, Field(ge=1, le=200)]
+from day1.toolsets.core.search import Limit, stand
 
 
 class TemplateList(Request):
@@ -30,7 +28,7 @@ class TemplateList(Request):
 
     task_type: Label | None = None
     status: ShelfStatus | None = "active"
-    limit: Most | None = 20
+    limit: Limit | None = 20
 
 
 class TemplateItem(Response):
