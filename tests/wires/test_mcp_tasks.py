@@ -300,8 +300,8 @@ def test_processes_that_create_and_join_at_once_end_with_one_branch_each(
             joined = at_once(*(lambda s=s: join(s, made, agent) for s in (one, other)))  # type: ignore[misc]  # noqa: B023 - used up before the next turn
             assert {j["branch_name"] for j in joined} == {f"{made['branch_name']}/agent-{number}"}
             alike = at_once(
-                lambda: join(one, made, f"like {number}"),  # noqa: B023
-                lambda: join(other, made, f"Like-{number}"),  # noqa: B023
+                lambda: join(one, made, f"like {number}"),  # noqa: B023 - called in this round
+                lambda: join(other, made, f"Like-{number}"),  # noqa: B023 - called in this round
             )
             names = {j["branch_name"] for j in alike}
             own = f"{made['branch_name']}/like-{number}"
@@ -309,7 +309,7 @@ def test_processes_that_create_and_join_at_once_end_with_one_branch_each(
             name = f"twice {branch} {number}"
             tasks = at_once(
                 *(
-                    lambda s=s: s.ok("memory_task_create", name=name, parent_branch=branch)  # type: ignore[misc]  # noqa: B023
+                    lambda s=s: s.ok("memory_task_create", name=name, parent_branch=branch)  # type: ignore[misc]  # noqa: B023 - called in this round
                     for s in (one, other)
                 )
             )

@@ -258,7 +258,7 @@ def test_two_processes_that_keep_one_name_make_two_versions(core: Session, branc
             name = f"{branch} {number}"
             made = at_once(
                 lambda: keep(one, branch, name),  # noqa: B023 - used up before the next turn
-                lambda: keep(other, branch, name),  # noqa: B023
+                lambda: keep(other, branch, name),  # noqa: B023 - called in this round
             )
             assert sorted(m["version"] for m in made) == [1, 2]
             stem = f"template/{name}/v".replace(" ", "-").replace("b/", "b-")
