@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
@@ -24,7 +24,6 @@ from day1.services.branching import find, refuse_closed
 from day1.services.sessions import note
 
 if TYPE_CHECKING:
-    from day1.model.change import Pending
     from day1.ports.chat import Chat
     from day1.ports.judge import Judge
     from day1.services.deeds import Repository
@@ -271,14 +270,9 @@ class Context:
         self.caller.head.move(find(self.repo, name).name)
 
 
-def written(branch: str, commit: str, pending: Pending | None = None, *notes: str) -> Written:
-    """Say where a write went."""
-    return Written(
-        branch=branch,
-        commit=commit,
-        pending=0 if pending is None else pending.count,
-        notes=list(notes),
-    )
+def written(branch: str, commit: str, pending: int = 0, notes: Iterable[str] = ()) -> Written:
+    """Say where a write went, and how many rows no commit holds yet."""
+    return Written(branch=branch, commit=commit, pending=pending, notes=list(notes))
 
 
 Q = TypeVar("Q", bound=Request)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from day1.interfaces.cli.codes import FAILED, INTERRUPTED
-from day1.interfaces.cli.render import plural, short
+from day1.interfaces.cli.render import place, plural, short
 from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
 
 _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
@@ -86,10 +86,9 @@ def _many(session: Session, given: dict[str, Any]) -> None:
             agent_id=given["agent"],
         )
     if not session.answer(answer):
-        where = f"[{answer['written']['branch']} {answer['written']['commit'][:8]}] "
         told = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
         said = f"{plural(answer['total_processed'], 'fact')} judged by {answer['judge']}: {told}"
-        session.screen.line((where, "branch"), said)
+        session.screen.line(place(answer["written"]), said)
         if answer["remaining"]:
             session.screen.line(f"{plural(answer['remaining'], 'fact')} no judge has seen yet.")
     session.notes(answer)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from day1.errors import InvalidRequest, Refused
-from day1.interfaces.cli.render import one_line, plural, short
+from day1.interfaces.cli.render import one_line, place, plural, short
 from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
 from day1.model.kind import FACT, MEMORIES
 
@@ -167,11 +167,10 @@ def edit_command(session: Session, fact_id: str, text: str | None, **given: Any)
         expected = _revision(row)
         answer = session.call("memory_update_fact", **common, **columns, expect_revision=expected)
     if not session.answer(answer):
-        where = f"[{answer['written']['branch']} {answer['written']['commit'][:8]}] "
         said = f"{short(answer['id'])} changed"
         if given["supersede"]:
             said = f"{answer['id']} supersedes {short(answer['superseded'])}"
-        session.screen.line((where, "branch"), said)
+        session.screen.line(place(answer["written"]), said)
         if answer["decides_held"]:
             session.screen.line("This decided what was held of it.")
     session.notes(answer)

@@ -64,6 +64,11 @@ def short_commit(commit: str) -> str:
     return commit[:_SHORT]
 
 
+def place(written: Mapping[str, Any]) -> Part:
+    """Where a write went, before what is said of it."""
+    return f"[{written['branch']} {short_commit(written['commit'])}] ", "branch"
+
+
 def plural(count: int, one: str, many: str | None = None) -> str:
     """`1 row`, `2 rows`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

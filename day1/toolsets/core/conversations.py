@@ -23,6 +23,7 @@ from day1.operation import (
     When,
     WriteRequest,
     Written,
+    written,
 )
 from day1.ports.store import Reading
 from day1.services.branching import find, find_open
@@ -93,7 +94,7 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
         message_id=logged[0],
         conversation_id=conversation,
         sequence=logged[1],
-        written=_written(branch.name, work.tip, work.pending.count + rows, notes),
+        written=written(branch.name, work.tip, work.pending.count + rows, notes),
     )
 
 
@@ -301,7 +302,7 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
     return ConversationForked(
         forked_conversation_id=forked,
         messages_copied=len(messages),
-        written=_written(target.name, work.tip, work.pending.count + len(messages) + 1),
+        written=written(target.name, work.tip, work.pending.count + len(messages) + 1),
     )
 
 
@@ -342,12 +343,8 @@ def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPi
     return ConversationPicked(
         new_conversation_id=chosen,
         messages_copied=copied.added.get(MESSAGE.table, 0),
-        written=_written(target, commit or work.tip, 0, notes),
+        written=written(target, commit or work.tip, 0, notes),
     )
-
-
-def _written(branch: str, commit: str, pending: int, notes: Iterable[str] = ()) -> Written:
-    return Written(branch=branch, commit=commit, pending=pending, notes=list(notes))
 
 
 OPERATIONS = (

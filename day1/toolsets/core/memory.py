@@ -72,7 +72,7 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
         id=str(row["id"]),
         created_at=show(work.now),
         near_duplicate_of=twin,
-        written=_added(branch.name, work.tip, work.pending.count, notes),
+        written=written(branch.name, work.tip, work.pending.count + 1, notes),
     )
 
 
@@ -122,7 +122,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
         id=str(row["id"]),
         created_at=show(work.now),
         truncated=any(text is not None and len(text) > most for text in raw),
-        written=_added(branch.name, work.tip, work.pending.count, notes),
+        written=written(branch.name, work.tip, work.pending.count + 1, notes),
     )
 
 
@@ -165,17 +165,12 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     return RelationWritten(
         id=str(row["id"]),
         created_at=show(work.now),
-        written=_added(branch.name, work.tip, work.pending.count, []),
+        written=written(branch.name, work.tip, work.pending.count + 1),
     )
 
 
 def _instant(text: str | None) -> int | None:
     return None if text is None else parse(text)
-
-
-def _added(branch: str, tip: str, waited: int, notes: list[str]) -> Written:
-    answer = written(branch, tip, None, *notes)
-    return answer.model_copy(update={"pending": waited + 1})
 
 
 def secret_notes(ctx: Context, *texts: str | None) -> list[str]:

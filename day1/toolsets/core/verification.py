@@ -139,7 +139,7 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         judge=judgement.judge,
         tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
         evidence=list(one.evidence),
-        written=written(branch.name, kept.commit, kept.pending, *court.notes),
+        written=written(branch.name, kept.commit, kept.pending.count, court.notes),
     )
 
 
@@ -216,7 +216,7 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
 
 def _stands(ctx: Context, branch: Branch, *notes: str) -> Written:
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
-        return written(branch.name, reading.tip, reading.pending, *notes)
+        return written(branch.name, reading.tip, reading.pending.count, notes)
 
 
 class VerifyMergeGate(Request):
