@@ -98,6 +98,24 @@ class ConfirmationNeeded(Refused):
     code = "confirmation_needed"
 
 
+class Unauthorized(Day1Error):
+    """No token was given, or none that opens this store."""
+
+    code = "unauthorized"
+
+
+class Forbidden(Refused):
+    """The caller's token does not allow it."""
+
+    code = "forbidden"
+
+
+class BranchProtected(Refused):
+    """The branch is protected: it takes merges only, and those that fulfil its requirements."""
+
+    code = "branch_protected"
+
+
 class Unsupported(Day1Error):
     """The engine cannot do this; `details["instead"]` names what can be done."""
 
@@ -115,6 +133,12 @@ class StoreBusy(StoreUnavailable):
     """Another writer held the store's lock for longer than the limit."""
 
     code = "store_busy"
+
+
+class TooManyRequests(StoreUnavailable):
+    """The caller asks more often than it may; `details["retry_after"]` says when to go on."""
+
+    code = "too_many_requests"
 
 
 class StoreFull(StoreUnavailable):

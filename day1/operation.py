@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from day1.errors import Day1Error, InvalidRequest, Json, Refused
+from day1.errors import Day1Error, Forbidden, InvalidRequest, Json, Refused
+from day1.model.access import EVERYTHING, Access, Scope
 from day1.model.branch import MAIN, Branch
 from day1.model.instant import parse
 from day1.model.kind import canonical
@@ -181,6 +182,7 @@ class Caller:
     branch: str | None = None
     """A branch that the wire names for this call (`_meta`, a header)."""
     head: Head | None = None
+    access: Access = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,15 +245,30 @@ class Context:
         return find(self.repo, name or MAIN)
 
     def origin(self, request: WriteRequest, branch: Branch | None = None) -> Origin:
-        """Who writes: what the request says, else what the wire knows, else whose branch it is."""
+        """Who writes: what the request says, else what the wire knows, else whose branch it is.
+
+        Raises:
+            Forbidden: the token is bound to another agent than the request says.
+        """
         caller = self.caller
         agent, task = (branch.agent_id, branch.task_id) if branch else (None, None)
         return Origin(
-            request.agent_id or caller.agent_id or agent,
+            self.agent(request.agent_id) or agent,
             request.session_id or caller.session_id,
             request.task_id or caller.task_id or task,
             caller.source,
         )
+
+    def agent(self, given: str | None) -> str | None:
+        """The agent of this call: the one given, else the one that the wire knows.
+
+        Raises:
+            Forbidden: the token is bound to another agent than the one given.
+        """
+        bound = self.caller.access.agent_id
+        if bound is not None and given not in {None, bound}:
+            raise Forbidden(f"This token writes as {bound!r} only.", agent_id=bound)
+        return bound or given or self.caller.agent_id
 
     def writer(self, request: WriteRequest, branch: Branch) -> Origin:
         """Who is about to add rows to a branch, noted so that those rows are found again."""
@@ -289,6 +306,8 @@ class Operation(Generic[Q, R]):
     run: Callable[[Context, Q], R]
     effect: Effect
     idempotent: bool = False
+    scope: Scope | None = None
+    """What a token needs for it; default: read for what reads, else write."""
 
     def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
         """Validate, run and dump; the answer is the structured form.
@@ -299,6 +318,7 @@ class Operation(Generic[Q, R]):
         """
         started, outcome = time.perf_counter(), "ok"
         try:
+            ctx.caller.access.require(self.needs, self.name)
             request = self.request.model_validate(dict(arguments))
             return self.run(ctx, request).model_dump(mode="json")
         except ValidationError as exc:
@@ -313,6 +333,11 @@ class Operation(Generic[Q, R]):
         finally:
             spent = round((time.perf_counter() - started) * 1e3, 1)
             log.info("%s %s %s ms", self.name, outcome, spent)
+
+    @property
+    def needs(self) -> Scope:
+        """What a token needs for it."""
+        return self.scope or ("read" if self.effect is Effect.READ else "write")
 
     @property
     def is_list(self) -> bool:

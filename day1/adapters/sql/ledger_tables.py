@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_
 from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table, Text
 from sqlalchemy.types import TypeEngine
 
+from day1.model.access import Token
 from day1.model.branch import Branch
 from day1.model.deed import Intent, MergeRecord, Snapshot
 from day1.model.kind import canonical
@@ -67,6 +68,7 @@ TABLES: Final[Mapping[type, Table]] = {
     Template: _table("templates", Template, ("name",)),
     Handoff: _table("handoffs", Handoff),
     Bundle: _table("bundles", Bundle),
+    Token: _table("tokens", Token, ("sha256",)),
     Intent: _table("intents", Intent),
 }
 HEADS: Final = Table(

@@ -63,7 +63,7 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
         description=request.description,
         tags=tuple(request.tags or ()),
         verified_only=request.only_verified is not False,
-        created_by=ctx.caller.agent_id,
+        created_by=ctx.agent(None),
     )
     made = create_bundle(ctx.repo, request.source_branch, asked, ctx.clock())
     read = stand(ctx, request.source_branch)

@@ -51,7 +51,7 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         handoff_type=request.handoff_type or "task_continuation",
         include_unverified=bool(request.include_unverified),
         context_summary=request.context_summary,
-        created_by=ctx.caller.agent_id,
+        created_by=ctx.agent(None),
     )
     done = hand_over(ctx.repo, asked, ctx.clock())
     handoff = done.handoff

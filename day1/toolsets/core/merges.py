@@ -293,4 +293,6 @@ def summary(row: PlanRow) -> dict[str, Any]:
 
 
 DIFF = Operation("memory_branch_diff", BranchDiff, Diff, branch_diff, Effect.READ)
-MERGE = Operation("memory_branch_merge", BranchMerge, BranchMerged, branch_merge, Effect.WRITE)
+MERGE = Operation(
+    "memory_branch_merge", BranchMerge, BranchMerged, branch_merge, Effect.WRITE, scope="merge"
+)

@@ -96,7 +96,7 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
         task_type=request.task_type,
         tags=tuple(request.tags or ()),
         branch_id="",
-        created_by=ctx.caller.agent_id,
+        created_by=ctx.agent(None),
         created_at=now,
     )
     aims = [
@@ -136,7 +136,7 @@ def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
     branch = join(
         ctx.repo,
         request.task_id,
-        request.agent_id,
+        ctx.agent(request.agent_id) or request.agent_id,
         ctx.clock(),
         request.role,
         request.assigned_objectives,
@@ -244,7 +244,7 @@ class TaskUpdated(Response):
 
 def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
     """Say how far an objective is."""
-    agent = request.agent_id or ctx.caller.agent_id
+    agent = ctx.agent(request.agent_id)
     done = update_objective(
         ctx.repo,
         request.task_id,

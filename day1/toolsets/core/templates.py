@@ -105,7 +105,7 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
         description=request.description,
         task_types=tuple(request.applicable_task_types or ()),
         tags=tuple(request.tags or ()),
-        created_by=ctx.caller.agent_id,
+        created_by=ctx.agent(None),
     )
     made = create_template(ctx.repo, request.source_branch, asked, ctx.clock())
     shown = template_item(ctx, made)

@@ -1,0 +1,92 @@
+"""Who may do what: tokens, their scopes, and the branches they are limited to."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, Literal, get_args
+
+from day1.errors import Forbidden
+
+Scope = Literal["read", "write", "merge", "admin"]
+SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+"""Each includes those before it."""
+_PREFIX: Final = "day1_"
+_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token as the ledger keeps it: of the secret only its hash."""
+
+    id: str
+    name: str
+    sha256: str
+    scope: Scope
+    branches: tuple[str, ...]
+    """Patterns as file names have them (`task/*`, which `task/x/alice` fits too); empty: all."""
+    agent_id: str | None
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+    def live(self, now: int) -> bool:
+        """Whether it opens anything still."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a caller may do; without a token, what the owner of the files may: everything."""
+
+    token_id: str | None = None
+    scope: Scope = "admin"
+    branches: tuple[str, ...] = ()
+    agent_id: str | None = None
+    """The agent that it is bound to."""
+
+    def require(self, scope: Scope, what: str) -> None:
+        """Let a deed pass if the scope includes what it needs.
+
+        Raises:
+            Forbidden: it does not.
+        """
+        if SCOPES.index(self.scope) < SCOPES.index(scope):
+            raise Forbidden(
+                f"{what} needs the scope {scope!r}; this token has {self.scope!r}.", needs=scope
+            )
+
+    def sees(self, branch: str) -> bool:
+        """Whether a branch of this name is within the limits."""
+        return not self.branches or any(fnmatchcase(branch, p) for p in self.branches)
+
+    def check(self, branch: str) -> None:
+        """Let a branch name pass if it is within the limits, whether there is such a branch or not.
+
+        Raises:
+            Forbidden: it is not.
+        """
+        if not self.sees(branch):
+            raise Forbidden(
+                f"This token is limited to branches named {', '.join(self.branches)}: "
+                "pass `branch`, or use another token.",
+                branches=list(self.branches),
+            )
+
+
+EVERYTHING: Final = Access()
+
+
+def access_of(token: Token) -> Access:
+    """What a token lets its bearer do."""
+    return Access(token.id, token.scope, token.branches, token.agent_id)
+
+
+def new_secret() -> str:
+    """A secret for a new token, shown once: 256 random bits."""
+    return _PREFIX + secrets.token_urlsafe(_BYTES)
+
+
+def digest(secret: str) -> str:
+    """The hash by which a token is found: a secret of 256 random bits needs no slow one."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
