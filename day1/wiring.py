@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,14 @@ from day1.adapters.sql.failures import of_system
 from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
 from day1.adapters.sql.sqlite_ledger import open_ledger
 from day1.errors import EmbedderUnavailable, InvalidRequest, UnknownBranch
-from day1.model.branch import MAIN
+from day1.model.branch import MAIN, Branch
 from day1.model.ids import new_id
 from day1.model.ranking import Weights
 from day1.operation import Caller, Context, Head, Limits
 from day1.services.branching import adopt, find
 from day1.services.candidates import Reach
 from day1.services.deeds import Point, Repository, no_point, settle
+from day1.services.guarding import guarded
 from day1.services.searching import SearchPorts
 from day1.settings import (
     ChatSettings,
@@ -72,10 +73,14 @@ class House:
     _closing: ExitStack
 
     def context(self, caller: Caller) -> Context:
-        """What one call works with."""
+        """What one call works with, as far as the caller's access goes."""
         write = self.settings.write
         limits = Limits(write.raw_characters, write.secrets)
-        return Context(self.repo, self.search, now, self.judge, caller, limits, self.chat)
+        repo, search = self.repo, self.search
+        if caller.access.branches:
+            repo = guarded(repo, caller.access)
+            search = replace(search, store=repo.store, history=repo.history)
+        return Context(repo, search, now, self.judge, caller, limits, self.chat)
 
     def close(self) -> None:
         """Close files and connections; doing it twice is harmless."""
@@ -240,7 +245,7 @@ class ProcessHead:
 
 
 class LedgerHead:
-    """A HEAD that lasts: the CLI's, one per store."""
+    """A HEAD that lasts: the CLI's, one per store, and those of tokens."""
 
     def __init__(self, repo: Repository, key: str) -> None:
         """Use the ledger's head of this key."""
@@ -251,9 +256,9 @@ class LedgerHead:
         branch_id = self._repo.ledger.head(self._key)
         if branch_id is None:
             return MAIN
-        for branch in self._repo.ledger.branches():
-            if branch.id == branch_id:
-                return branch.name
+        branch = self._repo.ledger.record(Branch, branch_id)
+        if branch is not None:
+            return branch.name
         raise UnknownBranch(
             "The branch you were on is gone: `day1 switch main` goes back to main.",
             head=self._key,

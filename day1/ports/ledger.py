@@ -4,7 +4,7 @@ Branches and their notes, sessions, snapshots, merges, tasks, templates, handoff
 and intents. The ledger is never the truth about rows, and it points only at commits that exist.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
@@ -21,6 +21,9 @@ class Ledger(Protocol):
 
     def together(self) -> AbstractContextManager[None]:
         """Make the puts inside one transaction."""
+
+    def stamp(self) -> Hashable:
+        """Another value after every write, whoever wrote; None where that is not known."""
 
     def branches(self) -> list[Branch]:
         """Every branch, retired ones too, oldest first."""

@@ -128,6 +128,13 @@ class SqlLedger:
             for record in records:
                 self._put(TABLES[type(record)], "id", as_row(record))
 
+    def stamp(self) -> Hashable:
+        """Another value after every write, whoever wrote."""
+        if self._watch is None:
+            return None
+        with translated(self._name, self._if_damaged):
+            return self._watch.version()
+
     def branches(self) -> list[Branch]:
         """Every branch, retired ones too, oldest first."""
         return self.records(Branch)
@@ -150,8 +157,7 @@ class SqlLedger:
         """Branches by name, as of now; one that is put in later may be newer, never older."""
         if self._watch is None or getattr(self._local, "connection", None) is not None:
             return {}
-        with translated(self._name, self._if_damaged):
-            version = self._watch.version()
+        version = self.stamp()
         seen = self._seen
         if seen[0] != version or len(seen[1]) > _REMEMBERED:
             seen = self._seen = (version, {})
