@@ -21,6 +21,7 @@ from day1.model.change import (
     Writes,
 )
 from day1.model.kind import Cell, Kind, Row
+from day1.model.redaction import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,10 @@ class Reading(Protocol):
     @property
     def pending(self) -> Pending:
         """Rows of this state that no commit holds yet."""
+
+    @property
+    def mask(self) -> Mask:
+        """What is redacted: rows read as it says, and are not found by what it hides."""
 
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
         """Rows by id; unknown ids are left out."""
@@ -199,6 +204,23 @@ class History(Protocol):
 
     def changes(self, base: CommitId, ref: Ref) -> Changes:
         """Rows that differ between a commit and a state; costs O(changes)."""
+
+    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
+        """Every version of a row that is kept anywhere, as it was written: for redacting only.
+
+        Of held items, all those on the row.
+        """
+
+    def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
+        """One row at a commit; its cost does not grow with the history."""
+
+    def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
+        """A row at every commit reachable from `start`, over all parents, that has it.
+
+        Raises:
+            NotFound: no such commit.
+            Unsupported: the engine has no row history (`Capabilities.row_history`).
+        """
 
     def at(self, branch: str, instant: int) -> Ref:
         """The state of a branch at an instant, by its first parents (design section 5)."""

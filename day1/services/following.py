@@ -13,6 +13,7 @@ from itertools import islice
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.change import Changes, CommitId, Query, Ref
 from day1.model.kind import KINDS, Kind
+from day1.model.redaction import REDACTED_HASH
 from day1.ports.embedder import Embedder
 from day1.ports.index import Cursor, Index
 from day1.ports.store import History, Reading, Store
@@ -106,6 +107,7 @@ def _unseen(
         for kind in INDEXED:
             rows = (change.after for change in changes.get(kind.table, ()) if change.after)
             texts = {str(row["content_hash"]): str(row[str(kind.text)]) for row in rows}
+            texts.pop(REDACTED_HASH, None)
             yield from _in_parts(kind, texts)
     waiting = reading.pending
     if waiting.oldest is not None and waiting.newest != seen:
@@ -124,7 +126,9 @@ def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
 
 def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:
     rows = reading.scan(kind, ("content_hash", str(kind.text)), query)
-    return {str(content_hash): str(text) for content_hash, text in rows}
+    texts = {str(content_hash): str(text) for content_hash, text in rows}
+    texts.pop(REDACTED_HASH, None)
+    return texts
 
 
 def _in_parts(kind: Kind, texts: dict[str, str]) -> Iterator[_Texts]:

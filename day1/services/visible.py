@@ -19,6 +19,7 @@ from day1.errors import NotFound, StoreUnavailable
 from day1.model.change import CommitId, Query, Ref
 from day1.model.ids import content_hash
 from day1.model.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.model.redaction import REDACTED_HASH
 from day1.model.wording import content_words
 from day1.ports.index import Index, TextId
 from day1.ports.store import History, Reading
@@ -221,6 +222,8 @@ class View:
         numbers: Mapping[Cell, TextId] = index.words.known(self.kind, [str(r[1]) for r in rows])  # type: ignore[assignment]  # a hash is a cell
         for row in rows:
             text = numbers.get(row[1])
+            if row[1] == REDACTED_HASH:
+                continue
             if text is None:
                 self.unindexed += 1
                 continue
@@ -355,9 +358,12 @@ class Views:
 
 
 def state_of(reading: Reading, ref: Ref) -> State:
-    """A branch as it is stays one state while it moves; the past does not move."""
+    """A branch as it is stays one state while it moves; the past does not move.
+
+    With more redacted it is another: what was held of rows may be masked now.
+    """
     live = ref.branch is not None and ref.until is None
-    return (ref.branch,) if live else (reading.tip, ref.until)
+    return (ref.branch, reading.mask) if live else (reading.tip, ref.until, reading.mask)
 
 
 def _common(texts: Sequence[str]) -> frozenset[str]:

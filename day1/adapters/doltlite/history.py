@@ -1,7 +1,8 @@
 """The commit graph of a DoltLite file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from sqlalchemy import Connection, Float
 from sqlalchemy.exc import DBAPIError
@@ -13,7 +14,8 @@ from day1.adapters.sql.rows import waiting
 from day1.adapters.sql.tables import TABLES
 from day1.errors import BranchExists, NotFound
 from day1.model.change import Changes, Commit, CommitId, Ref, RowChange
-from day1.model.kind import BY_TABLE, Row
+from day1.model.kind import BY_TABLE, HELD, Cell, Kind, Row
+from day1.model.redaction import CLEAR, Mask
 
 AWAKEN = "SELECT version FROM schema LIMIT 1"
 _REMEMBERED, _REMEMBERED_ROWS = 8, 2_000
@@ -30,7 +32,9 @@ class DoltLiteHistory:
         self._connections = connections
         self._lock = lock
         self._known: dict[CommitId, Commit] = {}
-        self._differences: dict[tuple[CommitId, CommitId], Changes] = {}
+        self.mask: Callable[[], Mask] = lambda: CLEAR
+        self._differences: tuple[Mask, dict[tuple[CommitId, CommitId], Changes]] = (CLEAR, {})
+        """The mask through which they were read, and the differences."""
 
     @contextmanager
     def _awake(self, branch: str = "main") -> Iterator[Connection]:
@@ -117,7 +121,7 @@ class DoltLiteHistory:
             with self._awake(ref.branch) as connection:
                 tip = self.tip(connection)
                 if waiting(connection, tip.ts).count:
-                    return changes_between(connection, base, "WORKING")
+                    return changes_between(connection, base, "WORKING", self.mask())
                 found = self._between(connection, base, tip.id)
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
@@ -125,14 +129,57 @@ class DoltLiteHistory:
 
     def _between(self, connection: Connection, base: CommitId, to: CommitId) -> Changes:
         """The difference of two commits, which is for good: a merge plans what its preview did."""
-        found = self._differences.get((base, to))
+        mask, (seen, known) = self.mask(), self._differences
+        if mask is not seen:  # what was read before may show what is redacted by now
+            known = {}
+            self._differences = (mask, known)
+        found = known.get((base, to))
         if found is None:
-            found = changes_between(connection, base, to)
+            found = changes_between(connection, base, to, mask)
             if sum(map(len, found.values())) <= _REMEMBERED_ROWS:
-                if len(self._differences) == _REMEMBERED:
-                    self._differences.clear()
-                self._differences[base, to] = found
+                if len(known) == _REMEMBERED:
+                    known.clear()
+                known[base, to] = found
         return dict(found)
+
+    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
+        """Every version of a row, or of the held items on it, as it was written."""
+        key = "row_id" if kind is HELD else "id"
+        select = f"SELECT DISTINCT {_names(kind)} FROM {{}} WHERE {key} = ?"  # noqa: S608 - our own names
+        found: dict[tuple[Cell, ...], Row] = {}
+        places = [partial(self._awake, branch) for branch in self.branches()]
+        with self._awake() as connection:
+            tags = connection.exec_driver_sql("SELECT tag_hash FROM dolt_tags").scalars().all()
+        for place in (*places, *(partial(self._connections.at, str(tag)) for tag in tags)):
+            with place() as connection:
+                for table in (kind.table, f"dolt_history_{kind.table}"):
+                    rows = connection.exec_driver_sql(select.format(table), (row_id,)).all()
+                    found |= {tuple(r): dict(zip(kind.columns, r, strict=True)) for r in rows}
+        return list(found.values())
+
+    def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
+        """One row at a commit: a lookup by key, 0.1 ms whatever the length of the history."""
+        select = f"SELECT {_names(kind)} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
+        with self._awake() as connection:
+            found = connection.exec_driver_sql(select, (commit, row_id)).first()
+        if found is None:
+            return None
+        return self.mask().row(kind, dict(zip(kind.columns, found, strict=True)))
+
+    def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
+        """A row at every commit reachable from `start` that has it (20 µs a commit)."""
+        table, mask = f"dolt_history_{kind.table}", self.mask()
+        select = f"SELECT commit_hash, {_names(kind)} FROM {table} WHERE id = ?"  # noqa: S608 - our own names
+        read: dict[tuple[Cell, ...], Row] = {}
+        found: dict[CommitId, Row] = {}
+        with self._connections.at(start) as connection:
+            for commit, *values in connection.exec_driver_sql(select, (row_id,)):
+                row = read.get(tuple(values))
+                if row is None:
+                    row = mask.row(kind, dict(zip(kind.columns, values, strict=True)))
+                    read[tuple(values)] = row
+                found[str(commit)] = row
+        return found
 
     def at(self, branch: str, instant: int) -> Ref:
         """The state of a branch at an instant, as a commit or as the branch itself."""
@@ -209,8 +256,11 @@ class DoltLiteHistory:
         return reachable
 
 
-def changes_between(connection: Connection, base: str, to: str) -> Changes:
-    """Rows that differ between two refs; `WORKING` is the connection's branch, uncut rows too."""
+def changes_between(connection: Connection, base: str, to: str, mask: Mask) -> Changes:
+    """Rows that differ between two refs; `WORKING` is the connection's branch, uncut rows too.
+
+    What differs only in what is masked does not differ to any reader, plans included.
+    """
     summary = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
     try:
         touched = connection.exec_driver_sql(summary, (base, to)).scalars()
@@ -235,11 +285,19 @@ def changes_between(connection: Connection, base: str, to: str) -> Changes:
             before: Row | None = dict(zip(columns, values[width:], strict=True))
             after = after if values[0] is not None else None
             before = before if values[width] is not None else None
+            if mask:
+                before, after = (r and mask.row(kind, r) for r in (before, after))
+                if before == after:
+                    continue
             rows.append(RowChange(str((after or before or {})["id"]), before, after))
         rows.sort(key=lambda change: change.id)
         if rows:
             found[table] = rows
     return found
+
+
+def _names(kind: Kind) -> str:
+    return ", ".join(f'"{column}"' for column in kind.columns)
 
 
 def _column(table: str, side: str, column: str) -> str:

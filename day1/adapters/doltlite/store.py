@@ -27,6 +27,7 @@ from day1.errors import (
 )
 from day1.model.change import Commit, CommitId, Message, Pending, Ref
 from day1.model.instant import SECOND
+from day1.model.redaction import CLEAR, Mask
 from day1.ports.store import Capabilities, Reading, Work
 
 CUT_AT_ROWS = 256
@@ -37,6 +38,8 @@ _LONGEST = 480
 """Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
 
 Clock = Callable[[], int]
+Masks = Callable[[], Mask]
+"""What is redacted by now, by whichever process."""
 Point = Callable[[str], None]
 """Called at named points of a unit, where a test may kill the process."""
 
@@ -64,11 +67,16 @@ class DoltLiteStore:
         self._connections = Connections(path, read_only=read_only, busy_timeout_s=wait_s)
         self.history = DoltLiteHistory(self._connections, self._lock)
         self.point: Point = _pass
+        self._mask: Masks = _clear
         try:
             self._check_version()
         except Day1Error:
             self.close()
             raise
+
+    def obey(self, mask: Masks) -> None:
+        """Read and write through the mask that is given for each reading and unit."""
+        self._mask = self.history.mask = mask
 
     @staticmethod
     def create(folder: Path, clock: Clock) -> bool:
@@ -112,27 +120,31 @@ class DoltLiteStore:
             yield EmptyReading(ref.branch)
             return
         if ref.branch is None:
-            with self._at_commit(str(ref.commit), ref.until, None) as reading:
-                yield reading
+            with self._connections.at(str(ref.commit)) as connection:
+                yield self._reading(connection, str(ref.commit), None, ref.until)
             return
         with self._connections.on(ref.branch) as connection:
             tip, pending = self._stand(connection, "BEGIN")
             if ref.until is None or ref.until >= tip.ts:
-                yield SqlReading(connection, tip.id, pending, branch=ref.branch, until=ref.until)
+                yield self._reading(connection, tip.id, ref.branch, ref.until, pending)
                 return
         past = self.history.before(tip, ref.until)
         if past.empty:
             yield EmptyReading(ref.branch)
             return
-        with self._at_commit(str(past.commit), past.until, ref.branch) as reading:
-            yield reading
+        with self._connections.at(str(past.commit)) as connection:
+            yield self._reading(connection, str(past.commit), ref.branch, past.until)
 
-    @contextmanager
-    def _at_commit(
-        self, commit: CommitId, until: int | None, branch: str | None
-    ) -> Iterator[Reading]:
-        with self._connections.at(commit) as connection:
-            yield SqlReading(connection, commit, Pending(), branch=branch, until=until)
+    def _reading(
+        self,
+        connection: Connection,
+        tip: CommitId,
+        branch: str | None,
+        until: int | None,
+        pending: Pending = Pending(),  # noqa: B008 - frozen
+    ) -> SqlReading:
+        mask = self._mask()
+        return SqlReading(connection, tip, pending, branch=branch, until=until, mask=mask)
 
     def _stand(self, connection: Connection, begin: str) -> tuple[Commit, Pending]:
         """Begin a transaction; says the tip and what waits."""
@@ -170,7 +182,8 @@ class DoltLiteStore:
     def _begin(self, connection: Connection, branch: str) -> DoltLiteWork:
         tip, pending = self._stand(connection, "BEGIN IMMEDIATE")
         newest = max(tip.ts, pending.newest or 0)
-        return DoltLiteWork(connection, branch, tip.id, pending, max(self._clock(), newest + 1))
+        now = max(self._clock(), newest + 1)
+        return DoltLiteWork(connection, branch, tip.id, pending, now, self._mask())
 
     def cut(self, branch: str) -> CommitId:
         """Commit the waiting rows of a branch as one `add`; returns the tip."""
@@ -241,6 +254,11 @@ class DoltLiteStore:
     def close(self) -> None:
         """Let go of files and connections."""
         self._connections.close()
+
+
+def _clear() -> Mask:
+    """Nothing is redacted in a store without a ledger."""
+    return CLEAR
 
 
 def _is_file(path: Path) -> bool:

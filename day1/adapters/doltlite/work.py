@@ -13,6 +13,7 @@ from day1.adapters.sql.tables import TABLES
 from day1.errors import IntegrityBroken
 from day1.model.change import Changes, CommitId, Message, Pending, RowChange, Writes
 from day1.model.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
+from day1.model.redaction import CLEAR, Mask
 
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
@@ -21,10 +22,16 @@ class DoltLiteWork(SqlReading):
     """`ports.store.Work`; the store begins and ends its transaction."""
 
     def __init__(
-        self, connection: Connection, branch: str, tip: CommitId, pending: Pending, now: int
+        self,
+        connection: Connection,
+        branch: str,
+        tip: CommitId,
+        pending: Pending,
+        now: int,
+        mask: Mask,
     ) -> None:
         """Wrap a connection on which BEGIN IMMEDIATE was said; `now` is the unit's time."""
-        super().__init__(connection, tip, pending, branch=branch)
+        super().__init__(connection, tip, pending, branch=branch, mask=mask)
         self.now = now
         self.committed = False
         self.point: Callable[[str], None] = lambda _: None
@@ -78,7 +85,7 @@ class DoltLiteWork(SqlReading):
         except DBAPIError as exc:
             if "conflict" not in str(exc.orig):
                 raise
-        merged = self._mend(changes_between(self.connection, "HEAD", "WORKING"), writes)
+        merged = self._mend(self._changed(), writes)
         tables = self.connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
         for table in tables.all():
             if table in TABLES:
@@ -86,6 +93,10 @@ class DoltLiteWork(SqlReading):
         for table, rows in writes.items():
             self._touch(table, list(rows))
         self._planned, self._merged = writes, merged
+
+    def _changed(self) -> Changes:
+        """What the unit has changed by now, as it reads: as plans have it."""
+        return changes_between(self.connection, "HEAD", "WORKING", self.mask)
 
     def _mend(self, found: Changes, writes: Writes) -> Changes:
         """Bring what the engine changed to what is wanted; says what is changed then.
@@ -112,7 +123,7 @@ class DoltLiteWork(SqlReading):
         """Make the unit durable as one commit of its own."""
         found = self._merged
         if found is None:
-            found = changes_between(self.connection, "HEAD", "WORKING")
+            found = self._changed()
         self._check(found)
         agents = _agents(found)
         text = encode(message, self.now, agents, _counts(found))
@@ -156,7 +167,7 @@ def cut_waiting(connection: Connection, pending: Pending) -> CommitId:
 
     The transaction is begun by the caller under day1's lock, and ended here.
     """
-    found = changes_between(connection, "HEAD", "WORKING")
+    found = changes_between(connection, "HEAD", "WORKING", CLEAR)
     added = {c.id for changes in found.values() for c in changes if c.how == "added"}
     others = {c.id for changes in found.values() for c in changes} - added
     memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)

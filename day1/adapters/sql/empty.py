@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from day1.model.change import Pending, Query
 from day1.model.kind import Cell, Kind, Row
+from day1.model.redaction import CLEAR
 
 
 class EmptyReading:
@@ -14,6 +15,7 @@ class EmptyReading:
         self.branch = branch
         self.tip = ""
         self.pending = Pending()
+        self.mask = CLEAR
 
     def get(self, _kind: Kind, _ids: Sequence[str]) -> dict[str, Row]:
         """No row has any id."""

@@ -1,5 +1,6 @@
 """Rows of one state over an open connection: the queries that all SQL engines share."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -12,6 +13,7 @@ from day1.adapters.sql.prepared import Prepared
 from day1.adapters.sql.tables import TABLES
 from day1.model.change import CommitId, Pending, Query
 from day1.model.kind import MEMORIES, Cell, Kind, Row, when
+from day1.model.redaction import CLEAR, Mask
 
 _PREPARED: dict[tuple[object, ...], Prepared] = {}
 _CHUNK = 500
@@ -36,7 +38,10 @@ def prepared(
 
 
 class SqlReading:
-    """`ports.store.Reading` over a connection that already stands on the right state."""
+    """`ports.store.Reading` over a connection that already stands on the right state.
+
+    All rows come through `_select`, which is where redacted ones are masked.
+    """
 
     def __init__(
         self,
@@ -46,6 +51,7 @@ class SqlReading:
         *,
         branch: str | None = None,
         until: int | None = None,
+        mask: Mask = CLEAR,
     ) -> None:
         """Wrap a connection; rows with `created_at` after `until` are not seen."""
         self.connection = connection
@@ -53,6 +59,7 @@ class SqlReading:
         self.tip = tip
         self.pending = pending
         self.until = until
+        self.mask = mask
 
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
         """Rows by id; unknown ids are left out."""
@@ -90,6 +97,15 @@ class SqlReading:
     def _select(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
+        if not self.mask:
+            return self._read(kind, columns, order, query)
+        wanted = (*columns, *self.mask.needs(kind, columns))
+        rows = self._read(kind, wanted, order, self.mask.narrowed(kind, query))
+        return [row[: len(columns)] for row in self.mask.tuples(kind, wanted, rows)]
+
+    def _read(
+        self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
+    ) -> Sequence[tuple[Cell, ...]]:
         values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
         values |= {f"among_{c}": list(v) for c, v in query.among.items()}
         values |= {f"without_{c}": list(v) for c, v in query.without.items()}
@@ -105,7 +121,10 @@ class SqlReading:
 
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         """How many rows of a kind there are, or have these values."""
-        asked = (equal or {}).items()
+        query = Query(equal=equal or {})
+        if self.mask and self.mask.narrowed(kind, query) != query:
+            return len(self._select(kind, ("id",), "id", query))
+        asked = query.equal.items()
         values = {f"equal_{column}": value for column, value in asked if value is not None}
         if self.until is not None:
             values["until"] = self.until
@@ -115,6 +134,8 @@ class SqlReading:
 
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         """How many rows have each value of `column`."""
+        if self.mask:
+            return Counter(value for (value,) in self.scan(kind, (column,), Query()))
         table = TABLES[kind.table]
         statement = self._visible(select(table.c[column], func.count()), table)
         statement = statement.group_by(table.c[column])
