@@ -84,6 +84,29 @@ class ChatSettings(_Section):
     tries: Annotated[int, Field(ge=1, le=10, description="How often a busy endpoint is asked.")] = 3
 
 
+class HttpSettings(_Section):
+    """`day1 serve`."""
+
+    host: Annotated[
+        str, Field(description="Address it listens on; others than loopback need a token.")
+    ] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535, description="0: any free one.")] = 8420
+    names: Annotated[
+        tuple[str, ...],
+        Field(description='Names it is reached by, as JSON: ["memory.example.org"].'),
+    ] = ()
+    rate: Annotated[
+        float, Field(ge=0, description="Requests a second that one token may make; 0: any number.")
+    ] = 200.0
+    body_bytes: Annotated[
+        int, Field(ge=1_024, le=1_073_741_824, description="The longest request body.")
+    ] = 4_194_304
+    sse: Annotated[bool, Field(description="Also serve MCP's older transport at /sse.")] = False
+    grace_s: Annotated[
+        float, Field(ge=0, le=600, description="How long running calls may take when it stops.")
+    ] = 10.0
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -109,6 +132,7 @@ class Settings(BaseSettings):
     search: SearchSettings = SearchSettings()
     write: WriteSettings = WriteSettings()
     chat: ChatSettings = ChatSettings()
+    http: HttpSettings = HttpSettings()
     judge: Annotated[
         Literal["auto", "rules", "chat"],
         Field(description="Who judges facts; auto: the chat model, if there is one."),

@@ -32,7 +32,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
         house.repo, house.search, compacts=settings.store.compact and not house.read_only
     )
 
-    def context(meta: Mapping[str, Any] | None) -> Context:
+    def context(meta: Mapping[str, Any] | None, _: Any) -> Context:
         tender.called()
         return house.context(caller_of(settings, head, meta))
 

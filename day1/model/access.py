@@ -36,6 +36,16 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class SignIn:
+    """A browser that signed in with a token; it is known by the hash of its cookie."""
+
+    id: str
+    token_id: str
+    created_at: int
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """What a caller may do; without a token, what the owner of the files may: everything."""
 

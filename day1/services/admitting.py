@@ -1,14 +1,25 @@
 """Tokens: made, listed, revoked, and asked for at the door of every wire that has one."""
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import Conflict, NotFound, Unauthorized
-from day1.model.access import EVERYTHING, Access, Scope, Token, access_of, digest, new_secret
+from day1.model.access import (
+    EVERYTHING,
+    Access,
+    Scope,
+    SignIn,
+    Token,
+    access_of,
+    digest,
+    new_secret,
+)
 from day1.services.deeds import Repository
 
 _DAY = 86_400_000_000
+SIGNED_IN_S = 12 * 3_600
+"""How long a browser stays signed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,15 @@ def revoke_token(repo: Repository, name: str, now: int) -> Token:
     raise NotFound(f"There is no live token {name!r}: `day1 token list` shows them.", token=name)
 
 
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Every token, by the hash of its secret and by id, and who signed in."""
+
+    by_hash: Mapping[str, Token]
+    by_id: Mapping[str, Token]
+    sign_ins: Mapping[str, SignIn]
+
+
 class Door:
     """Who may come in: everybody where no token was ever made, else who bears a live one."""
 
@@ -77,35 +97,75 @@ class Door:
         """Guard a memory; `closed` asks for a token even where none was ever made."""
         self._repo, self._closed = repo, closed
         self._guard = threading.Lock()
-        self._seen: tuple[Hashable, dict[str, Token]] = (None, {})
+        self._seen: tuple[Hashable, _Keys | None] = (None, None)
 
-    def _tokens(self) -> dict[str, Token]:
-        """Every token by its hash; read again when the ledger was written to."""
+    def _keys(self) -> _Keys:
+        """Read again when the ledger was written to: a token that is revoked opens nothing."""
         stamp = self._repo.ledger.stamp()
         with self._guard:
-            if stamp is None or self._seen[0] != stamp:
-                self._seen = stamp, {token.sha256: token for token in tokens(self._repo)}
-            return self._seen[1]
+            known = self._seen[1]
+            if known is None or stamp is None or self._seen[0] != stamp:
+                every, signed_in = tokens(self._repo), self._repo.ledger.records(SignIn)
+                known = _Keys(
+                    {token.sha256: token for token in every},
+                    {token.id: token for token in every},
+                    {one.id: one for one in signed_in},
+                )
+                self._seen = stamp, known
+            return known
 
     @property
     def open(self) -> bool:
         """Whether nobody needs a token. A revoked one closes the door as well as a live one."""
-        return not self._closed and not self._tokens()
+        return not self._closed and not self._keys().by_id
 
-    def admit(self, secret: str | None, now: int) -> Access:
-        """What the bearer of a secret may do.
+    @property
+    def shut(self) -> bool:
+        """Whether nobody can come in: tokens are asked for, and there is none."""
+        return self._closed and not self._keys().by_id
+
+    def admit(self, secret: str, now: int) -> Access:
+        """What the bearer of a token may do.
 
         Raises:
-            Unauthorized: no token was given where one is needed, or none that is live.
+            Unauthorized: no live token has this secret.
         """
-        known = self._tokens()
-        if secret is None and not self._closed and not known:
+        return self._access(self._keys().by_hash.get(digest(secret)), now)
+
+    def admit_browser(self, cookie: str | None, now: int) -> Access:
+        """What may be done without a token in the request: that of a browser that signed in.
+
+        Raises:
+            Unauthorized: it did not, or too long ago.
+        """
+        keys = self._keys()
+        if self.open:
             return EVERYTHING
-        token = None if secret is None else known.get(digest(secret))
+        found = None if cookie is None else keys.sign_ins.get(digest(cookie))
+        live = found is not None and now < found.expires_at
+        return self._access(keys.by_id.get(found.token_id) if found and live else None, now)
+
+    def _access(self, token: Token | None, now: int) -> Access:
         if token is None or not token.live(now):
-            what = "needs" if secret is None else "does not know this token, or no longer: it needs"
             raise Unauthorized(
-                f"This server {what} a token: `Authorization: Bearer ...`, made by "
+                "This server needs a live token: `Authorization: Bearer ...`, made by "
                 "`day1 token create`."
             )
         return access_of(token)
+
+    def sign_in(self, secret: str, now: int) -> str:
+        """Let a browser in for as long as a working day; answers what its cookie is to hold.
+
+        Raises:
+            Unauthorized: no live token has this secret.
+        """
+        access, cookie = self.admit(secret, now), new_secret()
+        signed = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
+        self._repo.ledger.put(signed)
+        return cookie
+
+    def sign_out(self, cookie: str, now: int) -> None:
+        """Let a browser's cookie open nothing any more."""
+        found = self._keys().sign_ins.get(digest(cookie))
+        if found is not None:
+            self._repo.ledger.put(replace(found, expires_at=now))

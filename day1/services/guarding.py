@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from day1.errors import NotFound
-from day1.model.access import Access, Token
+from day1.errors import Forbidden, NotFound
+from day1.model.access import Access, SignIn, Token
 from day1.model.branch import Branch
 from day1.model.deed import Intent, MergeRecord
 from day1.model.shared import Bundle
@@ -24,6 +24,7 @@ from day1.services.deeds import Repository, settle
 if TYPE_CHECKING:
     from day1.errors import Json
     from day1.model.change import Changes, Commit, CommitId, Ref
+    from day1.model.kind import Kind, Row
     from day1.ports.store import Capabilities, Reading, Work
 
 T = TypeVar("T")
@@ -123,6 +124,24 @@ class GuardedHistory(History):
         self.check_ref(ref)
         return self._history.changes(base, ref)
 
+    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:  # noqa: ARG002 - whichever row
+        """Show nobody with limits what may be on a branch beyond them.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise Forbidden("A redaction is of every branch: use a token without limits.")
+
+    def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
+        """One row at a commit that is reached."""
+        self.check(commit)
+        return self._history.row(kind, row_id, commit)
+
+    def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
+        """A row at every commit in the past of one that is reached."""
+        self.check(start)
+        return self._history.versions(kind, row_id, start)
+
     def at(self, branch: str, instant: int) -> Ref:
         """The state of a visible branch at an instant."""
         self._access.check(branch)
@@ -197,7 +216,7 @@ class GuardedLedger(Ledger):
         self._reaches = reaches
 
     def _shows(self, record: object) -> bool:
-        if isinstance(record, Token | Intent):
+        if isinstance(record, Token | SignIn | Intent):
             return False
         if isinstance(record, Branch):
             return self._access.sees(record.name)

@@ -9,11 +9,13 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_
 from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table, Text
 from sqlalchemy.types import TypeEngine
 
-from day1.model.access import Token
+from day1.model.access import SignIn, Token
 from day1.model.branch import Branch
 from day1.model.deed import Intent, MergeRecord, Snapshot
 from day1.model.kind import canonical
 from day1.model.record import from_json, to_json
+from day1.model.redaction import Redaction
+from day1.model.review import Review
 from day1.model.session import Session
 from day1.model.shared import Bundle, Handoff, Template
 from day1.model.task import Objective, Task, TaskAgent
@@ -68,8 +70,11 @@ TABLES: Final[Mapping[type, Table]] = {
     Template: _table("templates", Template, ("name",)),
     Handoff: _table("handoffs", Handoff),
     Bundle: _table("bundles", Bundle),
-    Token: _table("tokens", Token, ("sha256",)),
+    Token: _table("tokens", Token),
+    SignIn: _table("sign_ins", SignIn),
     Intent: _table("intents", Intent),
+    Review: _table("reviews", Review, ("source_id", "target_id", "status")),
+    Redaction: _table("redactions", Redaction, ("row_id",)),
 }
 HEADS: Final = Table(
     "heads",

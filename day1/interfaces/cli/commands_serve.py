@@ -1,4 +1,4 @@
-"""Serving agents, and the plumbing beneath every command: mcp, call."""
+"""Serving agents and people, and the plumbing beneath every command: mcp, serve, call."""
 
 from __future__ import annotations
 
@@ -31,6 +31,29 @@ def mcp_command(toolsets: str, tools: str | None, branch: str | None, agent: str
         settings = settings.model_copy(update={"agent_id": agent})
     # The entry stands above the wires, so it is found by name, as `python -m` would.
     importlib.import_module("day1.mcp.mcp_server").run(settings, tools or toolsets, branch)
+
+
+@click.command("serve")
+@click.option("--host", metavar="ADDRESS", help="Default: DAY1_HTTP__HOST, else 127.0.0.1.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Default: 8420; 0: any free one.")
+@click.option("--sse", is_flag=True, help="Also serve MCP's older transport, at /sse.")
+def serve_command(**given: Any) -> None:
+    """Serve agents (/mcp), scripts (/api/v1) and people (/review) over HTTP until a signal.
+
+    On loopback nobody needs a token until one was made (`day1 token create`). The store is made
+    if needed.
+    """
+    settings = Session(as_json=False).settings
+    http = settings.http.model_copy(
+        update={k: v for k, v in given.items() if v not in {None, False}}
+    )
+    settings = settings.model_copy(update={"http": http})
+
+    def ready(address: str) -> None:
+        for path, what in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
+            click.echo(f"{address}{path:<9} {what}", err=True)
+
+    importlib.import_module("day1.mcp.mcp_server_http").run(settings, ready)
 
 
 @click.command("call")

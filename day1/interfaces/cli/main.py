@@ -79,6 +79,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Serve": {
         "mcp": ("serve", "Serve an agent over stdin and stdout (MCP)."),
+        "serve": ("serve", "Serve a team over HTTP: MCP, REST and review pages."),
+        "token": ("token", "Make, list and take back tokens for HTTP."),
         "call": ("serve", "Call any operation by its name."),
     },
 }

@@ -25,7 +25,7 @@ Watch = tuple[Callable[[int, int | None], None], Callable[[], bool]]
 HEAD = "cli"
 """The ledger's key of the HEAD that the command line has in each store."""
 
-EVERY_TOOLSET = "core,review"
+EVERY_TOOLSET = "core,review,admin"
 
 
 class Session:

@@ -56,8 +56,8 @@ def instructions(names: Collection[str]) -> str:
     return "\n".join(line for line in _WORKFLOW if set(_NAMED.findall(line)) <= set(names))
 
 
-MakeContext = Callable[[Mapping[str, Any] | None], Context]
-"""Build the context of one call from the request's `_meta`."""
+MakeContext = Callable[[Mapping[str, Any] | None, Any], Context]
+"""Build the context of one call from its `_meta` and, over HTTP, its request (else None)."""
 
 
 def build_server(toolset: Toolset, make_context: MakeContext) -> Server[Any]:
@@ -70,7 +70,7 @@ def build_server(toolset: Toolset, make_context: MakeContext) -> Server[Any]:
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
         def context() -> Context:
-            made = make_context(ctx.meta)
+            made = make_context(ctx.meta, ctx.request)
             return replace(made, progress=partial(_report, ctx), stopped=_stopped)
 
         # A cancelled call runs on in its thread until it asks `stopped` or ends by itself.

@@ -1,0 +1,81 @@
+"""Who may come in over HTTP: token create, list, revoke."""
+
+from __future__ import annotations
+
+import click
+
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.group("token")
+def token_command() -> None:
+    """Make, list and take back the tokens that `day1 serve` lets in."""
+
+
+@token_command.command("create")
+@click.argument("name")
+@click.option(
+    "--scope",
+    type=click.Choice(["read", "write", "merge", "admin"]),
+    default="write",
+    show_default=True,
+    help="Each includes those before it.",
+)
+@click.option(
+    "--branch", "branches", multiple=True, metavar="PATTERN", help="Only these: 'task/*'."
+)
+@click.option("--agent", metavar="NAME", help="It writes as this agent only.")
+@click.option("--days", type=click.IntRange(1, 3_650), help="It expires after so many.")
+@porcelain
+def create_command(
+    session: Session,
+    name: str,
+    scope: str,
+    branches: tuple[str, ...],
+    agent: str | None,
+    days: int | None,
+) -> None:
+    """Make a token. It is shown once: the store keeps its hash only.
+
+    From the first token on, every call over HTTP needs one.
+    """
+    answer = session.call(
+        "token_create", name=name, scope=scope, branches=list(branches), agent_id=agent, days=days
+    )
+    if not session.answer(answer):
+        session.screen.line(answer["secret"])
+        session.screen.note("Shown this once. Send it as `Authorization: Bearer ...`.")
+
+
+@token_command.command("list")
+@porcelain
+def list_command(session: Session) -> None:
+    """List the tokens there are and were; secrets are not kept."""
+    answer = session.call("token_list")
+    if not session.answer(answer):
+        session.screen.table(
+            ("name", "scope", "branches", "agent", "state", "made"),
+            [
+                (
+                    t["name"],
+                    t["scope"],
+                    ", ".join(t["branches"]) or "all",
+                    t["agent_id"] or "",
+                    t["state"],
+                    t["created_at"][:16],
+                )
+                for t in answer["result"]
+            ],
+        )
+
+
+@token_command.command("revoke")
+@click.argument("name")
+@porcelain
+def revoke_command(session: Session, name: str) -> None:
+    """Take a token back, by name or id: it opens nothing from now on."""
+    answer = session.call("token_revoke", name=name)
+    if not session.answer(answer):
+        session.screen.line(f"{answer['name']} opens nothing any more.")
+        session.screen.line(f"{plural(answer['live'], 'live token')} left.")

@@ -1,0 +1,99 @@
+"""One ASGI app: MCP, REST, pages and probes over one open memory, behind one door."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from day1.errors import InvalidRequest, NotFound
+from day1.interfaces.http import probes, rest
+from day1.interfaces.http.callers import Callers
+from day1.interfaces.http.door import LOOPBACK, AtTheDoor, Rules
+from day1.interfaces.http.failures import failure
+from day1.interfaces.mcp.http import streams
+from day1.interfaces.mcp.server import build_server
+from day1.operation import Context
+from day1.services.admitting import Door
+from day1.settings import HttpSettings
+from day1.toolsets import LISTS, TOOLSETS, operations
+from day1.wiring import House, now
+
+ALL: Final = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What is served, to whom."""
+
+    house: House
+    door: Door
+    called: Callable[[], None]
+    """Told of each call."""
+
+
+def build_app(served: Served) -> Starlette:
+    """Make the app; it is open for calls while its lifespan lasts."""
+    house, settings = served.house, served.house.settings.http
+    callers, metrics = Callers(house, served.called), probes.Metrics()
+
+    def context(meta: Any, request: Any) -> Context:
+        return callers.context(request, meta)
+
+    servers = {path: build_server(operations(names), context) for path, names in _toolsets()}
+    mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with mcp.running():
+            yield
+
+    rules = Rules(
+        names=settings.names,
+        rate=settings.rate,
+        body_bytes=settings.body_bytes,
+        public=lambda path: path in probes.PUBLIC,
+        page=lambda _: False,
+        cookie=lambda _: None,
+    )
+    return Starlette(
+        lifespan=lifespan,
+        routes=[
+            *probes.routes(house, metrics),
+            *rest.routes(operations(",".join(TOOLSETS)), callers),
+            *mcp.routes,
+        ],
+        middleware=[
+            Middleware(AtTheDoor, door=served.door, rules=rules, metrics=metrics, clock=now)
+        ],
+        exception_handlers={404: _no_path, 405: _no_method},
+    )
+
+
+def _toolsets() -> Iterator[tuple[str, str]]:
+    """Where each choice of tools is served: `/mcp` the core, `/mcp/NAME` others."""
+    yield "/mcp", "core"
+    for name in (*TOOLSETS, *LISTS):
+        yield f"/mcp/{name}", name
+    yield f"/mcp/{ALL}", ",".join(TOOLSETS)
+
+
+async def _no_path(_: Request, __: Exception) -> Response:
+    message = "There is no such path here: /mcp, /api/v1/openapi.json and /review are."
+    return failure(NotFound(message))
+
+
+async def _no_method(request: Request, exc: Exception) -> Response:
+    body = InvalidRequest(f"{request.method} is not for this path.").body()
+    return JSONResponse(body, 405, getattr(exc, "headers", None))
+
+
+def needs_door(settings: HttpSettings) -> bool:
+    """Whether to ask for a token even where none was made: others than this machine can come."""
+    return settings.host not in (*LOOPBACK, "::1")

@@ -1,0 +1,85 @@
+"""Who calls over HTTP: the token's access, and what headers or `_meta` say of the call."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from starlette.requests import HTTPConnection
+
+from day1.errors import Forbidden
+from day1.model.access import EVERYTHING, Access
+from day1.model.branch import MAIN
+from day1.model.origin import Source
+from day1.operation import Caller, Context, Head
+from day1.wiring import House, LedgerHead, ProcessHead
+
+ACCESS: Final = "day1.access"
+"""Where in an ASGI scope the access of its token is."""
+_SESSION: Final = "mcp-session-id"
+_HEADS: Final = 10_000
+"""Sessions whose HEAD is remembered; as many as there can be at once."""
+
+
+class Callers:
+    """Makes of a request the context of its call. Made once for a server."""
+
+    def __init__(self, house: House, called: Callable[[], None]) -> None:
+        """Serve one memory; `called` is told of each call."""
+        self.house = house
+        self._called = called
+        self._heads: OrderedDict[str, ProcessHead] = OrderedDict()
+
+    def context(
+        self,
+        request: HTTPConnection,
+        meta: Mapping[str, Any] | None = None,
+        source: Source = "agent",
+    ) -> Context:
+        """What one call works with.
+
+        Raises:
+            Forbidden: the token is bound to another agent than the call names.
+        """
+        self._called()
+        access = access_of(request)
+
+        def said(key: str) -> str | None:
+            value = (meta or {}).get(f"day1/{key}") or request.headers.get(f"day1-{key}")
+            return value if isinstance(value, str) and value else None
+
+        agent = said("agent_id") or said("agent-id")
+        if access.agent_id is not None and agent not in {None, access.agent_id}:
+            raise Forbidden(
+                f"This token writes as {access.agent_id!r} only.", agent_id=access.agent_id
+            )
+        caller = Caller(
+            agent_id=access.agent_id or agent,
+            session_id=said("session_id") or said("session-id"),
+            task_id=said("task_id") or said("task-id"),
+            source=source,
+            branch=said("branch"),
+            head=self._head(request, access, said("client")),
+            access=access,
+        )
+        return self.house.context(caller)
+
+    def _head(self, request: HTTPConnection, access: Access, client: str | None) -> Head | None:
+        """The client's own HEAD: its session's, else the one of its token and name."""
+        session = request.headers.get(_SESSION)
+        if session is not None:
+            head = self._heads.pop(session, None) or ProcessHead(self.house.repo, MAIN)
+            self._heads[session] = head
+            while len(self._heads) > _HEADS:
+                self._heads.popitem(last=False)
+            return head
+        if access.token_id is None and client is None:
+            return None
+        return LedgerHead(self.house.repo, f"{access.token_id or 'open'}/{client or ''}")
+
+
+def access_of(request: HTTPConnection) -> Access:
+    """What the request's token allows, as the door found it."""
+    found: Access = request.scope.get(ACCESS, EVERYTHING)
+    return found

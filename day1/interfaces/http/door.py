@@ -1,0 +1,175 @@
+"""In front of every path: Host and Origin, the token, how often, how much, and the access log.
+
+Written as plain ASGI, so that streams pass through untouched.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from day1.errors import Day1Error, TooManyRequests, Unauthorized
+from day1.interfaces.http.callers import ACCESS
+from day1.interfaces.http.failures import failure, fault
+from day1.interfaces.http.probes import Metrics
+from day1.model.access import Access
+from day1.services.admitting import Door
+
+log = logging.getLogger("day1.access")
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_BEARER: Final = "bearer "
+_IDLE_S: Final = 60.0
+_BUCKETS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the door goes by."""
+
+    names: tuple[str, ...]
+    """Host names beside loopback's by which the server is reached."""
+    rate: float
+    """Requests a second of one token; 0: any number."""
+    body_bytes: int
+    public: Callable[[str], bool]
+    """Whether a path needs no token."""
+    page: Callable[[str], bool]
+    """Whether a path is a page, which sends to the sign-in rather than refuse."""
+    cookie: Callable[[Headers], str | None]
+    """What a browser that signed in has in its cookie."""
+
+
+@dataclass(slots=True)
+class Buckets:
+    """How often each token may ask: a second's worth at once, then at the rate."""
+
+    rate: float
+    _left: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def take(self, key: str) -> None:
+        """Count one request.
+
+        Raises:
+            TooManyRequests: it comes too soon.
+        """
+        if not self.rate:
+            return
+        now, most = time.monotonic(), max(self.rate, 1.0)
+        left, then = self._left.get(key, (most, now))
+        left = min(most, left + (now - then) * self.rate)
+        if left < 1:
+            wait = round((1 - left) / self.rate, 3)
+            raise TooManyRequests(
+                "This token asks more often than it may: wait, then go on.", retry_after=wait
+            )
+        if len(self._left) > _BUCKETS:
+            self._left = {k: v for k, v in self._left.items() if now - v[1] < _IDLE_S}
+        self._left[key] = left - 1, now
+
+
+class AtTheDoor:
+    """ASGI middleware around the whole app."""
+
+    def __init__(
+        self, app: ASGIApp, door: Door, rules: Rules, metrics: Metrics, clock: Callable[[], int]
+    ) -> None:
+        """Stand before an app."""
+        self._app = RequestBodyLimitMiddleware(app, rules.body_bytes)
+        self._door, self._rules, self._metrics, self._clock = door, rules, metrics, clock
+        self._buckets = Buckets(rules.rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or say why not; note it in the log in either case."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": [*message["headers"], *_SAFE]}
+            await send(message)
+
+        try:
+            refusal = self._refusal(scope)
+            if refusal is None:
+                await self._app(scope, receive, noted)
+            else:
+                await refusal(scope, receive, noted)
+        finally:
+            spent = time.perf_counter() - started
+            who = scope[ACCESS].token_id if ACCESS in scope else None
+            self._metrics.count(scope["path"], status, spent)
+            # The path alone: what is searched for stands in the query.
+            log.info(
+                "%s %s %s %.1f ms %s",
+                scope["method"],
+                scope["path"],
+                status,
+                spent * 1e3,
+                who or "-",
+            )
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._is_ours(host):
+            message = f"This server is not called {host[:100]!r}: name it in DAY1_HTTP__NAMES."
+            return _refused("host_unknown", message, 421)
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return _refused("origin_forbidden", "Pages of other sites may not call this one.", 403)
+        if self._rules.public(scope["path"]):
+            return None
+        try:
+            access = self._admit(headers)
+            self._buckets.take(access.token_id or "")
+        except Unauthorized as exc:
+            if self._rules.page(scope["path"]) and "authorization" not in headers:
+                return RedirectResponse("/login", 303)
+            return failure(exc)
+        except Day1Error as exc:
+            return failure(exc)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
+            return fault(exc)
+        scope[ACCESS] = access
+        if access.token_id is not None:  # what the SDK ties MCP sessions to
+            known = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
+            scope["user"] = AuthenticatedUser(known)
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        return name.lower() in (*LOOPBACK, *self._rules.names)
+
+    def _admit(self, headers: Headers) -> Access:
+        given = headers.get("authorization", "")
+        if given:
+            secret = given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
+            return self._door.admit(secret, self._clock())
+        return self._door.admit_browser(self._rules.cookie(headers), self._clock())
+
+
+_SAFE: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+
+
+def _refused(code: str, message: str, status: int) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message, "details": {}}}, status)

@@ -1,0 +1,56 @@
+"""Errors as HTTP has them: a status, and the one JSON shape."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.responses import JSONResponse
+
+from day1 import errors
+from day1.errors import Day1Error
+
+log = logging.getLogger(__name__)
+
+STATUS: Final[Mapping[type[Day1Error], int]] = {
+    errors.InvalidRequest: 400,
+    errors.ImportBroken: 400,
+    errors.Unsupported: 400,
+    errors.Unauthorized: 401,
+    errors.ConfirmationNeeded: 409,
+    errors.Refused: 403,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.TooManyRequests: 429,
+    errors.StoreFull: 507,
+    errors.StoreUnavailable: 503,
+    errors.StoreReadOnly: 503,
+    errors.EmbedderUnavailable: 503,
+    errors.ChatUnavailable: 503,
+}
+"""The nearest class above an error decides; what is not here is the server's own fault: 500."""
+RETRY_S: Final = "1"
+
+
+def status_of(error: type[Day1Error]) -> int:
+    """The HTTP status of an error."""
+    return next((STATUS[kind] for kind in error.__mro__ if kind in STATUS), 500)
+
+
+def failure(error: Day1Error) -> JSONResponse:
+    """An error as a response."""
+    headers = {}
+    if isinstance(error, errors.Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    if error.retryable:
+        headers["Retry-After"] = RETRY_S
+    return JSONResponse(error.body(), status_of(type(error)), headers)
+
+
+def fault(exc: Exception) -> JSONResponse:
+    """What went wrong is in the log, and nowhere else."""
+    log.error("a request failed", exc_info=exc)
+    message = "day1 failed on this request; its log on stderr says more."
+    body = {"error": {"code": "internal", "message": message, "details": {}}}
+    return JSONResponse(body, 500)

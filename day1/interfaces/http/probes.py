@@ -1,0 +1,103 @@
+"""`/health`, `/ready` and `/metrics`: whether it lives, whether it can work, what it does."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Final
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from day1 import __version__
+from day1.errors import Day1Error
+from day1.interfaces.http.failures import failure
+from day1.model.branch import MAIN
+from day1.model.change import Ref
+from day1.wiring import House
+
+PUBLIC: Final = ("/health", "/ready")
+_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_KNOWN: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")
+
+
+class Metrics:
+    """Counts of requests, in the text format that Prometheus reads."""
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        self._guard = threading.Lock()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._within: Counter[tuple[str, float]] = Counter()
+        self._seconds: Counter[str] = Counter()
+
+    def count(self, path: str, status: int, seconds: float) -> None:
+        """Count a request under the first part of its path."""
+        first = path.split("/", 2)[1]
+        part = first if first in _KNOWN else "pages"
+        with self._guard:
+            self._requests[part, status] += 1
+            self._seconds[part] += seconds  # type: ignore[assignment]  # a Counter adds floats too
+            for bound in _BOUNDS:
+                if seconds <= bound:
+                    self._within[part, bound] += 1
+
+    def text(self) -> str:
+        """All counts."""
+        with self._guard:
+            lines = ["# TYPE day1_http_requests_total counter"]
+            for (part, status), count in sorted(self._requests.items()):
+                lines.append(f'day1_http_requests_total{{part="{part}",status="{status}"}} {count}')
+            lines.append("# TYPE day1_http_request_seconds histogram")
+            for part in sorted(self._seconds):
+                total = sum(n for (p, _), n in self._requests.items() if p == part)
+                name = f'day1_http_request_seconds_bucket{{part="{part}",le='
+                lines += [f'{name}"{bound}"}} {self._within[part, bound]}' for bound in _BOUNDS]
+                lines.append(f'{name}"+Inf"}} {total}')
+                spent = self._seconds[part]
+                lines.append(f'day1_http_request_seconds_sum{{part="{part}"}} {spent:.6f}')
+                lines.append(f'day1_http_request_seconds_count{{part="{part}"}} {total}')
+        return "\n".join(lines)
+
+
+def routes(house: House, metrics: Metrics) -> list[BaseRoute]:
+    """The three probes; `/metrics` needs a token where tokens are on."""
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    async def ready(_: Request) -> Response:
+        try:
+            return JSONResponse(await to_thread.run_sync(_ready, house))
+        except Day1Error as exc:
+            response = failure(exc)
+            response.status_code = 503
+            return response
+
+    async def counted(_: Request) -> Response:
+        size = await to_thread.run_sync(house.repo.store.size)
+        branches = await to_thread.run_sync(house.repo.history.branches)
+        lines = [
+            metrics.text(),
+            "# TYPE day1_store_bytes gauge",
+            f"day1_store_bytes {size}",
+            "# TYPE day1_branches gauge",
+            f"day1_branches {len(branches)}",
+        ]
+        return PlainTextResponse("\n".join(lines) + "\n")
+
+    return [
+        Route("/health", health, methods=["GET"]),
+        Route("/ready", ready, methods=["GET"]),
+        Route("/metrics", counted, methods=["GET"]),
+    ]
+
+
+def _ready(house: House) -> dict[str, str]:
+    """Read the store and the ledger."""
+    house.repo.ledger.branch(MAIN)
+    with house.repo.store.reading(Ref(branch=MAIN)):
+        pass
+    return {"status": "ready", "access": "read" if house.read_only else "write"}

@@ -1,0 +1,54 @@
+"""The HTTP server, where the seed places it (checklist S1-006); `day1 serve` starts the same."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+
+from day1.errors import Refused
+from day1.interfaces.cli.main import run as command
+from day1.interfaces.http.app import Served, build_app, needs_door
+from day1.interfaces.http.serving import listen, serve
+from day1.logs import to_stderr
+from day1.services.admitting import Door
+from day1.services.tending import Tender
+from day1.settings import Settings
+from day1.wiring import open_house
+
+_LEAVE_S = 3.0
+"""Longer than a batch takes."""
+
+
+def run(settings: Settings, ready: Callable[[str], None]) -> None:
+    """Serve a store over HTTP until a signal; `ready` is told the address.
+
+    Raises:
+        Refused: the port is taken, or others could come in without a token.
+    """
+    to_stderr(settings.log_level)
+    with listen(settings.http) as taken:
+        house = open_house(settings, create=True, serves=True)
+        compacts = settings.store.compact and not house.read_only
+        tender = Tender(house.repo, house.search, compacts=compacts)
+        tending = threading.Thread(target=tender.run, name="day1-tender", daemon=True)
+        try:
+            door = Door(house.repo, closed=needs_door(settings.http))
+            if door.shut:
+                raise Refused(
+                    f"{settings.http.host} lets others in than this machine's users, and this "
+                    "store has no token yet: `day1 token create NAME --scope admin` makes one.",
+                    host=settings.http.host,
+                )
+            tending.start()
+            serve(build_app(Served(house, door, tender.called)), taken, settings.http, ready)
+        finally:
+            tender.stop()
+            if tending.ident is not None:
+                # A batch that is being embedded ends first: the model's threads abort an exit.
+                tending.join(_LEAVE_S)
+            house.close()
+
+
+if __name__ == "__main__":
+    sys.exit(command(["serve"]))

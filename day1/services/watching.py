@@ -1,0 +1,58 @@
+"""Which branches moved: what pages and clients that listen are told of."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from day1.model.change import CommitId, Ref
+from day1.services.deeds import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A branch as it stands since something was written to it; gone, if `commit` is None."""
+
+    branch: str
+    commit: CommitId | None
+    pending: int = 0
+    new: bool = False
+    """It was not there when one looked last."""
+
+
+_Stand = tuple[CommitId, int, int | None]
+
+
+class Watcher:
+    """Looks at a store again and again; nothing was written, next to nothing is done."""
+
+    def __init__(self, repo: Repository) -> None:
+        """Begin with the store as it is at the first look."""
+        self._repo = repo
+        self._stamp: Hashable = None
+        self._seen: dict[str, _Stand] | None = None
+
+    def moved(self) -> bool:
+        """Whether anything was written since the last look."""
+        return self._repo.store.stamp() != self._stamp
+
+    def look(self) -> list[Moved]:
+        """The branches that moved since the last look; none at the first."""
+        stamp = self._repo.store.stamp()
+        if stamp == self._stamp:
+            return []
+        seen: dict[str, _Stand] = {}
+        waiting = self._repo.history.unsettled()
+        for name, tip in self._repo.history.branches().items():
+            seen[name] = (tip, 0, None)
+            if name in waiting:
+                with self._repo.store.reading(Ref(branch=name)) as reading:
+                    pending = reading.pending
+                    seen[name] = (reading.tip, pending.count, pending.newest)
+        before, self._seen, self._stamp = self._seen, seen, stamp
+        if before is None:
+            return []
+        now = [
+            Moved(name, state[0], state[1], new=name not in before)
+            for name, state in seen.items()
+            if before.get(name) != state
+        ]
+        return now + [Moved(name, None) for name in before.keys() - seen.keys()]
