@@ -32,6 +32,7 @@ from day1.services.branching import adopt, find
 from day1.services.candidates import Reach
 from day1.services.deeds import Point, Repository, no_point, settle
 from day1.services.guarding import guarded
+from day1.services.masking import Masking
 from day1.services.searching import SearchPorts
 from day1.settings import (
     ChatSettings,
@@ -45,6 +46,7 @@ from day1.settings import (
 if TYPE_CHECKING:
     from day1.ports.chat import Chat
     from day1.ports.embedder import Embedder
+    from day1.ports.index import Index
     from day1.ports.judge import Judge
     from day1.ports.source import Source
     from day1.services.checking import Place
@@ -121,12 +123,14 @@ def open_house(
         deeds = WriteLock(folder / DEEDS, wait_s)
         ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=wait_s)
         opened.callback(ledger.close)
+        store.obey(Masking(ledger))
         store.point = _point(settings.kill_at)
-        repo = Repository(store, store.history, ledger, new_id, store.point)
+        index = _index(settings, folder, read_only=read_only, serves=serves)
+        opened.callback(index.close)
+        repo = Repository(store, store.history, ledger, new_id, store.point, index.forget)
         if not read_only:
             _settle(repo)
-        search = _search_ports(settings, folder, repo, read_only=read_only, serves=serves)
-        opened.callback(search.index.close)
+        search = _search_ports(settings, repo, index)
         judge = _judge(settings, talker)
         return House(folder, settings, repo, search, talker, judge, read_only, opened.pop_all())
 
@@ -153,17 +157,18 @@ def _writable(folder: Path) -> bool:
     return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
 
 
-def _search_ports(
-    settings: Settings, folder: Path, repo: Repository, *, read_only: bool, serves: bool
-) -> SearchPorts:
+def _index(settings: Settings, folder: Path, *, read_only: bool, serves: bool) -> Index:
     from day1.adapters.index.index import LocalIndex
 
-    index = LocalIndex(
+    return LocalIndex(
         folder,
         read_only=read_only,
         chroma=serves and settings.search.chroma,
         chroma_above=settings.search.exact_rows,
     )
+
+
+def _search_ports(settings: Settings, repo: Repository, index: Index) -> SearchPorts:
     weight = settings.search.vector_weight
     return SearchPorts(
         repo.store,

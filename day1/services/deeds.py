@@ -5,7 +5,9 @@ commit message, the ledger row is written, the intent is struck out. Whoever fin
 whose process is gone looks at what the engine did, and finishes or withdraws it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -13,12 +15,19 @@ from typing import Any, cast
 from day1.errors import Json
 from day1.model.branch import Branch
 from day1.model.deed import Intent, MergeRecord
+from day1.model.held import columns_of
 from day1.model.ids import NewId
+from day1.model.kind import BY_TABLE, HELD, Kind, Row, text_of
 from day1.model.record import from_json
-from day1.model.shared import FILLED, Bundle, Template
+from day1.model.redaction import REDACTED, Redaction
+from day1.model.review import Review
+from day1.model.shared import FILLED, Bundle, Handoff, Template
 from day1.model.task import Objective, Task, TaskAgent
+from day1.ports.index import IndexBehind, IndexLost
 from day1.ports.ledger import Ledger
 from day1.ports.store import History, Store
+
+log = logging.getLogger(__name__)
 
 Point = Callable[[str], None]
 """Called at named points, where a test may kill the process."""
@@ -26,6 +35,10 @@ Point = Callable[[str], None]
 
 def no_point(_: str) -> None:
     """No point is armed outside tests."""
+
+
+def nothing_to_forget(_: str) -> None:
+    """There is no index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,8 @@ class Repository:
     ledger: Ledger
     new_id: NewId
     point: Point = no_point
+    forget: Callable[[str], None] = nothing_to_forget
+    """Take a text out of the index, by its hash."""
     noted: set[str] = field(default_factory=set)
     """Writers that this process has noted (`services.sessions`)."""
 
@@ -116,9 +131,12 @@ def _settle_merge(repo: Repository, payload: dict[str, Json]) -> None:
 
 
 def record_merge(repo: Repository, record: MergeRecord) -> None:
-    """Write a merge to the ledger, and what it makes of its source."""
+    """Write a merge to the ledger, and what it makes of its review and of its source."""
     with repo.ledger.together():
         repo.ledger.put(record)
+        review = repo.ledger.record(Review, record.review_id or "")
+        if review is not None and record.commit is not None:
+            repo.ledger.put(review.merged(record))
         source = repo.ledger.record(Branch, record.source_id)
         if source is None or record.commit is None:
             return
@@ -126,6 +144,52 @@ def record_merge(repo: Repository, record: MergeRecord) -> None:
             repo.ledger.put_branch(replace(source, closed=True, merged_tip=record.source_commit))
         elif record.strategy == "auto" and record.rejected_count == 0:
             repo.ledger.put_branch(replace(source, merged_tip=record.source_commit))
+
+
+def _settle_redaction(repo: Repository, payload: dict[str, Json]) -> None:
+    """What was to be redacted is."""
+    record_redaction(repo, from_json(Redaction, payload))
+
+
+def record_redaction(repo: Repository, redaction: Redaction) -> None:
+    """Write a redaction to the ledger, which masks; then take its texts out of the index.
+
+    They are out of reach already then. So an index that cannot be written now hinders nobody: a
+    redaction that is repeated cleans it.
+    """
+    kind = BY_TABLE[redaction.row_kind]
+    texts = texts_of(repo, kind, redaction.row_id).values()
+    with repo.ledger.together():
+        repo.ledger.put(redaction, *_without(repo.ledger.records(Handoff), texts))
+    repo.point("redact.after_ledger")
+    try:
+        for content in redaction.hashes:
+            repo.forget(content)
+    except IndexLost:
+        return  # it is empty, and learns masked texts from now on
+    except IndexBehind as error:
+        log.warning("the index keeps redacted texts: %s", error.details.get("engine_code"))
+
+
+def texts_of(repo: Repository, kind: Kind, row_id: str) -> dict[str, str]:
+    """Every text that a row ever had, by content hash; those that merges held are among them."""
+    if kind.text is None:
+        return {}
+    rows: list[Row] = repo.history.unmasked(kind, row_id)
+    for item in repo.history.unmasked(HELD, row_id):
+        sides = (columns_of(text_of(item[side])) for side in ("ours", "theirs"))
+        rows += [side for side in sides if side is not None and kind.text in side]
+    return {str(row["content_hash"]): str(row[kind.text]) for row in rows}
+
+
+def _without(handoffs: Iterable[Handoff], texts: Collection[str]) -> Iterator[Handoff]:
+    """The handoffs whose summary quotes one of the texts, without it."""
+    for handoff in handoffs:
+        said = handoff.context_summary
+        for text in texts:
+            said = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", lambda _: REDACTED, said)
+        if said != handoff.context_summary:
+            yield replace(handoff, context_summary=said)
 
 
 _FORKED: Mapping[str, type] = {
@@ -138,4 +202,5 @@ _SETTLERS: Mapping[str, Callable[[Repository, dict[str, Json]], None]] = {
     "merge": _settle_merge,
     "retire": _settle_ref,
     "revive": _settle_ref,
+    "redact": _settle_redaction,
 }

@@ -221,9 +221,9 @@ class View:
     def _put(self, rows: list[tuple[Cell, ...]], index: Index) -> None:
         numbers: Mapping[Cell, TextId] = index.words.known(self.kind, [str(r[1]) for r in rows])  # type: ignore[assignment]  # a hash is a cell
         for row in rows:
-            text = numbers.get(row[1])
-            if row[1] == REDACTED_HASH:
+            if row[1] == REDACTED_HASH:  # for nobody to find, and never indexed
                 continue
+            text = numbers.get(row[1])
             if text is None:
                 self.unindexed += 1
                 continue

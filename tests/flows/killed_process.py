@@ -18,7 +18,16 @@ from day1.model.instant import SECOND
 from day1.model.kind import FACT
 from day1.model.origin import Origin
 from day1.ports.source import FactDraft
-from day1.services import branching, bundling, curating, editing, importing, merging, retiring
+from day1.services import (
+    branching,
+    bundling,
+    curating,
+    editing,
+    importing,
+    merging,
+    redacting,
+    retiring,
+)
 from day1.services.following import embed_pending, follow
 from day1.services.recording import fact_row
 from day1.settings import EmbedderSettings, Settings
@@ -108,6 +117,10 @@ def embed(house: House, deed: Deed) -> None:
     embed_pending(house.search.index, HashingEmbedder(), None)
 
 
+def redact(house: House, deed: Deed) -> None:
+    redacting.redact(house.repo, redacting.look(house.repo, deed["id"]), None, None, now())
+
+
 def compact(house: House, _deed: Deed) -> None:
     house.repo.store.compact()
 
@@ -131,6 +144,7 @@ DEEDS: dict[str, Callable[[House, Deed], Any]] = {
     "import": import_,
     "embed": embed,
     "compact": compact,
+    "redact": redact,
     "look": look,
 }
 

@@ -20,6 +20,7 @@ from day1.model.change import Query, Ref
 from day1.model.deed import MergeRecord
 from day1.model.ids import new_id
 from day1.model.kind import FACT
+from day1.model.redaction import REDACTED
 from day1.services.branching import find
 from day1.services.checking import Place, check
 from day1.services.following import embed_pending, follow
@@ -133,6 +134,9 @@ def after(state: State, deed: Deed) -> State:
             new[target] = {**new[source], **new[target]}
         case {"deed": "import", "branch": branch, "facts": facts}:
             new[branch] |= facts
+        case {"deed": "redact", "id": row_id}:
+            for facts in new.values():
+                facts.update({one: REDACTED for one in facts if one == row_id})
     return new
 
 
@@ -203,6 +207,8 @@ def check_index(house: House, state: State) -> None:
         follow(repo.store, repo.history, ports.index, name, branch.id)
         assert embed_pending(ports.index, embedder, None) == 0
         for row_id, text in list(facts.items())[-3:]:
+            if text == REDACTED:
+                continue
             for mode in ("keyword", "vector"):
                 request = SearchRequest(text, mode=mode, limit=3)
                 hits = search(ports, Ref(branch=name), branch.id, request).hits
@@ -268,6 +274,7 @@ def deed_for(point: str, state: State) -> Deed:
         },
         "embed": {"deed": "embed", "branch": "main"},
         "compact": {"deed": "compact"},
+        "redact": {"deed": "redact", "id": row_id},
     }
     return deeds[kind]
 
@@ -300,6 +307,9 @@ POINTS = (
     "import.after_unit",
     "embed.vectors_written",
     "embed.before_commit",
+    "redact.after_intent",
+    "redact.after_ledger",
+    "redact.after_index",
     "compact.before",
     "compact.done",
 )

@@ -5,10 +5,13 @@
 
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from day1.model.redaction import REDACTED
 from tests.flows.killing import POINTS, ROOT, State, kill_at, told
 
 
@@ -32,6 +35,10 @@ def test_a_kill_leaves_what_was_acknowledged(
         assert "fresh" in found
     if point == "merge.after_deed":
         assert "said on the side" in texts
+    if point.startswith("redact."):  # once it was begun it is finished, in the index too
+        assert REDACTED in texts
+        with closing(sqlite3.connect(tmp_path / "store" / "index.db")) as index:
+            assert not index.execute("SELECT 1 FROM texts WHERE text LIKE 'as %'").fetchall()
 
 
 def test_every_named_point_is_tried() -> None:

@@ -96,6 +96,7 @@ def least(there: There) -> dict[str, Arguments]:
         "memory_supersede_fact": {"fact_id": there.fact, "fact_text": "Ada drinks mate.", **here},
         "memory_retract_fact": {"fact_id": there.fact, **here},
         "memory_restore": {"to": "2100-01-01", "confirm": branch, **here},
+        "memory_redact": {"id": there.conversation, "confirm": there.conversation, **here},
         "memory_merge_preview": both,
         "memory_held": here,
     }

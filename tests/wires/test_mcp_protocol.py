@@ -232,7 +232,7 @@ def test_hints_say_what_a_tool_does(core: Session) -> None:
         for name, hint in hints.items()
         if name not in reading and (hint is None or hint.destructive_hint is not False)
     }
-    assert destroying == {"memory_retract_fact", "memory_restore"}
+    assert destroying == {"memory_retract_fact", "memory_restore", "memory_redact"}
     repeatable = {name for name, hint in hints.items() if hint and hint.idempotent_hint}
     assert {"memory_task_join", "memory_task_update", "knowledge_bundle_import"} <= repeatable
     assert not repeatable & {"memory_write_fact", "memory_task_create", "memory_log_message"}

@@ -14,6 +14,7 @@ REVIEW = [
     "memory_supersede_fact",
     "memory_retract_fact",
     "memory_restore",
+    "memory_redact",
     "memory_merge_preview",
     "memory_held",
 ]

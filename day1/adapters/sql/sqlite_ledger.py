@@ -18,7 +18,7 @@ from day1.adapters.sql.ledger import Lock, SqlLedger
 from day1.errors import Day1Error, StoreReadOnly
 
 FILE = "ledger.db"
-VERSION = 2
+VERSION = 3
 """To be raised with each new table or column."""
 IF_DAMAGED = (
     "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "

@@ -45,6 +45,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "edit": ("write", "Correct a fact, or put another in its place."),
         "rm": ("write", "Remove memories from a branch."),
         "restore": ("write", "Bring a memory or a branch back to a past state."),
+        "redact": ("write", "Make a memory unreadable everywhere, for good."),
     },
     "Look": {
         "search": ("look", "Find memories by meaning and by words."),

@@ -1,0 +1,94 @@
+"""Make a memory unreadable, everywhere and for good (design section 8)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.errors import ConfirmationNeeded
+from day1.model.instant import show
+from day1.model.kind import CONVERSATION
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    OnBranch,
+    Operation,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+)
+from day1.services.branching import find
+from day1.services.redacting import look, redact
+
+
+class Redact(WriteRequest):
+    """What nobody is to read any more."""
+
+    id: Label
+    reason: Annotated[Text | None, Field(description="kept and shown; must not quote the text")] = (
+        None
+    )
+    confirm: Annotated[Label | None, Field(description="the id again")] = None
+    branch: OnBranch = None
+
+
+class Redacted(Response):
+    """What is masked. `rows` and `branches` count what was there when it was."""
+
+    id: str
+    masked: bool
+    already: bool
+    """It was masked before; nothing is new."""
+    texts: int
+    rows: int
+    branches: int
+    purged: bool
+    redacted_at: str
+    written: Written
+
+
+def redact_memory(ctx: Context, request: Redact) -> Redacted:
+    """Make a memory and equal texts read [redacted] everywhere, past included. Cannot be undone."""
+    branch = find(ctx.repo, ctx.branch(request.branch)).name
+    target = look(ctx.repo, request.id)
+    if request.confirm != request.id:
+        raise ConfirmationNeeded(
+            "A redaction cannot be undone: this memory, all it ever said and every equal text read "
+            "[redacted] on all branches and in their past. To do it, repeat with "
+            f"confirm={request.id!r}.",
+            confirm=request.id,
+        )
+    agent = ctx.origin(request).agent_id
+    done = redact(ctx.repo, target, request.reason, agent, ctx.clock())
+    notes = [
+        "Masked on every read; the bytes are still in the store's files: purging rewrites the "
+        "store and is a separate step."
+    ]
+    if target.kind is CONVERSATION:
+        notes.append("Its messages are memories of their own: redact each by its id.")
+    commit = ctx.repo.history.branches()[branch]
+    return Redacted(
+        id=request.id,
+        masked=True,
+        already=target.known is not None,
+        texts=len(done.hashes),
+        rows=done.masked_rows,
+        branches=done.branches,
+        purged=False,
+        redacted_at=show(done.created_at),
+        written=Written(branch=branch, commit=commit, notes=notes),
+    )
+
+
+OPERATIONS = (
+    Operation(
+        "memory_redact",
+        Redact,
+        Redacted,
+        redact_memory,
+        Effect.DESTROY,
+        idempotent=True,
+        scope="admin",
+    ),
+)
