@@ -21,7 +21,7 @@ from day1.model.branch import MAIN, Branch
 from day1.model.instant import parse
 from day1.model.kind import canonical
 from day1.model.origin import Origin, Source
-from day1.services.branching import find, refuse_closed
+from day1.services.branching import find, refuse_protected
 from day1.services.sessions import note
 
 if TYPE_CHECKING:
@@ -230,13 +230,21 @@ class Context:
         return self._branch(given).name
 
     def writable(self, given: str | None) -> Branch:
-        """The branch of this call, if it takes writes.
+        """The branch of this call, if it takes writes; which token writes there is noted.
 
         Raises:
             UnknownBranch: there is no such branch.
-            BranchClosed: it was squashed.
+            BranchClosed, BranchProtected: it takes none.
         """
-        return refuse_closed(self._branch(given))
+        branch = refuse_protected(self._branch(given))
+        self.note_token(branch)
+        return branch
+
+    def note_token(self, branch: Branch) -> None:
+        """Note that the caller's token writes on a branch: others may have to merge it."""
+        token = self.caller.access.token_id
+        if token is not None:
+            note(self.repo, branch, Origin(), self.clock(), token)
 
     def _branch(self, given: str | None) -> Branch:
         name = given or self.caller.branch

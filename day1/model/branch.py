@@ -42,6 +42,8 @@ class Branch:
     """The task that its rows are for, where a writer names none."""
     agent_id: str | None = None
     """Whose branch of a task it is: who writes here, where a writer gives no name."""
+    protection: tuple[str, ...] = ()
+    """What a merge into it must fulfil (`review`, `gate`, `other`); it takes nothing else then."""
 
     def status(self, tip: CommitId, pending: Pending) -> Status:
         """What the branch is now: a write after its merge makes it active again."""
@@ -64,6 +66,7 @@ class Branch:
             "tags": list(self.tags),
             **({"task_id": self.task_id} if self.task_id else {}),
             **({"agent_id": self.agent_id} if self.agent_id else {}),
+            **({"protection": list(self.protection)} if self.protection else {}),
         }
 
 

@@ -34,6 +34,8 @@ class MergeRecord:
     choices: Json
     decided_by: str | None
     created_at: int
+    review_id: str | None = None
+    """The review that it concludes."""
 
 
 @dataclass(frozen=True, slots=True)

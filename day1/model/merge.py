@@ -26,9 +26,12 @@ from day1.model.kind import (
     kind_of,
     revision,
 )
+from day1.model.revert import keep_whole
 from day1.model.row_merge import Choice, PlanRow, Take, merge_row
 
 Strategy = Literal["auto", "cherry_pick", "squash"]
+Planned = Strategy | Literal["revert"]
+"""How a plan is made: a revert's source is the past, so more must be kept together."""
 _STATUS = "status"
 _DECISIONS: Mapping[Take, Decision] = {
     "ours": "dismissed",
@@ -58,7 +61,7 @@ class Sides:
 class MergePlan:
     """Everything that a merge would do."""
 
-    strategy: Strategy
+    strategy: Planned
     rows: tuple[PlanRow, ...]
     records: Writes
     """Edits and held rows that come along whole."""
@@ -90,16 +93,18 @@ class MergePlan:
 
 
 def plan_merge(
-    sides: Sides, strategy: Strategy, choices: Sequence[Choice], items: Sequence[str] | None = None
+    sides: Sides, strategy: Planned, choices: Sequence[Choice], items: Sequence[str] | None = None
 ) -> MergePlan:
     """Plan a merge; `items` restricts it to those rows and what supersedes them (a pick)."""
     open_cells = _open_cells((*sides.source_held, *sides.target_held))
     chosen = _with_followers(choices, sides)
     picked = None if items is None else set(items)
-    rows = {row.id: row for row in _three_ways(sides, picked)}
+    rows = {row.id: row for row in three_ways(sides, picked)}
     for row in rows.values():
         merge_row(row, open_cells.get(row.id, frozenset()), chosen.get(row.id, {}))
     _hold_together(rows, sides.target)
+    if strategy == "revert":
+        keep_whole(rows, sides.target)
     moves_base = any(sides.changes.values())
     planned = sorted(
         (r for r in rows.values() if r.effect != "kept" or r.held or r.decided),
@@ -163,8 +168,8 @@ def _with_followers(choices: Sequence[Choice], sides: Sides) -> dict[str, dict[s
     return chosen
 
 
-def _three_ways(sides: Sides, picked: set[str] | None) -> Iterable[PlanRow]:
-    """Every row the plan has to look at, with its three sides."""
+def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow]:
+    """Every row that a plan has to look at, with its three sides and nothing decided."""
     seen: set[str] = set()
     for kind in MEMORIES:
         for change in sides.changes.get(kind.table, ()):
@@ -281,7 +286,7 @@ def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem,
 
 
 def _digest(
-    strategy: Strategy, choices: Sequence[Choice], rows: Iterable[PlanRow], sides: Sides
+    strategy: Planned, choices: Sequence[Choice], rows: Iterable[PlanRow], sides: Sides
 ) -> str:
     """Name the plan by what it does: no commit ids, times or counts go in."""
 

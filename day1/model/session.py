@@ -15,12 +15,16 @@ class Session:
     session_id: str | None
     task_id: str | None
     created_at: int
+    token_id: str | None = None
 
 
 def session_of(
-    branch_id: str, agent_id: str | None, session_id: str | None, task_id: str | None, now: int
+    branch_id: str,
+    names: tuple[str | None, str | None, str | None],
+    now: int,
+    token_id: str | None = None,
 ) -> Session:
-    """Note a writer; the same writer on the same branch is the same note."""
-    names = (agent_id, session_id, task_id)
-    key = short_hash(branch_id, *("" if n is None else f"={n}" for n in names))
-    return Session(key, branch_id, agent_id, session_id, task_id, now)
+    """Note a writer (agent, session, task); the same on the same branch is the same note."""
+    parts = ["" if name is None else f"={name}" for name in names]
+    key = short_hash(branch_id, *parts, *([] if token_id is None else [token_id]))
+    return Session(key, branch_id, *names, now, token_id)

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import BranchClosed, BranchExists, Conflict, Json, Refused, UnknownBranch
+from day1.errors import (
+    BranchClosed,
+    BranchExists,
+    BranchProtected,
+    Conflict,
+    Json,
+    Refused,
+    UnknownBranch,
+)
 from day1.model.branch import MAIN, Branch, Status, check_name, numbered
 from day1.model.change import CommitId, Pending, Ref
 from day1.model.record import to_json
@@ -49,13 +57,30 @@ def find_open(repo: Repository, name: str) -> Branch:
 
     Raises:
         UnknownBranch: there is none.
-        BranchClosed: it was squashed, or is kept as a template or bundle.
+        BranchClosed, BranchProtected: as `refuse_protected`.
     """
-    return refuse_closed(find(repo, name))
+    return refuse_protected(find(repo, name))
+
+
+def refuse_protected(branch: Branch) -> Branch:
+    """The branch, if it takes writes.
+
+    Raises:
+        BranchClosed: it was squashed, or is kept as a template or bundle.
+        BranchProtected: it takes merges only.
+    """
+    if refuse_closed(branch).protection:
+        raise BranchProtected(
+            f"{branch.name!r} is protected, and takes merges only: fork a branch with "
+            "memory_branch_create, write there, and bring it here with review_open.",
+            branch=branch.name,
+            requires=list(branch.protection),
+        )
+    return branch
 
 
 def refuse_closed(branch: Branch) -> Branch:
-    """The branch, if it takes writes.
+    """The branch, if it takes writes or merges.
 
     Raises:
         BranchClosed: it was squashed, or is kept as a template or bundle.
@@ -260,9 +285,10 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
 
     Raises:
         Refused: it is `main` or the caller's current branch.
+        BranchProtected: it is protected.
         Conflict: it was written to meanwhile; it stays.
     """
-    branch = find(repo, name)
+    branch = refuse_loss(find(repo, name))
     if name in {MAIN, current}:
         which = "main" if name == MAIN else "the branch you are on"
         raise Refused(
@@ -282,6 +308,21 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
     return gone
+
+
+def refuse_loss(branch: Branch) -> Branch:
+    """The branch, if it may be put out of the way.
+
+    Raises:
+        BranchProtected: it is protected.
+    """
+    if branch.protection:
+        raise BranchProtected(
+            f"{branch.name!r} is protected: `day1 branch --unprotect {branch.name}` lifts that.",
+            branch=branch.name,
+            requires=list(branch.protection),
+        )
+    return branch
 
 
 @dataclass(frozen=True, slots=True)

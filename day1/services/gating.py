@@ -6,6 +6,7 @@ from typing import cast
 
 from day1.model.judging import Verdict
 from day1.model.kind import FACT
+from day1.model.merge import MergePlan
 from day1.model.row_merge import PlanRow
 from day1.services.deeds import Repository
 from day1.services.merging import MergeRequest, Preview, preview
@@ -37,8 +38,13 @@ def gate(repo: Repository, source: str, target: str) -> Gate:
         as `preview`.
     """
     seen = preview(repo, MergeRequest(source, target, "auto"))
-    found = {row.id: _verdict(row) for row in seen.plan.rows if row.kind is FACT}
-    return Gate(seen, {row_id: verdict for row_id, verdict in found.items() if verdict})
+    return Gate(seen, verdicts(seen.plan))
+
+
+def verdicts(plan: MergePlan) -> dict[str, Verdict]:
+    """The verdicts of the active facts that a plan would bring or change, by id."""
+    found = {row.id: _verdict(row) for row in plan.rows if row.kind is FACT}
+    return {row_id: verdict for row_id, verdict in found.items() if verdict}
 
 
 def _verdict(row: PlanRow) -> Verdict | None:

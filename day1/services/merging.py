@@ -1,6 +1,6 @@
 """Merging: gather the two sides, plan, and do exactly the plan under the target's lock."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import Json, NotFound, PlanChanged, Refused, WouldHold
@@ -8,7 +8,7 @@ from day1.model.branch import Branch
 from day1.model.change import Changes, CommitId, Message, Pending, Query, Ref
 from day1.model.deed import MergeRecord
 from day1.model.held import HeldItem, closings, held_id, open_items, value_json
-from day1.model.kind import BY_TABLE, EDIT, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
+from day1.model.kind import BY_TABLE, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.model.merge import (
     MergePlan,
     Sides,
@@ -17,11 +17,11 @@ from day1.model.merge import (
     plan_merge,
 )
 from day1.model.origin import Origin
-from day1.model.row_merge import Choice, PlanRow
+from day1.model.row_merge import Choice
 from day1.ports.store import Reading, Work
-from day1.services.branching import find, find_open, refuse_closed
+from day1.services.branching import find, refuse_closed, refuse_protected
 from day1.services.deeds import Repository, deed, record_merge
-from day1.services.recording import changed_groups, edit_rows
+from day1.services.recording import decided_edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,17 @@ class MergeRequest:
     items: tuple[str, ...] | None = None
     expect: str | None = None
     """The digest of the previewed plan; another plan is refused."""
+    review_id: str | None = None
+    """The review that this merge concludes."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether who decides it also writes: a choice gives a value of its own."""
+        return any(choice.take == "value" for choice in self.choices)
+
+
+Guard = Callable[[Branch, Branch, MergePlan], None]
+"""Lets a plan of source and target pass, or raises; asked under the target's lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,8 @@ class Preview:
     target_commit: CommitId
     pending: Pending
     """Rows of the source that no commit holds yet; they are in the plan."""
+    sides: Sides
+    """What it was planned from, for plans with other choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +93,35 @@ def look(repo: Repository, request: MergeRequest) -> Preview:
     with repo.store.reading(Ref(branch=request.target)) as target:
         with repo.store.reading(ref) as seen:
             source_commit, pending = seen.tip, seen.pending
-        plan, base = _plan(repo, request, source.id, _Ends(ref, source_commit, target))
-        return Preview(plan, base, source_commit, target.tip, pending)
+        ends = _Ends(ref, source_commit, target)
+        plan, base, sides = _plan(repo, request, source.id, ends)
+        return Preview(plan, base, source_commit, target.tip, pending, sides)
 
 
-def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> Merged:
+def _unprotected(_source: Branch, target: Branch, _plan: MergePlan) -> None:
+    refuse_protected(target)
+
+
+def merge(
+    repo: Repository,
+    request: MergeRequest,
+    origin: Origin,
+    now: int,
+    guard: Guard = _unprotected,
+) -> Merged:
     """Merge, pick or squash; the plan is made anew under the target's lock.
 
     Raises:
         PlanChanged: `expect` is given and the plan is another one.
         WouldHold: a squash would leave rows undecided.
         BranchClosed: one of the branches was squashed.
+        BranchProtected: the target is, and `guard` does not let the plan pass.
         as `preview`.
     """
     source = refuse_closed(_check(repo, request))
-    target = find_open(repo, request.target)
+    target = refuse_closed(find(repo, request.target))
+    if request.strategy == "squash" and source.protection:
+        raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
     commit = repo.store.cut(source.name)
     merge_id = repo.new_id("merge", now)
     payload: dict[str, Json] = {
@@ -106,13 +133,15 @@ def merge(repo: Repository, request: MergeRequest, origin: Origin, now: int) -> 
         "choices": _choices_json(request.choices),
         "decided_by": origin.agent_id,
         "created_at": now,
+        "review_id": request.review_id,
     }
     with deed(repo, "merge", {**payload, "target": target.name}, now):
         repo.point("merge.after_intent")
         with repo.store.changing(target.name) as work:
             ends = _Ends(Ref(commit=commit), commit, work)
-            plan, base = _plan(repo, request, source.id, ends)
+            plan, base, _ = _plan(repo, request, source.id, ends)
             _check_plan(request, plan)
+            guard(source, find(repo, target.name), plan)
             what = _Deed(repo, request, source.id, commit, merge_id, origin, base)
             done = _do(work, plan, what)
             at = work.now
@@ -146,7 +175,7 @@ class _Ends:
 
 def _plan(
     repo: Repository, request: MergeRequest, source_id: str, ends: _Ends
-) -> tuple[MergePlan, CommitId]:
+) -> tuple[MergePlan, CommitId, Sides]:
     base = repo.history.merge_base(ends.target.tip, ends.commit)
     changes = repo.history.changes(base, ends.source)
     target_items = ends.target.find(HELD, Query())
@@ -159,7 +188,7 @@ def _plan(
         items = None if request.items is None else _items(source, request.items, changes)
         named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
         named |= {choice.row_id for choice in request.choices}
-        source_rows = _rows(source, named)
+        source_rows = rows_by_id(source, named)
     changed = {c.id for table in changes.values() for c in table}
     ids = changed | named
     ids |= {
@@ -167,11 +196,11 @@ def _plan(
         for row in (*source_rows.values(), *(c.after for c in changes.get(FACT.table, ())))
         if row is not None and row.get("superseded_by") is not None
     }
-    target_rows = _rows(ends.target, ids)
+    target_rows = rows_by_id(ends.target, ids)
     _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
     sides = Sides(changes, source_rows, target_rows, source_held, target_held, source_id)
-    choices = [_completed(choice) for choice in request.choices]
-    return plan_merge(sides, request.strategy, choices, items), base
+    choices = [completed(choice) for choice in request.choices]
+    return plan_merge(sides, request.strategy, choices, items), base, sides
 
 
 def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
@@ -183,7 +212,7 @@ def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
         )
 
 
-def _completed(choice: Choice) -> Choice:
+def completed(choice: Choice) -> Choice:
     """A choice whose value has the hash of its text."""
     if choice.value is None:
         return choice
@@ -199,7 +228,7 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
     found: dict[str, Row] = {}
     queue = list(items)
     while queue:
-        rows = _rows(source, queue)
+        rows = rows_by_id(source, queue)
         found |= rows
         successors = {str(r["superseded_by"]) for r in rows.values() if r.get("superseded_by")}
         queue = [i for i in successors if i not in found]
@@ -210,7 +239,7 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
     return follow_supersession(items, found)
 
 
-def _rows(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
+def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
     """Rows of any kind by id."""
     by_kind: dict[str, list[str]] = {}
     for row_id in ids:
@@ -223,14 +252,23 @@ def _rows(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
     return found
 
 
-def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
-    if request.expect is not None and request.expect != plan.digest:
+def check_digest(expect: str | None, plan: MergePlan) -> None:
+    """Let the plan pass that was previewed, and no other.
+
+    Raises:
+        PlanChanged: it is another one.
+    """
+    if expect is not None and expect != plan.digest:
         raise PlanChanged(
             "The plan is not the previewed one any more: look at a new preview and decide again.",
-            expected=request.expect,
+            expected=expect,
             digest=plan.digest,
             rows=[row.id for row in plan.rows][:50],
         )
+
+
+def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
+    check_digest(request.expect, plan)
     if request.strategy == "squash" and plan.rejected_count:
         raise WouldHold(
             "A squash leaves nothing undecided: settle each of these rows with `choices`.",
@@ -259,7 +297,8 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
         return None
     work.not_before(next(iter(what.repo.history.log(what.source_commit))).ts)
     writes = plan.writes
-    for kind, row in (*_held_rows(work, plan, what), *_edits(work, plan, what)):
+    edits = decided_edits(plan, what.origin, work.now, what.repo.new_id)
+    for kind, row in (*_held_rows(work, plan, what), *edits):
         writes.setdefault(kind.table, {})[str(row["id"])] = row
     if plan.strategy == "auto":
         work.merge(what.source_commit, writes)
@@ -328,26 +367,6 @@ def closing_row(item: HeldItem, decision: str, row_id: str, origin: Row) -> Row:
         "decision": decision,
         **origin,
     }
-
-
-def _edits(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
-    """A value that neither side had was written by whoever decided the merge."""
-    for row in plan.rows:
-        if row.result is None or row.target is None or not _was_edited(row):
-            continue
-        groups = [
-            g
-            for g in changed_groups(row.kind, row.target, row.result)
-            if row.source is None or any(row.source[c] != row.result[c] for c in row.kind.group(g))
-        ]
-        for edit in edit_rows(
-            row.kind, row.result, groups, what.origin, work.now, what.repo.new_id
-        ):
-            yield EDIT, edit
-
-
-def _was_edited(row: PlanRow) -> bool:
-    return "value" in row.decided.values()
 
 
 def _left(plan: MergePlan) -> tuple[str, ...]:

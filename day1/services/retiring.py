@@ -7,7 +7,7 @@ from day1.model.branch import MAIN, Branch
 from day1.model.change import CommitId
 from day1.model.instant import DAY
 from day1.model.shared import KEPT
-from day1.services.branching import BranchState, find, mark, states
+from day1.services.branching import BranchState, find, mark, refuse_loss, states
 from day1.services.deeds import Repository, deed
 from day1.services.holding import offers
 
@@ -23,12 +23,14 @@ class Candidate:
 def candidates(repo: Repository, current: str, now: int) -> list[Candidate]:
     """Branches that are merged with nothing held, or past their days.
 
-    Never main, `current`, or what is kept as a template or bundle.
+    Never main, `current`, what is protected, or what is kept as a template or bundle.
     """
     found = []
     for state in states(repo):
         branch = state.branch
-        if branch.name in {MAIN, current} or (branch.closed and branch.name.startswith(KEPT)):
+        if branch.name in {MAIN, current} or branch.protection:
+            continue
+        if branch.closed and branch.name.startswith(KEPT):
             continue
         days = branch.ttl_days
         if days is not None and branch.created_at + days * DAY < now:
@@ -44,9 +46,10 @@ def retire(repo: Repository, name: str, now: int) -> Branch:
     Raises:
         UnknownBranch: there is no such branch.
         Refused: it is main.
+        BranchProtected: it is protected.
         Conflict: it was written to meanwhile; it stays.
     """
-    branch = find(repo, name)
+    branch = refuse_loss(find(repo, name))
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
     with deed(repo, "retire", {"name": name}, now):

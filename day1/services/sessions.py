@@ -10,12 +10,14 @@ from day1.model.session import Session, session_of
 from day1.services.deeds import Repository
 
 
-def note(repo: Repository, branch: Branch, origin: Origin, now: int) -> None:
+def note(
+    repo: Repository, branch: Branch, origin: Origin, now: int, token_id: str | None = None
+) -> None:
     """Note a writer on a branch; after the first time this costs nothing."""
     names = (origin.agent_id, origin.session_id, origin.task_id)
-    if not any(names):
+    if not any((*names, token_id)):
         return
-    session = session_of(branch.id, *names, now)
+    session = session_of(branch.id, names, now, token_id)
     if session.id in repo.noted:
         return
     if repo.ledger.record(Session, session.id) is None:

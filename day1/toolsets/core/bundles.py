@@ -127,7 +127,8 @@ class BundleImported(Response):
 
 def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     """Copy a bundle's rows to a branch; a second time adds nothing."""
-    done = import_bundle(ctx.repo, request.bundle_id, request.target_branch)
+    target = ctx.writable(request.target_branch).name
+    done = import_bundle(ctx.repo, request.bundle_id, target)
     now = stand(ctx, request.target_branch)
     added = done.added
     return BundleImported(

@@ -26,7 +26,7 @@ from day1.operation import (
     written,
 )
 from day1.ports.store import Reading
-from day1.services.branching import find, find_open
+from day1.services.branching import find
 from day1.services.conversing import (
     Said,
     branches_with,
@@ -328,7 +328,7 @@ def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPi
     chosen, first, last = request.conversation_id, request.from_sequence, request.to_sequence
     if first is not None and last is not None and first > last:
         raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
-    target = find_open(ctx.repo, request.target_branch).name
+    target = ctx.writable(request.target_branch).name
     sources = branches_with(ctx.repo, CONVERSATION, chosen, (ctx.branch(None),))
     source = next((name for name in sources if name != target), target)
     with ctx.repo.store.reading(Ref(branch=source)) as reading:

@@ -47,7 +47,7 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     """Hand a branch's own verified facts and conversations over to another branch, frozen."""
     asked = Asked(
         source=request.source_branch,
-        target=request.target_branch,
+        target=ctx.writable(request.target_branch).name,
         handoff_type=request.handoff_type or "task_continuation",
         include_unverified=bool(request.include_unverified),
         context_summary=request.context_summary,

@@ -41,6 +41,7 @@ from day1.operation import (
 from day1.services.branching import find
 from day1.services.comparing import compare
 from day1.services.merging import MergeRequest, merge
+from day1.services.protecting import Merger, guard
 from day1.toolsets.core.values import given_columns
 
 _JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
@@ -242,7 +243,10 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
         request.items,
         request.expect,
     )
-    done = merge(ctx.repo, asked, ctx.origin(request), ctx.clock())
+    may = guard(ctx.repo, Merger(ctx.caller.access.token_id))
+    if asked.writes:
+        ctx.note_token(find(ctx.repo, asked.target))
+    done = merge(ctx.repo, asked, ctx.origin(request), ctx.clock(), may)
     record = done.record
     notes = [] if record.commit else ["Nothing new to merge."]
     return BranchMerged(

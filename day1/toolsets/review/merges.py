@@ -162,6 +162,7 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     if action != "list":
         if request.id is None:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
+        branch = ctx.writable(branch).name
         value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
         done = decide(ctx.repo, branch, request.id, _DECISIONS[action], ctx.origin(request), value)
         wrote = Written(branch=branch, commit=done.commit)

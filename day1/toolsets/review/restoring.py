@@ -17,7 +17,7 @@ from day1.operation import (
     WriteRequest,
     Written,
 )
-from day1.services.branching import find, find_open
+from day1.services.branching import find
 from day1.services.restoring import check_row, restore_branch, restore_row
 from day1.services.snapshotting import find_snapshot, snapshot
 
@@ -42,7 +42,7 @@ class Restored(Response):
 
 def restore(ctx: Context, request: Restore) -> Restored:
     """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
-    branch = find_open(ctx.repo, ctx.branch(request.branch)).name
+    branch = ctx.writable(request.branch).name
     state = _state(ctx, branch, request.to)
     if request.id is None and request.confirm != branch:
         raise ConfirmationNeeded(

@@ -1,0 +1,43 @@
+"""Protected branches: what a merge into one must fulfil."""
+
+from typing import Literal
+
+from day1.operation import Context, Effect, Label, Operation, Read, Request, Response
+from day1.services.protecting import protect
+from day1.toolsets.core.search import stand
+
+
+class BranchProtect(Request):
+    """A branch and what merges into it must fulfil; it takes no other writes then."""
+
+    branch: Label
+    requires: list[Literal["review", "gate", "other"]]
+
+
+class Protected(Response):
+    """What a branch requires now; empty: it takes writes."""
+
+    branch_name: str
+    requires: list[str]
+    read: Read
+
+
+def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
+    """Let a branch take merges only: reviewed, verified, not by the author; [] lifts it."""
+    branch = protect(ctx.repo, request.branch, request.requires)
+    return Protected(
+        branch_name=branch.name, requires=list(branch.protection), read=stand(ctx, branch.name)
+    )
+
+
+OPERATIONS = (
+    Operation(
+        "memory_branch_protect",
+        BranchProtect,
+        Protected,
+        branch_protect,
+        Effect.WRITE,
+        idempotent=True,
+        scope="admin",
+    ),
+)

@@ -1,0 +1,394 @@
+"""Reviews of a branch before it is merged: opened, shown, decided together, merged, closed."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from day1.model.branch import MAIN, Branch
+from day1.model.deed import MergeRecord
+from day1.model.instant import show
+from day1.model.kind import WHOLE
+from day1.model.review import Review, ReviewStatus
+from day1.operation import (
+    Context,
+    Effect,
+    JsonObject,
+    Label,
+    Operation,
+    Read,
+    Request,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+)
+from day1.services import reviewing
+from day1.services.branching import name_of
+from day1.services.duplicates import Twin, possible_duplicates
+from day1.services.protecting import Merger, lacking
+from day1.services.reviewing import Examined, Given, examine, find_review, grouped
+from day1.toolsets.core.merges import ChoiceGiven, Clash, clashes
+from day1.toolsets.core.search import stand
+from day1.toolsets.review.review_rows import (
+    DecisionShown,
+    ReviewRow,
+    decision_shown,
+    review_rows,
+)
+
+_SHOWN = 50
+_GROUPS = {
+    "conflicts": ("conflict", "conflicts"),
+    "held": ("held", "held"),
+    "duplicates": ("possible duplicate", "possible duplicates"),
+    "new": ("new", "new"),
+    "changed": ("changed", "changed"),
+    "removed": ("removed", "removed"),
+}
+"""One and many of each group, as a sentence says them."""
+_Offset = Annotated[int, Field(ge=0)] | None
+_Limit = Annotated[int, Field(ge=1, le=200)] | None
+
+
+class CellLeft(Response):
+    """A conflict that nobody decided."""
+
+    id: str
+    cell: str
+    reason: str
+
+
+class ReviewItem(Response):
+    """A review in short; the names of branches that are gone are empty."""
+
+    id: str
+    title: str | None
+    description: str | None
+    source_branch: str
+    target_branch: str
+    status: ReviewStatus
+    opened_by: str | None
+    created_at: str
+    summary: str
+    counts: dict[str, int]
+    """Rows by group; empty unless it is open and its branches are there."""
+    decided: int
+    closed_by: str | None
+    closed_at: str | None
+    merge_id: str | None
+    reason: str | None
+
+
+class ReviewState(ReviewItem):
+    """A review, and what stands between it and its merge."""
+
+    digest: str | None
+    """Of the plan with what is decided: review_merge takes it as `expect`."""
+    undecided: list[CellLeft]
+    """At most 50."""
+    undecided_count: int
+    stale: list[DecisionShown]
+    requires: list[str]
+    """What the target's protection requires."""
+    missing: dict[str, str]
+    """What of it a merge by this caller would not fulfil, and what to do."""
+    can_merge: bool
+    read: Read
+
+
+class ReviewOpen(WriteRequest):
+    """A branch that is to be reviewed."""
+
+    source_branch: Label
+    target_branch: Label | None = MAIN
+    title: Label | None = None
+    description: Text | None = None
+
+
+def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
+    """Open a review of what merging source into target would do, or answer the open one."""
+    opened = reviewing.open_review(
+        ctx.repo,
+        (request.source_branch, request.target_branch or MAIN),
+        (request.title, request.description),
+        (ctx.origin(request).agent_id, ctx.caller.access.token_id),
+        ctx.clock(),
+    )
+    return ReviewState(**_state(ctx, opened))
+
+
+class ReviewList(Request):
+    """Which reviews."""
+
+    status: Literal["open", "merged", "closed", "all"] | None = "open"
+    branch: Annotated[Label | None, Field(description="source or target")] = None
+    limit: _Limit = 20
+
+
+class Reviews(Response):
+    """Reviews, the newest first."""
+
+    result: list[ReviewItem]
+    read: Read
+
+
+def review_list(ctx: Context, request: ReviewList) -> Reviews:
+    """Reviews with what each would do, newest first."""
+    status = request.status or "open"
+    wanted = None if status == "all" else status
+    found = reviewing.reviews(ctx.repo, wanted, request.branch)
+    limit = request.limit or 20
+    items = []
+    for review in found[:limit]:
+        seen = _seen(ctx, review)
+        items.append(ReviewItem(**_item(ctx, review, seen, {})))
+    read = stand(ctx, request.branch or ctx.branch(None))
+    if len(found) > limit:
+        read.notes.append(f"{len(found) - limit} more are older: raise `limit`.")
+    return Reviews(result=items, read=read)
+
+
+class ReviewShow(Request):
+    """A page of a review."""
+
+    review_id: Label
+    offset: _Offset = 0
+    limit: _Limit = _SHOWN
+
+
+class ReviewShown(ReviewState):
+    """A review with a page of its rows: conflicts, held, duplicates, new, changed, removed."""
+
+    rows: list[ReviewRow]
+    offset: int
+    total: int
+    decisions: list[DecisionShown]
+    """All of them, of a review that is merged or closed."""
+
+
+def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
+    """What a review would merge now: three sides of each row, authors, decisions, what is left."""
+    review = find_review(ctx.repo, request.review_id)
+    seen, twins = _seen(ctx, review), dict[str, list[Twin]]()
+    if seen is not None:
+        for twin in possible_duplicates(ctx.repo, ctx.search, seen.seen, seen.target.name):
+            twins.setdefault(twin.id, []).append(twin)
+    offset, limit = request.offset or 0, request.limit or _SHOWN
+    every = [] if seen is None else [(g, r) for g, rs in grouped(seen, twins).items() for r in rs]
+    page = every[offset : offset + limit]
+    return ReviewShown(
+        **_state(ctx, review, seen, twins),
+        rows=[] if seen is None else review_rows(ctx.repo, seen, page, twins),
+        offset=offset,
+        total=len(every),
+        decisions=[] if seen is not None else [decision_shown(one) for one in review.decided],
+    )
+
+
+class Decided(Request):
+    """A decision for one cell of a row, or with cell `*` for all of it."""
+
+    id: Label
+    take: Literal["ours", "theirs", "value", "delete", "skip", "clear"]
+    cell: Label | None = WHOLE
+    value: JsonObject | None = None
+    seen: Annotated[Label | None, Field(description="refuse if the row changed since")] = None
+
+    def given(self) -> Given:
+        """The decision as the service takes it."""
+        cell = self.cell or WHOLE
+        if self.take == "clear":
+            return Given(self.id, cell, None)
+        choice = ChoiceGiven(id=self.id, take=self.take, cell=cell, value=self.value).choice()
+        return Given(self.id, cell, self.take, choice, self.seen)
+
+
+class ReviewDecide(WriteRequest):
+    """Decisions of one reviewer."""
+
+    review_id: Label
+    decisions: Annotated[list[Decided], Field(min_length=1, max_length=1_000)]
+
+
+def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
+    """Decide rows or cells: ours keeps the target's side, skip holds, clear takes back."""
+    seen = reviewing.decide(
+        ctx.repo,
+        find_review(ctx.repo, request.review_id),
+        [one.given() for one in request.decisions],
+        ctx.origin(request).agent_id,
+        ctx.clock(),
+    )
+    return ReviewState(**_state(ctx, seen.review, seen))
+
+
+class ReviewMerge(WriteRequest):
+    """A review that is to be merged."""
+
+    review_id: Label
+    expect: Annotated[Label | None, Field(description="digest of the plan that you saw")] = None
+    strategy: Literal["auto", "squash"] | None = "auto"
+
+
+class ReviewMerged(Response):
+    """What the merge of a review did."""
+
+    review_id: str
+    status: str
+    merge_id: str
+    merged_count: int
+    rejected_count: int
+    conflicts: list[Clash]
+    """Held: nobody decided them, or somebody decided to hold them."""
+    written: Written
+
+
+def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
+    """Merge a review as it was decided; undecided conflicts are held."""
+    review = find_review(ctx.repo, request.review_id)
+    target = ctx.repo.ledger.record(Branch, review.target_id)
+    if target is not None and any(one.take == "value" for one in review.decided):
+        ctx.note_token(target)
+    done = reviewing.merge_review(
+        ctx.repo,
+        review,
+        (request.strategy or "auto", request.expect),
+        (ctx.origin(request), ctx.caller.access.token_id),
+        ctx.clock(),
+    )
+    record = done.record
+    notes = [f"memory_revert with commit={record.id} undoes it."]
+    if record.rejected_count:
+        notes.append(f"Held: {record.rejected_count}. memory_held lists and decides them.")
+    return ReviewMerged(
+        review_id=review.id,
+        status="merged",
+        merge_id=record.id,
+        merged_count=record.merged_count,
+        rejected_count=record.rejected_count,
+        conflicts=clashes(done.plan),
+        written=Written(
+            branch=name_of(ctx.repo, record.target_id), commit=str(record.commit), notes=notes
+        ),
+    )
+
+
+class ReviewClose(WriteRequest):
+    """A review that comes to nothing."""
+
+    review_id: Label
+    reason: Text | None = None
+
+
+def review_close(ctx: Context, request: ReviewClose) -> ReviewState:
+    """Close a review without merging; its decisions stay readable."""
+    review = find_review(ctx.repo, request.review_id)
+    agent = ctx.origin(request).agent_id
+    closed = reviewing.close_review(ctx.repo, review, agent, request.reason, ctx.clock())
+    return ReviewState(**_state(ctx, closed))
+
+
+def _seen(ctx: Context, review: Review) -> Examined | None:
+    """An open review whose branches are there, planned anew; None for any other."""
+    if review.status != "open" or reviewing.gone(ctx.repo, review) is not None:
+        return None
+    return examine(ctx.repo, review)
+
+
+def _item(
+    ctx: Context, review: Review, seen: Examined | None, twins: dict[str, list[Twin]]
+) -> dict[str, Any]:
+    counts = {} if seen is None else {g: len(rs) for g, rs in grouped(seen, twins).items()}
+    closed_at = review.closed_at
+    return {
+        "id": review.id,
+        "title": review.title,
+        "description": review.description,
+        "source_branch": name_of(ctx.repo, review.source_id),
+        "target_branch": name_of(ctx.repo, review.target_id),
+        "status": review.status,
+        "opened_by": review.opened_by,
+        "created_at": show(review.created_at),
+        "summary": _told(ctx, review) if seen is None else _would(seen, counts),
+        "counts": counts,
+        "decided": len(review.decisions),
+        "closed_by": review.closed_by,
+        "closed_at": None if closed_at is None else show(closed_at),
+        "merge_id": review.merge_id,
+        "reason": review.reason,
+    }
+
+
+def _state(
+    ctx: Context,
+    review: Review,
+    seen: Examined | None = None,
+    twins: dict[str, list[Twin]] | None = None,
+) -> dict[str, Any]:
+    seen = seen or _seen(ctx, review)
+    item = _item(ctx, review, seen, twins or {})
+    if seen is None:
+        target = ctx.repo.ledger.record(Branch, review.target_id)
+        there = target is not None and target.retired_tip is None
+        read = stand(ctx, target.name if target is not None and there else MAIN)
+        nothing: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
+        nothing |= {"digest": None, "undecided_count": 0, "can_merge": False}
+        return {**item, **nothing, "read": read}
+    by = Merger(ctx.caller.access.token_id, review, seen.choices)
+    missing = lacking(ctx.repo, by, seen.source, seen.target, seen.plan)
+    left = seen.undecided
+    return {
+        **item,
+        "digest": seen.plan.digest,
+        "undecided": [
+            CellLeft(id=row.id, cell=cell, reason=row.held[cell]) for row, cell in left[:_SHOWN]
+        ],
+        "undecided_count": len(left),
+        "stale": [decision_shown(one, stale=True) for one in seen.stale],
+        "requires": list(seen.target.protection),
+        "missing": missing,
+        "can_merge": seen.merges and not (missing or seen.stale or seen.source.closed),
+        "read": Read(
+            branch=seen.source.name,
+            commit=seen.seen.source_commit,
+            pending=seen.seen.pending.count,
+        ),
+    }
+
+
+def _would(seen: Examined, counts: dict[str, int]) -> str:
+    """What an open review would do, in one sentence."""
+    source, target = seen.source.name, seen.target.name
+    if seen.source.closed:
+        return f"{source} is closed, so nothing of it can be merged: review_close closes this."
+    if not (any(counts.values()) or seen.merges):
+        return f"{target} has all of {source} already: nothing is left to merge."
+    said = [f"{count:,} {_GROUPS[group][count != 1]}" for group, count in counts.items() if count]
+    left = len(seen.undecided)
+    said += [f"{left:,} undecided"] if left else []
+    said += [f"{len(seen.stale):,} stale"] if seen.stale else []
+    return f"{source} into {target}: {', '.join(said) or 'nothing that shows'}."
+
+
+def _told(ctx: Context, review: Review) -> str:
+    """What became of a review, in one sentence."""
+    source, target = (name_of(ctx.repo, i) for i in (review.source_id, review.target_id))
+    if review.status == "closed":
+        return f"{source} into {target}: closed without merging."
+    record = ctx.repo.ledger.record(MergeRecord, review.merge_id or "")
+    if record is not None:
+        return (
+            f"{source} into {target}: merged {record.merged_count:,}, "
+            f"held {record.rejected_count:,}."
+        )
+    return str(reviewing.gone(ctx.repo, review) or f"{source} into {target}: merged.")
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("review_open", ReviewOpen, ReviewState, review_open, Effect.WRITE, idempotent=True),
+    Operation("review_list", ReviewList, Reviews, review_list, Effect.READ),
+    Operation("review_show", ReviewShow, ReviewShown, review_show, Effect.READ),
+    Operation("review_decide", ReviewDecide, ReviewState, review_decide, Effect.WRITE),
+    Operation("review_merge", ReviewMerge, ReviewMerged, review_merge, Effect.WRITE, scope="merge"),
+    Operation("review_close", ReviewClose, ReviewState, review_close, Effect.WRITE),
+)
