@@ -6,10 +6,16 @@ from typing import Any, Final
 from day1.errors import NotFound
 from day1.operation import Operation, Toolset
 from day1.toolsets.admin import ADMIN
+from day1.toolsets.browse import BROWSE
 from day1.toolsets.core import CORE
 from day1.toolsets.review import REVIEW
 
-TOOLSETS: Final[Mapping[str, Toolset]] = {"core": CORE, "review": REVIEW, "admin": ADMIN}
+TOOLSETS: Final[Mapping[str, Toolset]] = {
+    "core": CORE,
+    "review": REVIEW,
+    "browse": BROWSE,
+    "admin": ADMIN,
+}
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "core14": (
         "memory_write_fact",
