@@ -1,6 +1,6 @@
 """New rows: facts, observations, relations, and the edits that say who changed what."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from day1.model.change import Query
 from day1.model.ids import NewId, content_hash
@@ -14,6 +14,7 @@ from day1.model.kind import (
     canonical,
     cell_value,
 )
+from day1.model.merge import MergePlan
 from day1.model.origin import Origin
 from day1.ports.store import Reading
 
@@ -121,6 +122,22 @@ def edit_rows(  # noqa: PLR0913 - what an edit records
         }
         for group in groups
     ]
+
+
+def decided_edits(
+    plan: MergePlan, origin: Origin, now: int, new_id: NewId
+) -> Iterable[tuple[Kind, Row]]:
+    """Edits for the values that neither side had: whoever decided the plan wrote them."""
+    for row in plan.rows:
+        if row.result is None or row.target is None or "value" not in row.decided.values():
+            continue
+        groups = [
+            g
+            for g in changed_groups(row.kind, row.target, row.result)
+            if row.source is None or any(row.source[c] != row.result[c] for c in row.kind.group(g))
+        ]
+        for edit in edit_rows(row.kind, row.result, groups, origin, now, new_id):
+            yield EDIT, edit
 
 
 def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[str]:
