@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from day1.interfaces.cli.main import run as command
+from day1.interfaces.feed import Feed
+from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.mcp.stdio import serve
 from day1.logs import to_stderr
@@ -36,7 +38,9 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
         tender.called()
         return house.context(caller_of(settings, head, meta))
 
-    server = build_server(chosen, context)
+    feed = Feed(house.repo)
+    listening = Listening(feed, lambda _ctx, _branch: True)
+    server = build_server(chosen, context, listening)
     tending = threading.Thread(target=tender.run, name="day1-tender", daemon=True)
     tending.start()
 
@@ -46,7 +50,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
         tending.join(_LEAVE_S)
         house.close()
 
-    serve(server, close)
+    serve(server, close, (feed.run, listening.run))
 
 
 if __name__ == "__main__":

@@ -25,10 +25,16 @@ class Watcher:
     """Looks at a store again and again; nothing was written, next to nothing is done."""
 
     def __init__(self, repo: Repository) -> None:
-        """Begin with the store as it is at the first look."""
+        """Look at a memory; what it is like at first is found out by `fresh`."""
         self._repo = repo
         self._stamp: Hashable = None
         self._seen: dict[str, _Stand] | None = None
+
+    def fresh(self) -> "Watcher":
+        """One that begins with the memory as it is now."""
+        begun = Watcher(self._repo)
+        begun.look()
+        return begun
 
     def moved(self) -> bool:
         """Whether anything was written since the last look."""

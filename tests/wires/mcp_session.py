@@ -89,10 +89,13 @@ class Session:
             client = Client(wire, mode=self._mode, read_timeout_seconds=WAIT_S)
             self._client = entered.enter_context(self._portal.wrap_async_context_manager(client))
             self._leaving = entered.pop_all()
+        self._introduce()
+        return self
+
+    def _introduce(self) -> None:
         self.protocol = self._client.protocol_version
         self.instructions = self._client.instructions
         self.tools = {tool.name: tool for tool in self._portal.call(self._client.list_tools).tools}
-        return self
 
     def __exit__(
         self,

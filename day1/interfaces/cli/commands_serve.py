@@ -45,7 +45,7 @@ def serve_command(**given: Any) -> None:
     """
     settings = Session(as_json=False).settings
     http = settings.http.model_copy(
-        update={k: v for k, v in given.items() if v not in {None, False}}
+        update={k: v for k, v in given.items() if v is not None and v is not False}
     )
     settings = settings.model_copy(update={"http": http})
 

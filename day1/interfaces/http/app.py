@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+import anyio
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from day1.errors import InvalidRequest, NotFound
+from day1.interfaces.feed import Feed
 from day1.interfaces.http import probes, rest
-from day1.interfaces.http.callers import Callers
+from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.door import LOOPBACK, AtTheDoor, Rules
 from day1.interfaces.http.failures import failure
 from day1.interfaces.mcp.http import streams
+from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.operation import Context
 from day1.services.admitting import Door
 from day1.settings import HttpSettings
 from day1.toolsets import LISTS, TOOLSETS, operations
 from day1.wiring import House, now
-
-ALL: Final = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,23 @@ def build_app(served: Served) -> Starlette:
     def context(meta: Any, request: Any) -> Context:
         return callers.context(request, meta)
 
-    servers = {path: build_server(operations(names), context) for path, names in _toolsets()}
+    def sees(ctx: Any, branch: str) -> bool:
+        return access_of(ctx.request).sees(branch)
+
+    feed = Feed(house.repo)
+    listening = Listening(feed, sees)
+    servers = {
+        path: build_server(operations(names), context, listening) for path, names in _toolsets()
+    }
     mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with mcp.running():
+        async with mcp.running(), anyio.create_task_group() as tasks:
+            tasks.start_soon(feed.run)
+            tasks.start_soon(listening.run)
             yield
+            tasks.cancel_scope.cancel()
 
     rules = Rules(
         names=settings.names,
@@ -62,7 +73,7 @@ def build_app(served: Served) -> Starlette:
         page=lambda _: False,
         cookie=lambda _: None,
     )
-    return Starlette(
+    app = Starlette(
         lifespan=lifespan,
         routes=[
             *probes.routes(house, metrics),
@@ -74,14 +85,19 @@ def build_app(served: Served) -> Starlette:
         ],
         exception_handlers={404: _no_path, 405: _no_method},
     )
+    app.state.leaving = [listening.close]
+    return app
 
 
 def _toolsets() -> Iterator[tuple[str, str]]:
-    """Where each choice of tools is served: `/mcp` the core, `/mcp/NAME` others."""
+    """Where each choice of tools is served: `/mcp` the core, `/mcp/NAME` others.
+
+    `all` leaves out who may come in: no agent needs that beside its work.
+    """
     yield "/mcp", "core"
     for name in (*TOOLSETS, *LISTS):
         yield f"/mcp/{name}", name
-    yield f"/mcp/{ALL}", ",".join(TOOLSETS)
+    yield "/mcp/all", ",".join(name for name in TOOLSETS if name != "admin")
 
 
 async def _no_path(_: Request, __: Exception) -> Response:

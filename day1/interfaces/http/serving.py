@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
 
 from day1.errors import Refused
 from day1.settings import HttpSettings
 
-log = logging.getLogger(__name__)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def listen(settings: HttpSettings) -> socket.socket:
@@ -39,7 +40,7 @@ def listen(settings: HttpSettings) -> socket.socket:
 
 
 def serve(
-    app: ASGIApp, taken: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
+    app: Starlette, taken: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
 ) -> None:
     """Serve until SIGTERM or SIGINT; `ready` is told the address once calls are taken."""
     config = uvicorn.Config(
@@ -54,15 +55,21 @@ def serve(
         timeout_graceful_shutdown=int(settings.grace_s) or 1,
         h11_max_incomplete_event_size=65_536,
     )
-    asyncio.run(_Server(config, ready).serve(sockets=[taken]))
+    leaving: list[Callable[[], None]] = app.state.leaving
+    asyncio.run(_Server(config, ready, leaving).serve(sockets=[taken]))
 
 
 class _Server(uvicorn.Server):
-    """Says where it is once it is there."""
+    """Says where it is once it is there, and ends what would go on for ever when it leaves."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[str], None],
+        leaving: Sequence[Callable[[], None]],
+    ) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._leaving = ready, leaving
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take calls."""
@@ -70,3 +77,19 @@ class _Server(uvicorn.Server):
         if self.started and sockets:
             host, port = sockets[0].getsockname()[:2]
             self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more calls; standing streams end, and what runs is finished."""
+        for leave in self._leaving:
+            leave()
+        await super().shutdown(sockets=sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal, and do not die of it afterwards: the store is still to be closed."""
+        before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
+        try:
+            yield
+        finally:
+            for sig, handler in before.items():
+                signal.signal(sig, handler)

@@ -14,9 +14,15 @@ from typing import Any
 
 from anyio import from_thread, to_thread
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     TextContent,
     Tool,
@@ -25,6 +31,8 @@ from mcp_types import (
 
 from day1 import __version__
 from day1.errors import Day1Error, UnknownTool
+from day1.interfaces.mcp import prompts, resources
+from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.schemas import input_schema, output_schema
 from day1.operation import Context, Effect, Operation, Toolset
 
@@ -60,13 +68,17 @@ MakeContext = Callable[[Mapping[str, Any] | None, Any], Context]
 """Build the context of one call from its `_meta` and, over HTTP, its request (else None)."""
 
 
-def build_server(toolset: Toolset, make_context: MakeContext) -> Server[Any]:
-    """Make a low-level server that lists and calls the operations of a toolset."""
+def build_server(toolset: Toolset, make_context: MakeContext, listening: Listening) -> Server[Any]:
+    """Make a low-level server: a toolset, resources that clients may watch, and prompts."""
     by_name = {operation.name: operation for operation in toolset}
-    tools = [tool(operation) for operation in toolset]
+    tools = {operation.name: tool(operation) for operation in toolset}
 
     async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=tools)
+        return ListToolsResult(tools=list(tools.values()))
+
+    def schema(name: str) -> Mapping[str, Any] | None:
+        found = tools.get(name)
+        return None if found is None else found.input_schema
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
         def context() -> Context:
@@ -80,9 +92,46 @@ def build_server(toolset: Toolset, make_context: MakeContext) -> Server[Any]:
         "day1",
         version=__version__,
         instructions=instructions(by_name),
+        get_tool_input_schema=schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=_asked(resources.listed, make_context),
+        on_list_resource_templates=_list_templates,
+        on_read_resource=_asked(resources.read, make_context),
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
+        on_completion=_asked(resources.completed, make_context),
+        on_subscriptions_listen=listening.listen,
+        on_subscribe_resource=listening.subscribe,
+        on_unsubscribe_resource=listening.unsubscribe,
     )
+
+
+def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> Callable[..., Any]:
+    """A handler that answers from memory, in a worker thread."""
+
+    def run(ctx: Any, params: Any) -> Any:
+        try:
+            return answer(make_context(ctx.meta, ctx.request), params)
+        except Day1Error as exc:
+            raise MCPError(INVALID_PARAMS, str(exc), exc.body()["error"]) from exc
+
+    async def handle(ctx: Any, params: Any) -> Any:
+        return await to_thread.run_sync(run, ctx, params)
+
+    return handle
+
+
+async def _list_templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResult:
+    return resources.TEMPLATES
+
+
+async def _list_prompts(_ctx: Any, _params: Any) -> ListPromptsResult:
+    return prompts.listed()
+
+
+async def _get_prompt(_ctx: Any, params: GetPromptRequestParams) -> GetPromptResult:
+    return prompts.worded(params.name, params.arguments)
 
 
 def tool(operation: Operation[Any, Any]) -> Tool:

@@ -1,0 +1,182 @@
+"""Branches, facts and snapshots as MCP resources: read by address, listed, completed.
+
+    day1://branches                          every branch
+    day1://branches/{branch}                 where it stands, and its newest facts
+    day1://branches/{branch}/facts/{id}      one fact
+    day1://snapshots/{id}                    a snapshot's facts
+
+A slash in a branch's name is written %2F. What is read goes through the operations that tools have,
+so a token sees no more here than there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from day1.errors import NotFound
+from day1.operation import Context
+from day1.toolsets import operations
+
+BRANCHES: Final = "day1://branches"
+_JSON: Final = "application/json"
+_FACTS, _PAGE = 50, 100
+_COMPLETED = 100
+_OPERATIONS: Final = {operation.name: operation for operation in operations("core,browse")}
+
+
+def branch_uri(name: str) -> str:
+    """The address of a branch."""
+    return f"{BRANCHES}/{quote(name, safe='')}"
+
+
+def branch_of(uri: str) -> str | None:
+    """The branch that an address is in; None if it is in none."""
+    found = re.fullmatch(rf"{BRANCHES}/([^/?#]+)(?:/.*)?", uri)
+    return None if found is None else unquote(found[1])
+
+
+TEMPLATES: Final = ListResourceTemplatesResult(
+    resource_templates=[
+        ResourceTemplate(
+            name="branch",
+            title="A branch",
+            uri_template=f"{BRANCHES}/{{branch}}",
+            description="Where a branch stands, and its newest facts.",
+            mime_type=_JSON,
+        ),
+        ResourceTemplate(
+            name="fact",
+            title="A fact",
+            uri_template=f"{BRANCHES}/{{branch}}/facts/{{id}}",
+            description="A fact as it is on a branch.",
+            mime_type=_JSON,
+        ),
+        ResourceTemplate(
+            name="snapshot",
+            title="A snapshot",
+            uri_template="day1://snapshots/{id}",
+            description="The newest facts of a snapshot.",
+            mime_type=_JSON,
+        ),
+    ]
+)
+
+
+def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    """The branches and snapshots there are, in pages of 100.
+
+    Raises:
+        MCPError: the cursor is none of ours.
+    """
+    cursor = params.cursor if params else None
+    if cursor is not None and not cursor.isdigit():
+        raise MCPError(INVALID_PARAMS, "The cursor is not one that this server gave.")
+    start = int(cursor or 0)
+    every = [Resource(name="branches", title="Branches", uri=BRANCHES, mime_type=_JSON)]
+    for branch in _call(ctx, "memory_branch_list")["result"]:
+        name = branch["branch_name"]
+        every.append(_resource(name, f"Branch {name}", branch_uri(name), branch["description"]))
+    for made in _call(ctx, "memory_snapshot_list")["result"]:
+        name, uri = made["label"] or made["id"], f"day1://snapshots/{made['id']}"
+        every.append(_resource(name, f"Snapshot {name}", uri, made["branch"]))
+    more = str(start + _PAGE) if len(every) > start + _PAGE else None
+    return ListResourcesResult(resources=every[start : start + _PAGE], next_cursor=more)
+
+
+def _resource(name: str, title: str, uri: str, description: str | None) -> Resource:
+    return Resource(
+        name=name, title=title, uri=uri, description=description or None, mime_type=_JSON
+    )
+
+
+def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    """What is at an address.
+
+    Raises:
+        MCPError: there is nothing.
+        Day1Error: as the operation says.
+    """
+    uri = params.uri
+    try:
+        found = _read(ctx, uri)
+    except NotFound as exc:
+        raise MCPError(INVALID_PARAMS, f"Resource not found: {exc}", {"uri": uri}) from exc
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    text = text.encode("utf-8", "replace").decode()
+    content = TextResourceContents(uri=uri, mime_type=_JSON, text=text)
+    return ReadResourceResult(contents=[content])
+
+
+def _read(ctx: Context, uri: str) -> Mapping[str, Any]:
+    for pattern, reader in _READERS:
+        found = re.fullmatch(pattern, uri)
+        if found is not None:
+            return reader(ctx, *map(unquote, found.groups()))
+    raise NotFound(f"this server has {BRANCHES} and what it lists.")
+
+
+def _branch(ctx: Context, name: str) -> Mapping[str, Any]:
+    return {"branch": name, **_call(ctx, "memory_list", type="fact", branch=name, limit=_FACTS)}
+
+
+def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
+    made = _call(ctx, "memory_snapshot_list")["result"]
+    branch = next((one["branch"] for one in made if one["id"] == name), None)
+    if branch is None:
+        raise NotFound(f"there is no snapshot {name[:80]!r}.")
+    facts = _call(ctx, "memory_list", type="fact", branch=branch, at=name, limit=_FACTS)
+    return {"snapshot": name, **facts}
+
+
+def _call(ctx: Context, name: str, **arguments: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = _OPERATIONS[name].call(ctx, arguments)
+    return answer
+
+
+_Reader = Callable[..., Mapping[str, Any]]
+_READERS: Final[tuple[tuple[str, _Reader], ...]] = (
+    (BRANCHES, lambda ctx: _call(ctx, "memory_branch_list")),
+    (rf"{BRANCHES}/([^/?#]+)", _branch),
+    (
+        rf"{BRANCHES}/([^/?#]+)/facts/([^/?#]+)",
+        lambda ctx, branch, row: _call(ctx, "memory_get", id=row, branch=branch),
+    ),
+    (r"day1://snapshots/([^/?#]+)", _snapshot),
+)
+
+
+def completed(ctx: Context, params: CompleteRequestParams) -> CompleteResult:
+    """Names of branches and snapshots that begin as typed."""
+    typed, values = params.argument.value.lower(), list[str]()
+    if params.argument.name in {"branch", "target"}:
+        values = [b["branch_name"] for b in _call(ctx, "memory_branch_list")["result"]]
+    elif params.argument.name == "id" and getattr(params.ref, "uri", "").startswith(
+        "day1://snapshots"
+    ):
+        values = [s["id"] for s in _call(ctx, "memory_snapshot_list")["result"]]
+    values = [value for value in values if value.lower().startswith(typed)]
+    return CompleteResult(
+        completion=Completion(
+            values=values[:_COMPLETED], total=len(values), has_more=len(values) > _COMPLETED
+        )
+    )

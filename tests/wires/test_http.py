@@ -1,0 +1,200 @@
+"""One server for a team: MCP in both eras, REST and probes over HTTP, behind one door."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wires.http_server import HttpServer, HttpSession
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    """A server without tokens."""
+    with HttpServer(tmp_path_factory.mktemp("http") / "store", DAY1_HTTP__RATE="0") as served:
+        yield served
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.line("S1-006")
+def test_a_branch_is_written_reviewed_and_merged_over_http(server: HttpServer, mode: str) -> None:
+    source = f"work/{mode}"
+    with HttpSession(server, mode=mode) as agent:
+        assert (agent.protocol == "2026-07-28") is (mode == "auto")
+        agent.ok("memory_branch_create", branch_name=source)
+        fact = agent.ok("memory_write_fact", fact_text=f"Tea is drunk {mode}.", branch=source)
+        plan = agent.ok("memory_merge_preview", source_branch=source)
+        assert plan["merged_count"] == 1
+        merged = agent.ok(
+            "memory_branch_merge", source_branch=source, strategy="auto", expect=plan["digest"]
+        )
+        assert merged["merged_count"] == 1
+        found = agent.found("memory_search", query="who drinks tea", branch="main")
+        assert fact["id"] in {hit["id"] for hit in found}
+
+
+def test_rest_answers_what_mcp_answers(server: HttpServer) -> None:
+    written = server.ok("memory_write_fact", fact_text="REST and MCP agree.", category="wires")
+    with HttpSession(server) as agent:
+        over_mcp = agent.ok("memory_search", query="agree", category="wires", search_type="keyword")
+    over_rest = server.ok("memory_search", query="agree", category="wires", search_type="keyword")
+    assert over_rest == over_mcp
+    assert [hit["id"] for hit in over_rest["result"]] == [written["id"]]
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "status", "code"),
+    [
+        ("memory_write_fact", {"fact_text": "x", "wrong": 1}, 400, "invalid_request"),
+        (
+            "memory_branch_diff",
+            {"source_branch": "no", "target_branch": "main"},
+            404,
+            "unknown_branch",
+        ),
+        ("memory_branch_create", {"branch_name": "main"}, 409, "branch_exists"),
+        ("memory_restore", {"to": "2020-01-01"}, 409, "confirmation_needed"),
+        ("memory_nothing", {}, 404, "not_found"),
+    ],
+)
+def test_errors_have_a_status_and_the_one_shape(
+    server: HttpServer, operation: str, arguments: dict[str, Any], status: int, code: str
+) -> None:
+    answer = server.post(operation, **arguments)
+    assert (answer.status, answer.code) == (status, code)
+    assert set(answer.body["error"]) == {"code", "message", "details"}
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"\xff", b"null", b"[" * 100_000])
+def test_what_is_no_json_object_is_refused(server: HttpServer, body: bytes) -> None:
+    answer = server.ask("POST", "/api/v1/memory_write_fact", content=body)
+    assert (answer.status, answer.code) == (400, "invalid_request")
+
+
+def test_the_wrong_method_names_the_right_one(server: HttpServer) -> None:
+    answer = server.ask("GET", "/api/v1/memory_search")
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+def test_the_probes_say_that_it_lives_and_works(server: HttpServer) -> None:
+    assert server.ask("GET", "/health").body["status"] == "ok"
+    assert server.ask("GET", "/ready").body == {"status": "ready", "access": "write"}
+    counted = server.ask("GET", "/metrics").body
+    assert 'day1_http_requests_total{part="ready",status="200"}' in counted
+    assert "day1_store_bytes" in counted
+
+
+@pytest.mark.parametrize("path", ["/health", "/metrics", "/mcp", "/api/v1/openapi.json", "/review"])
+def test_a_page_of_another_site_reaches_nothing(server: HttpServer, path: str) -> None:
+    assert server.ask("GET", path, headers={"Host": "rebound.example"}).status == 421
+    assert server.ask("GET", path, headers={"Origin": "http://evil.example"}).status == 403
+    assert server.ask("GET", path, headers={"Origin": "http://localhost:1"}).status == 403
+
+
+def test_a_body_may_not_be_longer_than_the_setting(server: HttpServer) -> None:
+    answer = server.ask("POST", "/api/v1/memory_write_fact", content=b"x" * 4_194_305)
+    assert answer.status == 413
+
+
+def test_headers_name_the_branch_and_the_agent_of_a_call(server: HttpServer) -> None:
+    server.ok("memory_branch_create", branch_name="by-header")
+    said = {"Day1-Branch": "by-header", "Day1-Agent-Id": "ada"}
+    body = {"fact_text": "Said by a header."}
+    answer = server.ask("POST", "/api/v1/memory_write_fact", headers=said, json=body)
+    assert answer.body["written"]["branch"] == "by-header"
+    (row,) = server.ok("memory_list", type="fact", branch="by-header", limit=1)["rows"]
+    assert row["agent_id"] == "ada"
+
+
+def test_a_client_that_is_named_has_a_head_of_its_own(server: HttpServer) -> None:
+    server.ok("memory_branch_create", branch_name="of-one")
+    said = {"Day1-Client": "one"}
+
+    def active(headers: dict[str, str]) -> str:
+        answer = server.ask("POST", "/api/v1/memory_timeline", headers=headers, json={})
+        branch: str = answer.body["read"]["branch"]
+        return branch
+
+    nobody = server.post("memory_branch_switch", branch_name="of-one")
+    assert nobody.code == "refused"
+    switch = "/api/v1/memory_branch_switch"
+    assert server.ask("POST", switch, headers=said, json={"branch_name": "of-one"}).status == 200
+    assert active(said) == "of-one"
+    assert active({"Day1-Client": "two"}) == "main"
+    assert active({}) == "main"
+
+
+def test_a_session_of_2025_has_a_head_of_its_own(server: HttpServer) -> None:
+    server.ok("memory_branch_create", branch_name="of-session")
+    with HttpSession(server, mode="legacy") as one, HttpSession(server, mode="legacy") as other:
+        one.ok("memory_branch_switch", branch_name="of-session")
+        assert one.ok("memory_timeline")["read"]["branch"] == "of-session"
+        assert other.ok("memory_timeline")["read"]["branch"] == "main"
+
+
+@pytest.mark.parametrize(
+    ("path", "has", "lacks"),
+    [
+        ("/mcp", "memory_task_join", "memory_held"),
+        ("/mcp/", "memory_task_join", "memory_held"),
+        ("/mcp/core14", "memory_task_join", "memory_task_create"),
+        ("/mcp/review", "memory_held", "memory_search"),
+        ("/mcp/all", "memory_held", "token_create"),
+    ],
+)
+def test_each_path_serves_its_tools(server: HttpServer, path: str, has: str, lacks: str) -> None:
+    with HttpSession(server, path=path) as agent:
+        assert has in agent.tools
+        assert lacks not in agent.tools
+
+
+def test_openapi_names_every_operation(server: HttpServer) -> None:
+    document = server.ask("GET", "/api/v1/openapi.json").body
+    assert document["openapi"] == "3.1.0"
+    with HttpSession(server) as agent:
+        assert {f"/api/v1/{name}" for name in agent.tools} <= set(document["paths"])
+    references = json.dumps(document).split('"$ref": "#/components/')[1:]
+    for reference in {one.split('"')[0] for one in references}:
+        kind, name = reference.split("/")
+        assert name in document["components"][kind]
+
+
+def test_no_log_holds_what_was_written_or_asked(server: HttpServer) -> None:
+    server.ok("memory_write_fact", fact_text="The xylophone is in the attic.")
+    server.ok("memory_search", query="where is the xylophone")
+    server.ask("GET", "/review/search?query=xylophone")
+    server.post("memory_write_fact", fact_text="xylophone", xylophone=1)
+    assert "xylophone" not in server.log.read_text(encoding="utf-8")
+
+
+def test_it_stops_at_once_with_streams_open_and_finishes_what_runs(tmp_path: Path) -> None:
+    with HttpServer(tmp_path / "store") as served, HttpSession(served) as agent:
+        agent.ok("memory_write_fact", fact_text="Written before the end.")
+        with served.http.stream("GET", "/review/events") as events:
+            assert events.status_code in {200, 404}
+            started = time.monotonic()
+            served.process.send_signal(signal.SIGTERM)
+            assert served.process.wait(30) == 0
+            assert time.monotonic() - started < 8
+    with HttpServer(tmp_path / "store") as again:
+        (row,) = again.ok("memory_list", type="fact")["rows"]
+        assert row["fact_text"] == "Written before the end."
+
+
+def test_a_port_that_is_taken_is_named(server: HttpServer, tmp_path: Path) -> None:
+    port = int(server.address.rpartition(":")[2])
+    second = HttpServer(tmp_path / "store", port=port)
+    with pytest.raises(AssertionError), second:
+        pass
+    assert f":{port} is not to be had" in second.log.read_text(encoding="utf-8")
+
+
+def test_others_than_this_machine_need_a_token_from_the_start(tmp_path: Path) -> None:
+    shut = HttpServer(tmp_path / "store", "--host", "0.0.0.0")
+    with pytest.raises(AssertionError), shut:
+        pass
+    assert "day1 token create" in shut.log.read_text(encoding="utf-8")
