@@ -18,25 +18,32 @@ from day1.interfaces.cli.session import Session, branch_option, porcelain
 @click.option("-d", "--delete", is_flag=True, help="Delete NAME, if another branch has it all.")
 @click.option("-D", "force", is_flag=True, help="Delete NAME whatever it has.")
 @click.option("--archive/--unarchive", "archives", default=None, help="Put NAME away, or not.")
+@click.option("--protect", metavar="LIST", help="NAME takes only merges: review,gate,other.")
+@click.option("--unprotect", is_flag=True, help="NAME takes writes again.")
 @click.option("--description", metavar="TEXT", help="Of a new branch.")
 @click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")
 @porcelain
 def branch_command(session: Session, name: str | None, start: str | None, **given: Any) -> None:
     """List branches; with NAME create one from START (default: the current branch).
 
-    Memories of a deleted branch stay behind a tag of the store.
+    Memories of a deleted branch stay behind a tag of the store. A protected branch takes
+    merges only: reviewed, of verified facts (gate), by another token than the author's.
     """
     deletes = given["delete"] or given["force"]
-    asked = (deletes, given["archives"] is not None, bool(start or given["description"]))
+    protects = given["unprotect"] or given["protect"] is not None
+    archives = given["archives"] is not None
+    asked = (deletes, archives, protects, bool(start or given["description"]))
     if sum(asked) > 1:
-        raise click.UsageError("Create, delete, archive: one at a time.")
+        raise click.UsageError("Create, delete, archive, protect: one at a time.")
     if name is None:
         if any(asked):
             raise click.UsageError("Which branch? Give its NAME.")
         _list(session, verbose=given["verbose"])
     elif deletes:
         _delete(session, name, force=given["force"])
-    elif given["archives"] is not None:
+    elif protects:
+        _protect(session, name, given["protect"], lifts=given["unprotect"])
+    elif archives:
         _archive(session, name, archived=given["archives"])
     else:
         answer = _create(session, name, start, given["description"])
@@ -78,6 +85,19 @@ def _archive(session: Session, name: str, *, archived: bool) -> None:
     archive(session.repo(), name, archived=archived)
     if not session.answer({"branch_name": name, "archived": archived}):
         session.screen.line(f"Branch {name} is {'archived' if archived else 'not archived'}.")
+
+
+def _protect(session: Session, name: str, requires: str | None, *, lifts: bool) -> None:
+    if lifts == (requires is not None):
+        raise click.UsageError("--protect LIST or --unprotect, not both.")
+    named = [part.strip() for part in (requires or "").split(",") if part.strip()]
+    if not lifts and not named:
+        raise click.UsageError("--protect takes one or more of: review, gate, other.")
+    answer = session.call("memory_branch_protect", branch_name=name, requires=named)
+    if not session.answer(answer):
+        said = ", ".join(answer["requires"])
+        told = f"takes only merges that fulfil: {said}" if said else "takes writes"
+        session.screen.line(f"Branch {name} {told}.")
 
 
 def _list(session: Session, *, verbose: bool) -> None:

@@ -58,6 +58,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "switch": ("branch", "Go to another branch."),
         "topology": ("branch", "Draw the tree of branches."),
         "merge": ("merge", "Bring a branch's memories into another."),
+        "review": ("review", "Decide together what of a branch is merged."),
         "cherry-pick": ("merge", "Take single memories from another branch."),
         "held": ("held", "List and decide what merges held back."),
         "snapshot": ("branch", "Mark a branch's present state, or list the marks."),

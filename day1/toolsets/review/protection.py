@@ -10,7 +10,7 @@ from day1.toolsets.core.search import stand
 class BranchProtect(Request):
     """A branch and what merges into it must fulfil; it takes no other writes then."""
 
-    branch: Label
+    branch_name: Label
     requires: list[Literal["review", "gate", "other"]]
 
 
@@ -24,7 +24,7 @@ class Protected(Response):
 
 def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
     """Let a branch take merges only: reviewed, verified, not by the author; [] lifts it."""
-    branch = protect(ctx.repo, request.branch, request.requires)
+    branch = protect(ctx.repo, request.branch_name, request.requires)
     return Protected(
         branch_name=branch.name, requires=list(branch.protection), read=stand(ctx, branch.name)
     )

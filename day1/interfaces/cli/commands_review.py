@@ -1,0 +1,293 @@
+"""`day1 review`: what a branch would change, decided conflict by conflict, then merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+from day1.errors import InvalidRequest, Refused
+from day1.interfaces.cli.asking import WHOLE, ask, decided
+from day1.interfaces.cli.codes import HELD
+from day1.interfaces.cli.diffing import one_spaced, text_of, words
+from day1.interfaces.cli.render import Screen, in_commands, plural, short, short_commit
+from day1.interfaces.cli.session import Session, agent_option, porcelain
+
+Document = Mapping[str, Any]
+
+_MARKS = {"new": ("+ ", "added"), "changed": ("~ ", "changed"), "removed": ("- ", "removed")}
+_SIDES = ("ours", "theirs", "skip", "delete", "clear")
+_PAGE = 200
+
+review_argument = click.argument("review", required=False)
+
+
+@click.group("review", invoke_without_command=True)
+@click.pass_context
+def review_command(ctx: click.Context) -> None:
+    """Review a branch before it is merged; alone it lists the open reviews.
+
+    REVIEW is an id or its last letters, or the branch that is reviewed; by default the
+    current branch's.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_command)
+
+
+@review_command.command("list")
+@click.option("--all", "every", is_flag=True, help="Also those that are merged or closed.")
+@porcelain
+def list_command(session: Session, *, every: bool = False) -> None:
+    """List reviews, newest first."""
+    answer = session.call("review_list", status="all" if every else None)
+    if session.answer(answer):
+        return
+    for item in answer["result"]:
+        told = "" if item["status"] == "open" else f"  ({item['status']})"
+        title = f" {item['title']}:" if item["title"] else ""
+        session.screen.line((short(item["id"]), "commit"), f"{title} {item['summary']}{told}")
+    if not answer["result"]:
+        session.screen.note("No review is open; `day1 review open BRANCH` opens one.")
+
+
+@review_command.command("open")
+@click.argument("source", metavar="[BRANCH]", required=False)
+@click.option("--into", metavar="BRANCH", help="Default: main.")
+@click.option("-t", "--title", metavar="TEXT")
+@click.option("--description", metavar="TEXT")
+@agent_option
+@porcelain
+def open_command(session: Session, source: str | None, **given: Any) -> None:
+    """Open a review of BRANCH (default: the current one), or say which one is open."""
+    answer = session.call(
+        "review_open",
+        source_branch=session.branch(source),
+        target_branch=given["into"],
+        title=given["title"],
+        description=given["description"],
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        session.screen.line("Review ", (short(answer["id"]), "commit"), f": {answer['summary']}")
+        _draw_left(session.screen, answer)
+
+
+@review_command.command("show")
+@review_argument
+@click.option("--offset", type=click.IntRange(0), help="Rows to leave out.")
+@click.option("--limit", type=click.IntRange(1, 200), help="Rows to show; default 50.")
+@porcelain
+def show_command(session: Session, review: str | None, **given: Any) -> None:
+    """Show what REVIEW would change, with both sides of what clashes."""
+    answer = session.call("review_show", review_id=_find(session, review), **given)
+    if session.answer(answer):
+        return
+    screen = session.screen
+    screen.line((short(answer["id"]), "commit"), f" {answer['title'] or ''}".rstrip())
+    screen.line(answer["summary"])
+    for row in answer["rows"]:
+        _draw_row(screen, row, answer)
+    end = answer["offset"] + len(answer["rows"])
+    if end < answer["total"]:
+        screen.note(f"{answer['total'] - end:,} more: `day1 review show --offset {end}`")
+    _draw_left(screen, answer)
+
+
+@review_command.command("decide")
+@click.argument("given", metavar="[REVIEW] [ID[:CELL]=SIDE]...", nargs=-1)
+@agent_option
+@porcelain
+def decide_command(session: Session, given: tuple[str, ...], agent: str | None) -> None:
+    """Decide rows of REVIEW: ours, theirs, skip (held), delete, or clear takes back.
+
+    Without any, each undecided conflict is asked about, and kept as soon as it is answered.
+    """
+    named = [text for text in given if "=" not in text]
+    if len(named) > 1:
+        raise click.UsageError(f"ID[:CELL]={'|'.join(_SIDES)}, not {named[1]!r}.")
+    review = _find(session, named[0] if named else None)
+    made = [text for text in given if "=" in text]
+    if not made and not session.asks:
+        raise click.UsageError(f"Decide what? ID[:CELL]={'|'.join(_SIDES)}.")
+    if made:
+        rows = _rows(session, review)
+        choices = [_choice(rows, text) for text in made]
+        answer = _decide(session, review, choices, agent)
+    else:
+        answer = _ask_each(session, review, agent)
+    if not session.answer(answer):
+        session.screen.line(answer["summary"])
+        _draw_left(session.screen, answer)
+
+
+@review_command.command("merge")
+@review_argument
+@click.option("--squash", is_flag=True, help="One commit with one parent; it closes the branch.")
+@click.option("--expect", metavar="DIGEST", help="Refuse another plan than this one.")
+@agent_option
+@porcelain
+def merge_command(session: Session, review: str | None, **given: Any) -> None:
+    """Merge REVIEW as it was decided; what is undecided is held, and the exit code is 3."""
+    answer = session.call(
+        "review_merge",
+        review_id=_find(session, review),
+        strategy="squash" if given["squash"] else None,
+        expect=given["expect"],
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        held = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
+        merged = plural(answer["merged_count"], "memory", "memories")
+        session.screen.line(
+            f"Merged into {answer['written']['branch']}: {merged}{held} ",
+            (f"({short_commit(answer['written']['commit'])})", "commit"),
+        )
+        session.notes(answer)
+    if answer["rejected_count"]:
+        raise click.exceptions.Exit(HELD)
+
+
+@review_command.command("close")
+@review_argument
+@click.option("--reason", metavar="TEXT")
+@agent_option
+@porcelain
+def close_command(session: Session, review: str | None, **given: Any) -> None:
+    """Close REVIEW without merging."""
+    answer = session.call(
+        "review_close",
+        review_id=_find(session, review),
+        reason=given["reason"],
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        session.screen.line(answer["summary"])
+
+
+def _find(session: Session, text: str | None) -> str:
+    """The id of a review, from its last letters or from the branch that it reviews."""
+    from day1.services.branching import name_of
+    from day1.services.reviewing import reviews
+
+    repo = session.repo()
+    found, name = reviews(repo, None), text or session.branch()
+    named = [r for r in found if name_of(repo, r.source_id) == name]
+    letters = name.rpartition("_")[2].upper()
+    fits = [r for r in named if r.status == "open"] or named[:1]
+    fits = fits or [r for r in found if letters and r.id.endswith(letters)]
+    if len(fits) != 1:
+        which = "No review" if not fits else "More than one review"
+        raise InvalidRequest(f"{which} {name!r}; `day1 review list` shows them.", review=name)
+    return fits[0].id
+
+
+def _rows(session: Session, review: str) -> list[Document]:
+    """Every row of a review."""
+    rows: list[Document] = []
+    while True:
+        answer = session.call("review_show", review_id=review, offset=len(rows), limit=_PAGE)
+        rows += answer["rows"]
+        if len(rows) >= answer["total"] or not answer["rows"]:
+            return rows
+
+
+def _choice(rows: Iterable[Document], text: str) -> dict[str, Any]:
+    """What `ID[:CELL]=SIDE` decides."""
+    name, _, side = text.rpartition("=")
+    name, _, cell = name.partition(":")
+    if side not in _SIDES or not name:
+        raise click.UsageError(f"ID[:CELL]={'|'.join(_SIDES)}, not {text!r}.")
+    letters = name.rpartition("_")[2].upper()
+    ids = {str(row["id"]) for row in rows if str(row["id"]).endswith(letters)}
+    if len(ids) > 1:
+        raise InvalidRequest(f"More than one row {name!r} in this review.", id=name)
+    return {"id": ids.pop() if ids else name, "cell": cell or WHOLE, "take": side}
+
+
+def _decide(
+    session: Session, review: str, choices: list[dict[str, Any]], agent: str | None
+) -> dict[str, Any]:
+    return session.call("review_decide", review_id=review, decisions=choices, agent_id=agent)
+
+
+def _ask_each(session: Session, review: str, agent: str | None) -> dict[str, Any]:
+    """Ask about each undecided conflict once; an answer is kept at once."""
+    asked: set[tuple[str, str]] = set()
+    while True:
+        answer = session.call("review_show", review_id=review, limit=_PAGE)
+        rows = {row["id"]: row for row in answer["rows"]}
+        left = [c for c in answer["undecided"] if (c["id"], c["cell"]) not in asked]
+        left = [conflict for conflict in left if conflict["id"] in rows]
+        if not left:
+            return answer
+        for conflict in left:
+            asked.add((conflict["id"], conflict["cell"]))
+            row, sides = rows[conflict["id"]], (answer["source_branch"], answer["target_branch"])
+            try:
+                choice = ask(session.screen, _conflict(row, conflict), *sides)
+            except Refused:
+                return answer
+            choice = choice or decided(conflict, "skip")
+            _decide(session, review, [{**choice, "seen": row["seen"]}], agent)
+
+
+def _conflict(row: Document, conflict: Document) -> dict[str, Any]:
+    """A conflict as it is asked about."""
+    sides = {"source": row["theirs"], "target": row["ours"]}
+    return {**conflict, **{name: _cell(row, s, conflict["cell"]) for name, s in sides.items()}}
+
+
+def _cell(row: Document, side: Document | None, cell: str) -> str:
+    if side is None:
+        return ""
+    if cell == WHOLE:
+        return text_of({**side, "type": row["type"]})
+    return "" if side[cell] is None else str(side[cell])
+
+
+def _draw_row(screen: Screen, row: Document, review: Document) -> None:
+    """One row: what becomes of it, and both sides of the cells that clash."""
+    mark = _MARKS.get(row["effect"], ("  ", ""))
+    side = row["theirs"] or row["ours"] or row["base"]
+    said = text_of({**side, "type": row["type"]})
+    screen.line(mark, (short(row["id"]), "commit"), f" {said}", (_by(row), "dim"))
+    cells = {**{item["cell"]: "held" for item in row["held"]}, **row["clashes"]}
+    if row["group"] == "changed" and row["ours"] and row["theirs"]:
+        cells = {c: "" for c, value in row["theirs"].items() if value != row["ours"][c]}
+    width = max(len(review["source_branch"]), len(review["target_branch"])) + 1
+    for cell, reason in cells.items():
+        ours, theirs = (_cell(row, row[name], cell) for name in ("ours", "theirs"))
+        if reason:
+            screen.line(("    conflict ", "warn"), f"{cell}: {reason.replace('_', ' ')}")
+            screen.line(f"    {review['target_branch'] + ':':<{width}} {one_spaced(ours)}")
+            changed = words(screen, ours, theirs) if ours and theirs else [one_spaced(theirs)]
+            screen.line(f"    {review['source_branch'] + ':':<{width}} ", *changed)
+        else:
+            screen.line(f"    {cell}: ", *words(screen, ours, theirs))
+    for twin in row["twins"]:
+        screen.line(("    possible duplicate ", "warn"), f"({twin['cosine']:.2f}) ", twin["text"])
+    for one in row["decisions"]:
+        state = " (stale)" if one["stale"] else ""
+        by = f" by {one['by']}" if one["by"] else ""
+        screen.line(("    decided ", "ok"), f"{one['cell']}: {one['take']}{by}{state}")
+
+
+def _by(row: Document) -> str:
+    wrote = row["theirs_by"] or row["ours_by"]
+    return f"  {wrote['agent_id']}" if wrote and wrote["agent_id"] else ""
+
+
+def _draw_left(screen: Screen, answer: Document) -> None:
+    """What stands between a review and its merge."""
+    if answer["stale"]:
+        ids = ", ".join(short(one["id"]) for one in answer["stale"])
+        screen.note(f"Decided, and changed since: {ids}; decide anew, or =clear.")
+    for required, why in answer["missing"].items():
+        if required != "review":  # that is what is left to decide
+            told = in_commands(why)
+            screen.note(f"{answer['target_branch']} is protected. {told}")
+    if answer["undecided_count"]:
+        screen.note(f"{plural(answer['undecided_count'], 'conflict')} left: `day1 review decide`")
+    elif answer["can_merge"]:
+        screen.note("`day1 review merge` merges it")
