@@ -23,6 +23,11 @@ class There(NamedTuple):
     template: str
     handoff: str
     bundle: str
+    review: str
+    """Of a branch that adds the fact `reviewed`."""
+    reviewed: str
+    idle: str
+    """A review that is to be closed."""
 
 
 def least(there: There) -> dict[str, Arguments]:
@@ -99,6 +104,16 @@ def least(there: There) -> dict[str, Arguments]:
         "memory_redact": {"id": there.conversation, "confirm": there.conversation, **here},
         "memory_merge_preview": both,
         "memory_held": here,
+        "review_open": both,
+        "review_list": {},
+        "review_show": {"review_id": there.review},
+        "review_decide": {
+            "review_id": there.review,
+            "decisions": [{"id": there.reviewed, "take": "theirs"}],
+        },
+        "review_merge": {"review_id": there.review},
+        "review_close": {"review_id": there.idle},
+        "memory_branch_protect": {"branch_name": branch, "requires": []},
     }
 
 
@@ -108,6 +123,8 @@ SPENT = {
     "memory_template_instantiate",
     "memory_supersede_fact",
     "memory_retract_fact",
+    "review_merge",
+    "review_close",
 }
 """Tools that the same arguments do not serve a second time."""
 
@@ -123,6 +140,9 @@ LEAST = least(
         template="plan",
         handoff="handoff_1",
         bundle="bundle_1",
+        review="review_1",
+        reviewed="fact_2",
+        idle="review_2",
     )
 )
 """The same without a store, for what is refused before one is looked at."""
@@ -147,6 +167,11 @@ def prepared(core: Session, branch: str) -> dict[str, Arguments]:
     core.ok("memory_template_create", name=template, source_branch=branch)
     handed = core.ok("memory_handoff_create", source_branch=source, target_branch=branch)
     bundle = core.ok("knowledge_bundle_create", name="least", source_branch=branch)
+    side = f"{branch}/reviewed"
+    core.ok("memory_branch_create", branch_name=side, parent_branch=branch)
+    fresh = core.ok("memory_write_fact", fact_text="Cy drinks milk.", branch=side)
+    opened = core.ok("review_open", source_branch=side, target_branch=branch)
+    idle = core.ok("review_open", source_branch=branch, target_branch=side)
     return least(
         There(
             branch=branch,
@@ -159,5 +184,8 @@ def prepared(core: Session, branch: str) -> dict[str, Arguments]:
             template=template,
             handoff=handed["handoff_id"],
             bundle=bundle["id"],
+            review=opened["id"],
+            reviewed=fresh["id"],
+            idle=idle["id"],
         )
     )

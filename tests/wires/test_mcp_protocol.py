@@ -75,6 +75,7 @@ LISTS = {
     "memory_agent_timeline",
     "memory_list_conversations",
     "memory_search_messages",
+    "review_list",
 }
 ANSWERS = {
     "memory_write_fact": {"id", "created_at"},
@@ -138,7 +139,7 @@ ANSWERS = {
 def test_the_seeds_tools_come_first_in_its_order_by_its_names(core: Session) -> None:
     assert list(core.tools)[: len(CORE)] == CORE
     assert list(core.tools) == list(LEAST)
-    families = ("memory_", "verify_", "knowledge_bundle_")
+    families = ("memory_", "verify_", "knowledge_bundle_", "review_")
     assert all(name.startswith(families) for name in core.tools)
     about = ("branch", "template", "handoff", "knowledge_bundle", "verify")
     for name in CORE:

@@ -17,6 +17,13 @@ REVIEW = [
     "memory_redact",
     "memory_merge_preview",
     "memory_held",
+    "review_open",
+    "review_list",
+    "review_show",
+    "review_decide",
+    "review_merge",
+    "review_close",
+    "memory_branch_protect",
 ]
 
 
