@@ -146,7 +146,7 @@ def _plan(
         )
     held = open_items(target.find(HELD, Query()))
     rows = _target_rows(target, changes)
-    sides = Sides(changes, {}, rows, (), held, branch.id)
+    sides = Sides(changes, {}, rows, (), held, source_branch="")
     plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
     made = [
         Dependent("held", item.id, item.row_id)

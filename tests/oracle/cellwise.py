@@ -13,6 +13,7 @@ Rows = Mapping[str, Row]
 
 WHOLE, TEXT, STATUS, VERDICT = "*", "fact_text", "status", "verification"
 UNVERIFIED = {"verification": "unverified", "scores": None}
+ACTIVE = {"status": "active", "superseded_by": None}
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,36 @@ def _keep_together(plan: Mapping[str, Planned]) -> None:
             old.decided.discard(STATUS)
         elif kept_out is not None and not kept_out.decided and WHOLE not in kept_out.held:
             kept_out.result, kept_out.held[WHOLE] = kept_out.target, "belongs_to"
+
+
+def undone(plan: dict[str, Planned], target: Rows) -> dict[str, Planned]:
+    """A plan that undoes something, so that no fact is superseded by one that is not there."""
+    every = dict(plan)
+    for row_id, row in target.items():
+        every.setdefault(row_id, Planned(row, row, row, row))
+
+    def successor(row: Row | None) -> str | None:
+        return (row or {}).get("superseded_by")
+
+    def present(row_id: str | None) -> bool:
+        return row_id in every and every[row_id].result is not None
+
+    for row_id, row in [one for _ in plan for one in every.items()]:
+        users = [r for r in every.values() if successor(r.result) == row_id]
+        going, new = row.target and row.result is None, every.get(successor(row.target) or "")
+        kept = new and new.source is None and new.result is not None
+        changed = row.result is not None and successor(row.result) != successor(row.target)
+        if going and users and row.decided:
+            for user in users:
+                user.result = {**(user.result or {}), **ACTIVE}
+        elif going and users:
+            row.result, row.held[WHOLE] = row.target, "belongs_to"
+        elif kept and changed and not row.decided & {STATUS, WHOLE}:
+            row.result = {**(row.result or {}), **(cut("fact_", row.target, STATUS) or {})}
+            row.held[STATUS] = "belongs_to"
+        elif changed and successor(row.result) and not present(successor(row.result)):
+            row.result = {**(row.result or {}), **ACTIVE}
+    return {i: r for i, r in every.items() if r.result != r.target or r.held or r.decided}
 
 
 def is_news(row: Planned, cell: str, items: Iterable[Item]) -> bool:

@@ -7,6 +7,7 @@ with `day1.model.merge`; only which columns are one cell is taken from `day1.mod
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from day1.model.kind import FACT, OBSERVATION, RELATION
@@ -24,8 +25,9 @@ from tests.oracle.cellwise import (
     is_news,
     kind,
     plan,
+    undone,
 )
-from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, State
+from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, Reverted, State
 
 Key = tuple[str, str, int]
 """Row, cell, and the number of the source's copy from which the cell was withheld."""
@@ -38,6 +40,7 @@ class Copy:
     number: int = 0
     at: int = 0
     past: frozenset[int] = frozenset({0})
+    parents: tuple[int, ...] = ()
     rows: Mapping[str, Row] = field(default_factory=dict)
     items: Mapping[Key, Item] = field(default_factory=dict)
     closed: frozenset[tuple[Key, int]] = frozenset()
@@ -107,6 +110,25 @@ class CopyingMemory:
     def restore_branch(self, branch: str, at: int) -> Receipt:
         return self._put(branch, self._at(branch, at).content)
 
+    def revert(self, branch: str, at: int, choices: Sequence[Choice] = ()) -> Reverted:
+        tip, copies = self._open(branch), self._copies(branch)
+        done = next((n for n, copy in enumerate(copies) if n and copy.at == at), None)
+        if done is None:
+            raise Refusal("not_found")
+        after, before = copies[done].rows, copies[done - 1].rows
+        if {c.row_id for c in choices} - {
+            i for i in {*after, *before} if after.get(i) != before.get(i)
+        }:
+            raise Refusal("not_found")
+        rows = undone(
+            plan((after, before, tip.rows), tip.open().values(), set(), choices, None), tip.rows
+        )
+        kept = sorted((i, cell) for i, row in rows.items() for cell in row.held)
+        new = _with(tip.rows, {i: row.result for i, row in rows.items()})
+        if new == tip.rows and self.next_time is None:
+            return Reverted(None, tuple(kept))
+        return Reverted(self._put(branch, (new, tip.items, tip.closed)).at, tuple(kept))
+
     def decide(
         self,
         branch: str,
@@ -142,6 +164,17 @@ class CopyingMemory:
         for row_id, row in rows.items():
             state[kind(row_id).table][row_id] = dict(row)
         return state
+
+    def versions(self, branch: str, row_id: str) -> list[tuple[int, Row | None]]:
+        every = {copy.number: copy for copies in self.branches.values() for copy in copies}
+        found = []
+        for copy in (every[number] for number in self._tip(branch).past):
+            row = copy.rows.get(row_id)
+            if all(every[parent].rows.get(row_id) != row for parent in copy.parents):
+                found += [(copy.at, row)] if copy.parents else []
+        if not found:
+            raise Refusal("not_found")
+        return sorted(found, key=itemgetter(0))
 
     def held(self, branch: str) -> list[Held]:
         return list(self._listed(branch).values())
@@ -201,7 +234,8 @@ class CopyingMemory:
             assert at > max(tip.at, after), "a deed must be later than what it stands on"
             self.numbers += 1
             past = tip.past | {self.numbers} | (joined.past if joined else frozenset())
-            self.branches[branch].append(Copy(self.numbers, at, past, *content))
+            parents = (tip.number, joined.number) if joined else (tip.number,)
+            self.branches[branch].append(Copy(self.numbers, at, past, parents, *content))
         return Receipt(at)
 
     def bases(self, source: str, target: str) -> list[Copy]:

@@ -7,7 +7,8 @@ branch `main`; it never overrides a test.
 from tests.suites.as_of_suite import AsOfSuite
 from tests.suites.holding_suite import HoldingSuite
 from tests.suites.merging_suite import MergingSuite, PickingSuite
+from tests.suites.reverting_suite import RevertingSuite
 
 
-class MemorySuite(AsOfSuite, MergingSuite, PickingSuite, HoldingSuite):
+class MemorySuite(AsOfSuite, MergingSuite, PickingSuite, HoldingSuite, RevertingSuite):
     """All of it."""

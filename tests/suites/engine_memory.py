@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -17,9 +18,18 @@ from day1.model.merge import Strategy
 from day1.model.origin import Origin
 from day1.model.row_merge import Choice as Choosing
 from day1.model.row_merge import Take
-from day1.services import branching, editing, holding, merging, recording, restoring
+from day1.services import (
+    branching,
+    editing,
+    holding,
+    merging,
+    recording,
+    restoring,
+    reverting,
+    tracing,
+)
 from day1.services.deeds import Repository
-from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, State
+from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, Reverted, State
 
 _Answer = TypeVar("_Answer")
 _numbers = itertools.count(1)
@@ -114,6 +124,18 @@ class EngineMemory:
 
         return _asked(deed)
 
+    def revert(self, branch: str, at: int, choices: Sequence[Choice] = ()) -> Reverted:
+        def deed() -> Reverted:
+            past = self.store.history.log(branching.find(self.repo, branch).name)
+            undo = next((commit.id for commit in past if commit.ts == at), "none")
+            request = reverting.RevertRequest(branch, undo, _choices(choices))
+            done = reverting.revert(self.repo, request, self.origin)
+            kept = sorted((row.id, cell) for row in done.plan.rows for cell in row.held)
+            tip = next(iter(self.store.history.log(done.tip)))
+            return Reverted(tip.ts if done.done else None, tuple(kept))
+
+        return _asked(deed)
+
     def decide(
         self,
         branch: str,
@@ -153,7 +175,7 @@ class EngineMemory:
             source,
             target,
             cast(Strategy, strategy),
-            tuple(Choosing(c.row_id, cast(Take, c.take), c.cell, c.value) for c in choices),
+            _choices(choices),
             None if items is None else tuple(items),
         )
         done = _asked(lambda: merging.merge(self.repo, request, self.origin, self.clock()))
@@ -181,6 +203,16 @@ class EngineMemory:
 
         return _asked(read)
 
+    def versions(self, branch: str, row_id: str) -> list[tuple[int, Row | None]]:
+        def read() -> list[tuple[int, Row | None]]:
+            found = branching.find(self.repo, branch)
+            traced, versions = tracing.history(self.repo, found, row_id)
+            columns = traced.kind.group(WHOLE)
+            rows = [(v.at, v.row and {c: v.row[c] for c in columns}) for v in versions]
+            return sorted(rows, key=itemgetter(0))
+
+        return _asked(read)
+
     def held(self, branch: str) -> list[Held]:
         return [
             Held(
@@ -191,6 +223,10 @@ class EngineMemory:
             )
             for offer in _asked(lambda: holding.offers(self.repo, branch))
         ]
+
+
+def _choices(choices: Sequence[Choice]) -> tuple[Choosing, ...]:
+    return tuple(Choosing(c.row_id, cast(Take, c.take), c.cell, c.value) for c in choices)
 
 
 def _without_origin(offer: holding.Offer, value: Row | None) -> Row | None:

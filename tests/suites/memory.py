@@ -43,6 +43,16 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Reverted:
+    """What a revert answers."""
+
+    at: int | None
+    """None when all of it stays."""
+    kept: tuple[tuple[str, str], ...]
+    """Rows and cells that keep their present value."""
+
+
+@dataclass(frozen=True)
 class Choice:
     """As `day1.model.merge.Choice`: take is ours, theirs, value, delete or skip."""
 
@@ -107,6 +117,15 @@ class Memory(Protocol):
         """Bring a row to what it was at an instant, as a new commit (absent then: removed)."""
 
     def restore_branch(self, branch: str, at: int) -> Receipt: ...
+    def revert(self, branch: str, at: int, choices: Sequence[Choice] = ()) -> Reverted:
+        """Undo the deed of a branch that was done at an instant, as a new one.
+
+        What changed since keeps its present value; held items stay as they are.
+        """
+
+    def versions(self, branch: str, row_id: str) -> list[tuple[int, dict[str, Any] | None]]:
+        """Every version of a row with its time, across merges, oldest first; None: removed."""
+
     def held(self, branch: str) -> list[Held]:
         """Listed items: open there, and the branch's value is not the held one."""
 

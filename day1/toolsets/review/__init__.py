@@ -1,6 +1,24 @@
 """The review toolset: editing and deciding, beside the core's tools."""
 
 from day1.operation import Toolset
-from day1.toolsets.review import editing, merges, restoring
+from day1.toolsets.review import (
+    editing,
+    merges,
+    protection,
+    redacting,
+    restoring,
+    reverting,
+    reviews,
+    tracing,
+)
 
-REVIEW: Toolset = (*editing.OPERATIONS, *restoring.OPERATIONS, *merges.OPERATIONS)
+REVIEW: Toolset = (
+    *editing.OPERATIONS,
+    *restoring.OPERATIONS,
+    *redacting.OPERATIONS,
+    *merges.OPERATIONS,
+    *reviews.OPERATIONS,
+    *protection.OPERATIONS,
+    *tracing.OPERATIONS,
+    *reverting.OPERATIONS,
+)
