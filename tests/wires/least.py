@@ -18,6 +18,8 @@ class There(NamedTuple):
     """Wrote the fact."""
     conversation: str
     message: str
+    commit: str
+    """Changed the fact."""
     task: str
     """Joined by the agent `ada`, with one objective."""
     template: str
@@ -114,6 +116,9 @@ def least(there: There) -> dict[str, Arguments]:
         "review_merge": {"review_id": there.review},
         "review_close": {"review_id": there.idle},
         "memory_branch_protect": {"branch_name": branch, "requires": []},
+        "memory_history": {"id": there.fact, **here},
+        "memory_blame": {"id": there.message, **here},
+        "memory_revert": {"commit": there.commit, **here},
     }
 
 
@@ -136,6 +141,7 @@ LEAST = least(
         session="session-1",
         conversation="conv_1",
         message="msg_1",
+        commit="0" * 40,
         task="task_1",
         template="plan",
         handoff="handoff_1",
@@ -155,6 +161,7 @@ def prepared(core: Session, branch: str) -> dict[str, Arguments]:
         "memory_write_fact", fact_text="Ada drinks milk.", branch=branch, session_id=session
     )
     said = core.ok("memory_log_message", role="user", content="Tea?", branch=branch)
+    changed = core.ok("memory_update_fact", fact_id=fact["id"], category="old", branch=branch)
     core.ok("memory_branch_create", branch_name=source, parent_branch=branch)
     core.ok("memory_write_fact", fact_text="Bo drinks milk.", branch=source)
     task = core.ok(
@@ -180,6 +187,7 @@ def prepared(core: Session, branch: str) -> dict[str, Arguments]:
             session=session,
             conversation=said["conversation_id"],
             message=said["message_id"],
+            commit=changed["written"]["commit"],
             task=task["task_id"],
             template=template,
             handoff=handed["handoff_id"],

@@ -24,6 +24,9 @@ REVIEW = [
     "review_merge",
     "review_close",
     "memory_branch_protect",
+    "memory_history",
+    "memory_blame",
+    "memory_revert",
 ]
 
 
