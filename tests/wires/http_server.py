@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self
 
 import httpx2
 from anyio.from_thread import start_blocking_portal
-from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.wires.mcp_session import WAIT_S, Session, environment
@@ -142,7 +141,7 @@ class HttpSession(Session):
             http = httpx2.AsyncClient(headers=self._headers, timeout=WAIT_S)
             entered.enter_context(self._portal.wrap_async_context_manager(http))
             wire = streamable_http_client(self._url, http_client=http)
-            client = Client(wire, mode=self._mode, read_timeout_seconds=WAIT_S)
+            client = self._made(wire)
             self._client = entered.enter_context(self._portal.wrap_async_context_manager(client))
             self._leaving = entered.pop_all()
         self._introduce()

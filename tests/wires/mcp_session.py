@@ -73,6 +73,8 @@ class Session:
         self.folder, self._mode, self._settings = folder, mode, settings
         self._toolsets = toolsets
         self.log = folder.with_suffix(".log")
+        self.told: Any = None
+        """Told of what the server says by itself."""
         self._leaving = ExitStack()
 
     def __enter__(self) -> Self:
@@ -86,11 +88,15 @@ class Session:
             errors = entered.enter_context(self.log.open("a", encoding="utf-8"))
             self._portal = entered.enter_context(start_blocking_portal())
             wire = stdio_client(server, errlog=errors)
-            client = Client(wire, mode=self._mode, read_timeout_seconds=WAIT_S)
+            client = self._made(wire)
             self._client = entered.enter_context(self._portal.wrap_async_context_manager(client))
             self._leaving = entered.pop_all()
         self._introduce()
         return self
+
+    def _made(self, wire: Any) -> Client:
+        told = self.told
+        return Client(wire, mode=self._mode, read_timeout_seconds=WAIT_S, message_handler=told)
 
     def _introduce(self) -> None:
         self.protocol = self._client.protocol_version
