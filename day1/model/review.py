@@ -27,6 +27,8 @@ class Decision:
     at: int
     seen: str
     """The fingerprint of what it was decided about."""
+    token_id: str | None = None
+    """The token of who decided: whoever gives a value is an author."""
 
     @property
     def choice(self) -> Choice:
