@@ -96,11 +96,22 @@ def _other(merge: _Merge) -> str | None:
     token = merge.by.token_id
     if token is None:
         return "Somebody else than the author must merge, with a token: without one, who can tell?"
-    review = merge.by.review
-    opened = review is not None and review.opened_token == token
-    if opened or token in _writers(merge.repo, merge.source, merge.target):
-        return "Another token must merge than those that wrote on the branch or opened the review."
+    if token in _writers(merge.repo, merge.source, merge.target) | _deciders(merge):
+        return (
+            "Another token must merge than those that wrote on the branch, opened the review or "
+            "gave values in it."
+        )
     return None
+
+
+def _deciders(merge: _Merge) -> set[str | None]:
+    """The tokens that opened the review, or put in what neither side has."""
+    review = merge.by.review
+    if review is not None:
+        wrote = {one.token_id for one in review.decided if one.take == "value"}
+        return wrote | {review.opened_token}
+    gave = any("value" in row.decided.values() for row in merge.plan.rows)
+    return {merge.by.token_id} if gave else set()
 
 
 _CHECKS: Mapping[str, Callable[[_Merge], str | None]] = {

@@ -189,9 +189,13 @@ class Given:
 
 
 def decide(
-    repo: Repository, review: Review, given: Iterable[Given], by: str | None, now: int
+    repo: Repository,
+    review: Review,
+    given: Iterable[Given],
+    by: tuple[str | None, str | None],
+    now: int,
 ) -> Examined:
-    """Add decisions to a review; those that others make at the same time are kept.
+    """Add decisions of an agent and its token; what others decide at the same time is kept.
 
     Raises:
         NotFound: the plan has no such row.
@@ -209,7 +213,8 @@ def decide(
         row = _decidable(found.rows, one)
         value = None if one.choice.value is None else dict(one.choice.value)
         seen = fingerprint(row, one.cell)
-        made.append(Decision(row.id, one.cell, one.choice.take, value, by, now, seen))
+        agent, token = by
+        made.append(Decision(row.id, one.cell, one.choice.take, value, agent, now, seen, token))
     with repo.ledger.together():
         fresh = _check_open(find_review(repo, review.id)).with_decisions(made, cleared)
         repo.ledger.put(fresh)

@@ -7,6 +7,8 @@ import pytest
 
 from day1.model.access import Access
 from day1.operation import Caller, Effect
+from day1.services.branching import delete
+from day1.services.retiring import candidates, retire
 from day1.toolsets import TOOLSETS
 from day1.wiring import House
 from tests.flows.opened_house import call, opened, refused
@@ -258,7 +260,7 @@ def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path) 
         review = by(house, "bob", "review_open", source_branch="side")["id"]
         decision = {"id": fact, "take": "value", "value": {"fact_text": "both"}}
         by(house, "cy", "review_decide", review_id=review, decisions=[decision])
-        for token in ("ann", "bob", None):
+        for token in ("ann", "bob", "cy", None):
             missing = by(house, token, "review_show", review_id=review)["missing"]
             assert list(missing) == ["other"]
             refused(
@@ -269,10 +271,21 @@ def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path) 
         by(house, "dan", "review_merge", review_id=review)
 
 
-def test_a_protected_branch_stays(tmp_path: Path) -> None:
-    from day1.services.branching import delete
-    from day1.services.retiring import candidates, retire
+def test_a_value_of_ones_own_is_for_others_to_merge(tmp_path: Path) -> None:
+    with opened(tmp_path / "store", create=True) as house:
+        fact = write_by(house, None, "main", "old")
+        fork_by(house, "ann", "side")
+        by(house, "ann", "memory_update_fact", fact_id=fact, fact_text="new", branch="side")
+        call(house, "memory_branch_protect", branch_name="main", requires=["other"])
+        choices = [{"id": fact, "take": "value", "value": {"fact_text": "mine"}}]
+        refused(lambda: merge_by(house, "bob", "side", choices=choices), "branch_protected")
+        fork_by(house, "ann", "gathered")
+        merge_by(house, "bob", "side", choices=choices, target_branch="gathered")
+        refused(lambda: merge_by(house, "bob", "gathered"), "branch_protected")
+        merge_by(house, "cy", "gathered")
 
+
+def test_a_protected_branch_stays(tmp_path: Path) -> None:
     with opened(tmp_path / "store", create=True) as house:
         call(house, "memory_branch_create", branch_name="side")
         call(house, "memory_branch_enrich", branch_name="side", ttl_days=1)

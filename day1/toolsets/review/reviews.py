@@ -216,9 +216,11 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
         ctx.repo,
         find_review(ctx.repo, request.review_id),
         [one.given() for one in request.decisions],
-        ctx.origin(request).agent_id,
+        (ctx.origin(request).agent_id, ctx.caller.access.token_id),
         ctx.clock(),
     )
+    if any(one.take == "value" for one in request.decisions):
+        ctx.note_token(seen.target)
     return ReviewState(**_state(ctx, seen.review, seen))
 
 
@@ -246,9 +248,6 @@ class ReviewMerged(Response):
 def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     """Merge a review as it was decided; undecided conflicts are held."""
     review = find_review(ctx.repo, request.review_id)
-    target = ctx.repo.ledger.record(Branch, review.target_id)
-    if target is not None and any(one.take == "value" for one in review.decided):
-        ctx.note_token(target)
     done = reviewing.merge_review(
         ctx.repo,
         review,
