@@ -18,7 +18,7 @@ from day1.model.grouping import faithful, plain, worded
 from day1.model.ids import content_hash, derived_id
 from day1.model.kind import EDIT, FACT, OBSERVATION, Row
 from day1.model.origin import Origin
-from day1.model.redaction import REDACTED_HASH
+from day1.model.redaction import REDACTED
 from day1.ports.chat import Chat
 from day1.ports.store import Reading, Work
 from day1.services.deeds import Repository
@@ -105,7 +105,7 @@ def consolidate(
     wording: Wording,
 ) -> Consolidated:
     """Add what observations say to a branch as candidate facts, as far as it is not there yet."""
-    observations = [row for row in observations if row["content_hash"] != REDACTED_HASH]
+    observations = [row for row in observations if row["summary"] != REDACTED]
     grouped = group_rows(ports, OBSERVATION, observations)
     candidates = [_candidate(rows) for rows in grouped.groups]
     done = Consolidated(notes=list(grouped.notes))

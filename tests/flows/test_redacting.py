@@ -1,0 +1,253 @@
+"""Redaction below the wires: merges, restores, indexes and imports with what nobody may read."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.errors import Forbidden
+from day1.model.access import Access
+from day1.model.change import Query, Ref
+from day1.model.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, RELATION, Kind
+from day1.operation import Caller
+from day1.services import branching
+from day1.services.exporting import export_store
+from day1.services.importing_own import import_own
+from day1.toolsets import operations
+from day1.wiring import House, now
+from tests.flows.opened_house import MERGE, SIDES, branches, call, facts, opened, write
+
+SECRET = "The vault opens with plover4711."
+REDACTED = "[redacted]"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def house(folder: Path) -> Iterator[House]:
+    with opened(folder, create=True) as house:
+        yield house
+
+
+def remember(house: House, text: str = SECRET, branch: str = "main", **more: Any) -> str:
+    made: str = call(house, "memory_write_fact", fact_text=text, branch=branch, **more)["id"]
+    return made
+
+
+def redact(house: House, row_id: str) -> dict[str, Any]:
+    return call(house, "memory_redact", id=row_id, confirm=row_id)
+
+
+def change(house: House, row_id: str, branch: str, **columns: Any) -> None:
+    call(house, "memory_update_fact", fact_id=row_id, branch=branch, **columns)
+
+
+def stored(folder: Path, branch: str = "main") -> dict[str, str]:
+    """The texts as they lie in the engine, whatever the ledger says of them."""
+    store = DoltLiteStore(folder, lambda: 0)
+    with store.reading(Ref(branch=branch)) as reading:
+        found = {str(row["id"]): str(row["fact_text"]) for row in reading.find(FACT, Query())}
+    store.close()
+    return found
+
+
+def test_texts_that_differ_where_nobody_may_look_do_not_clash(house: House, folder: Path) -> None:
+    row = remember(house)
+    call(house, "memory_branch_create", branch_name="side")
+    change(house, row, "side", fact_text="It opened with plover4711.", confidence=0.5)
+    change(house, row, "main", fact_text="It opens with plover4711 now.", category="codes")
+    redact(house, row)
+    plan = call(house, "memory_merge_preview", **SIDES)
+    assert plan["conflicts"] == []
+    assert "plover" not in json.dumps(plan)
+    merged = call(house, "memory_branch_merge", **MERGE, expect=plan["digest"])
+    assert merged["rejected_count"] == 0
+    assert facts(house) == [REDACTED]
+    assert call(house, "memory_held")["items"] == []
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        assert reading.get(FACT, [row])[row]["confidence"] == 0.5
+
+
+def test_a_merge_leaves_what_is_stored_as_it_is(house: House, folder: Path) -> None:
+    """Masks are for readers: purging is another step, and no side effect of a merge."""
+    row = remember(house)
+    call(house, "memory_branch_create", branch_name="side")
+    write(house, "Otters dive.", branch="side")
+    change(house, row, "side", confidence=0.5)
+    redact(house, row)
+    call(house, "memory_branch_merge", **MERGE)
+    assert sorted(facts(house)) == ["Otters dive.", REDACTED]
+    assert stored(folder)[row] == SECRET
+
+
+def test_a_held_value_is_masked_and_taking_it_reveals_nothing(house: House) -> None:
+    row = remember(house, "Nothing secret.")
+    call(house, "memory_branch_create", branch_name="side")
+    change(house, row, "side", fact_text=SECRET)
+    change(house, row, "main", fact_text="Nothing at all.")
+    call(house, "memory_branch_merge", **MERGE)
+    redact(house, remember(house, branch="side"))  # another memory that says the same
+    (item,) = call(house, "memory_held")["items"]
+    assert item["present"]["fact_text"] == "Nothing at all."
+    assert item["offered"]["fact_text"] == REDACTED
+    assert "plover" not in json.dumps(item)
+    call(house, "memory_held", action="take", id=item["id"])
+    assert facts(house) == [REDACTED]
+    call(house, "memory_branch_merge", **MERGE)
+    assert REDACTED in facts(house)
+
+
+def test_restoring_the_past_brings_nothing_back(house: House) -> None:
+    row = remember(house)
+    call(house, "memory_snapshot", label="told")
+    change(house, row, "main", fact_text="Nothing.")
+    redact(house, row)
+    assert facts(house) == [REDACTED]
+    call(house, "memory_update_fact", fact_id=row, fact_text="A new text.")
+    call(house, "memory_restore", to="told", id=row)
+    assert facts(house) == [REDACTED]
+    call(house, "memory_restore", to="told", confirm="main")
+    assert facts(house) == [REDACTED]
+
+
+def test_texts_of_a_branch_that_is_gone_are_masked(house: House) -> None:
+    row = remember(house, "Nothing secret.")
+    call(house, "memory_branch_create", branch_name="side")
+    change(house, row, "side", fact_text=SECRET)
+    tip = house.repo.history.branches()["side"]
+    branching.delete(house.repo, "side", "main", now())
+    assert branches(house) == {"main"}
+    redact(house, row)
+    with house.repo.store.reading(Ref(commit=tip)) as reading:
+        assert reading.get(FACT, [row])[row]["fact_text"] == REDACTED
+
+
+def test_what_was_read_before_is_read_anew(house: House, folder: Path) -> None:
+    """Another process has read differences, and holds views for search, from before."""
+    row = remember(house)
+    call(house, "memory_branch_create", branch_name="side")
+    change(house, row, "side", fact_text="It opened with plover4711.")
+    with opened(folder) as peer:
+        before = call(peer, "memory_branch_diff", **SIDES)
+        assert "plover" in json.dumps(before)
+        assert call(peer, "memory_search", query="vault")["result"]
+        redact(house, row)
+        assert "plover" not in json.dumps(call(peer, "memory_branch_diff", **SIDES))
+        assert call(peer, "memory_search", query="vault opens")["result"] == []
+
+
+def test_a_lost_index_learns_nothing_of_it(house: House, folder: Path) -> None:
+    row = remember(house)
+    write(house, "The vault is old.")
+    redact(house, row)
+    house.search.index.close()
+    (folder / "index.db").unlink()
+    found = call(house, "memory_search", query="vault opens plover4711 redacted")["result"]
+    assert [hit["fact_text"] for hit in found] == ["The vault is old."]
+    house.search.index.close()
+    assert b"plover" not in (folder / "index.db").read_bytes()
+
+
+def test_an_import_of_what_was_redacted_reads_masked(house: House) -> None:
+    row = remember(house)
+    exported = list(export_store(house.repo))
+    redact(house, row)
+    call(house, "memory_branch_create", branch_name="taken")
+    call(house, "memory_retract_fact", fact_id=row)
+    for branch in ("main", "taken"):
+        import_own(house.repo, branch, exported, now(), lambda done, total: None)
+        assert set(facts(house, branch)) <= {REDACTED}
+    write(house, SECRET)
+    assert facts(house) == [REDACTED]
+
+
+def test_an_export_of_what_is_redacted_is_sound_elsewhere(house: House, tmp_path: Path) -> None:
+    redact(house, remember(house))
+    with opened(tmp_path / "other", create=True) as other:
+        import_own(other.repo, "main", export_store(house.repo), now(), lambda done, total: None)
+        assert facts(other) == [REDACTED]
+
+
+def test_a_masked_relation_is_not_found_by_its_old_names(house: House) -> None:
+    for target in ("vault", "cellar"):
+        call(
+            house,
+            "memory_write_relation",
+            source_entity="plover4711",
+            target_entity=target,
+            relation_type="opens",
+        )
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        equal = {"source_entity": "plover4711"}
+        first, second = reading.find(RELATION, Query(equal=equal))
+        assert reading.count(RELATION, equal) == 2
+    redact(house, str(first["id"]))
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        assert [r["id"] for r in reading.find(RELATION, Query(equal=equal))] == [second["id"]]
+        assert reading.count(RELATION, equal) == 1
+        assert reading.find(RELATION, Query(equal=equal, limit=1))[0]["id"] == second["id"]
+        among = {"target_entity": ["vault", "cellar"]}
+        assert len(reading.find(RELATION, Query(among=among))) == 1
+        counted = reading.tally(RELATION, "source_entity")
+        assert counted == {REDACTED: 1, "plover4711": 1}
+
+
+def test_copies_of_a_conversation_are_masked_with_it(house: House) -> None:
+    said = call(
+        house, "memory_log_message", role="user", content=SECRET, thinking="Is it plover4711?"
+    )
+    for _ in range(2):  # a copy, and a copy of that
+        call(
+            house,
+            "memory_fork_conversation",
+            conversation_id=newest(house, CONVERSATION),
+            fork_at_message_id=newest(house, MESSAGE),
+        )
+    assert redact(house, said["message_id"])["rows"] == 3
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        rows = reading.find(MESSAGE, Query())
+    assert [(row["content"], row["thinking"]) for row in rows] == [(REDACTED, REDACTED)] * 3
+
+
+def newest(house: House, kind: Kind) -> str:
+    """The id of main's newest row of a kind."""
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        return max(str(row["id"]) for row in reading.find(kind, Query()))
+
+
+def test_observations_that_are_redacted_become_no_facts(house: House) -> None:
+    task = call(house, "memory_task_create", name="t")["task_id"]
+    joined = call(house, "memory_task_join", task_id=task, agent_id="ada")
+    for summary in (SECRET, "Otters sleep in holts by the river."):
+        call(
+            house,
+            "memory_write_observation",
+            observation_type="insight",
+            summary=summary,
+            branch=joined["branch_name"],
+            task_id=task,
+            agent_id="ada",
+        )
+    with house.repo.store.reading(Ref(branch=joined["branch_name"])) as reading:
+        (row,) = reading.find(OBSERVATION, Query(equal={"summary": SECRET}))
+    redact(house, str(row["id"]))
+    call(house, "memory_consolidate", level="task", task_id=task)
+    named = [branch for branch in branches(house) if facts(house, branch)]
+    texts = {text for branch in named for text in facts(house, branch)}
+    assert texts == {"Otters sleep in holts by the river."}
+
+
+def test_a_token_with_limits_redacts_nothing(house: House) -> None:
+    row = remember(house)
+    (tool,) = [op for op in operations("review") if op.name == "memory_redact"]
+    for access in (Access("t", "admin", ("main",)), Access("t", "merge")):
+        context = house.context(Caller(access=access))
+        with pytest.raises(Forbidden):
+            tool.call(context, {"id": row, "confirm": row})
+    assert facts(house) == [SECRET]
