@@ -7,7 +7,7 @@ from typing import Literal
 
 from day1.errors import InvalidRequest, NotFound
 from day1.model.change import Commit, CommitId, Query, Ref
-from day1.model.deed import Snapshot
+from day1.model.deed import MergeRecord, Snapshot
 from day1.model.kind import BY_PREFIX, MEMORIES, Kind, Row, kind_of
 from day1.ports.store import Reading
 from day1.services.branching import find
@@ -95,6 +95,19 @@ def commit(repo: Repository, text: str) -> Commit:
     if not found:
         raise NotFound(f"There is no branch, snapshot or commit {text!r}.", ref=text)
     return found[_only(list(found), text)]
+
+
+def undoable(repo: Repository, text: str) -> str:
+    """A merge from six or more of the last letters of its id, else a commit, as `commit`.
+
+    Raises:
+        NotFound, InvalidRequest: as `commit`.
+    """
+    prefix, _, letters = text.rpartition("_")
+    merges = [m.id for m in repo.ledger.records(MergeRecord) if m.id.endswith(letters.upper())]
+    if prefix not in {"", "merge"} or not _SHORT_ID.fullmatch(text) or not merges:
+        return commit(repo, text).id
+    return _only(merges, text)
 
 
 def _only(found: list[str], text: str) -> str:

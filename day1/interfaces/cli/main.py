@@ -51,6 +51,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "search": ("look", "Find memories by meaning and by words."),
         "show": ("look", "Show a memory, a commit or a snapshot."),
         "log": ("log", "Show the commits of a branch."),
+        "history": ("history", "Show every version of a memory, across merges."),
+        "blame": ("history", "Say who wrote each part of a memory, and how it came here."),
         "diff": ("merge", "Show what a branch has that another has not."),
     },
     "Branch and merge": {
@@ -60,6 +62,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "merge": ("merge", "Bring a branch's memories into another."),
         "review": ("review", "Decide together what of a branch is merged."),
         "cherry-pick": ("merge", "Take single memories from another branch."),
+        "revert": ("history", "Undo a commit or a merge by a new commit."),
         "held": ("held", "List and decide what merges held back."),
         "snapshot": ("branch", "Mark a branch's present state, or list the marks."),
     },

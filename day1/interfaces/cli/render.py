@@ -79,6 +79,7 @@ _IN_COMMANDS: Final = {
     "memory_snapshot_list": "`day1 snapshot --list`",
     "memory_held": "`day1 held`",
     "memory_restore": "`day1 restore`",
+    "memory_history": "`day1 history`",
     "memory_branch_create": "`day1 switch -c`",
     "memory_retract_fact": "`day1 rm`",
     "verify_merge_gate": "`day1 verify --gate`",
