@@ -1,0 +1,90 @@
+"""Two people on one review, step by step, and how much reading a page of it costs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.errors import PlanChanged
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.model.review import Review
+from day1.model.row_merge import Choice
+from day1.services import reviewing
+from day1.services.recording import fact_row
+from day1.services.reviewing import Given, find_review
+from day1.wiring import House
+from tests.flows.opened_house import call, opened
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    """With a branch `side` of 60 facts, under review."""
+    with opened(tmp_path / "store", create=True) as house:
+        call(house, "memory_branch_create", branch_name="side")
+        with house.repo.store.adding("side") as work:
+            made = [
+                fact_row(house.repo.new_id("fact", work.now), f"fact {n}", Origin(), work.now)
+                for n in range(60)
+            ]
+            work.add(FACT, made)
+        call(house, "review_open", source_branch="side")
+        yield house
+
+
+def review(house: House) -> Review:
+    (found,) = reviewing.reviews(house.repo)
+    return found
+
+
+def rows(house: House, **page: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = call(house, "review_show", review_id=review(house).id, **page)[
+        "rows"
+    ]
+    return found
+
+
+def decide(house: House, seen: Review, row_id: str, by: str) -> None:
+    given = [Given(row_id, "*", "skip", Choice(row_id, "skip"))]
+    reviewing.decide(house.repo, seen, given, (by, None), 1)
+
+
+def merge(house: House, seen: Review) -> None:
+    reviewing.merge_review(house.repo, seen, ("auto", None), (Origin(), None), 2)
+
+
+def test_a_decision_is_added_to_what_another_decided_meanwhile(house: House) -> None:
+    one, other = (row["id"] for row in rows(house)[:2])
+    seen = review(house)
+    decide(house, seen, one, "ada")
+    decide(house, seen, other, "bo")
+    decided = {d.row_id: d.by for d in find_review(house.repo, seen.id).decided}
+    assert decided == {one: "ada", other: "bo"}
+
+
+def test_a_merge_does_not_pass_over_what_another_decided_meanwhile(house: House) -> None:
+    seen = review(house)
+    decide(house, seen, rows(house)[0]["id"], "ada")
+    with pytest.raises(PlanChanged):
+        merge(house, seen)
+    assert review(house).status == "open"
+    merge(house, review(house))
+    assert find_review(house.repo, seen.id).status == "merged"
+
+
+def test_a_page_reads_no_more_for_more_rows(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, counted = house.repo.store, []
+    reading = type(store).reading
+
+    def counting(self: Any, ref: Any) -> Any:
+        counted.append(ref)
+        return reading(self, ref)
+
+    monkeypatch.setattr(type(store), "reading", counting)
+    asked = []
+    for limit in (1, 60):
+        counted.clear()
+        assert len(rows(house, limit=limit)) == limit
+        asked.append(len(counted))
+    assert asked[0] == asked[1]

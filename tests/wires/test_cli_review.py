@@ -1,0 +1,173 @@
+"""Reviews and protection on the command line: by flags, by keys, by two at once, and killed."""
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.wires.command_line import CommandLine
+
+OLD = "Ada: the gateway waits 30 seconds"
+OURS = "Ada: the gateway waits 45 seconds"
+THEIRS = "Ada: the gateway waits 60 seconds"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Iterator[CommandLine]:
+    """On main, which is protected; `experiment` added a fact and changed one that main changed."""
+    cli = CommandLine(tmp_path)
+    cli("init")
+    cli.env["CLASH"] = cli.add(OLD)
+    cli("switch", "-c", "experiment")
+    cli.add("Bo: the cache is Redis since 2026-03")
+    cli("edit", cli.env["CLASH"], THEIRS)
+    cli("switch", "main")
+    cli("edit", cli.env["CLASH"], OURS)
+    cli("branch", "--protect", "review", "main")
+    return cli
+
+
+def text(cli: CommandLine) -> str:
+    return str(cli.json("show", cli.env["CLASH"], "--branch", "main")["fact_text"])
+
+
+def state(cli: CommandLine) -> dict[str, object]:
+    (found,) = cli.json("review", "list", "--all")["result"]
+    return dict(found)
+
+
+def test_a_branch_comes_to_a_protected_one_by_a_review(cli: CommandLine) -> None:
+    assert cli.refused("add", "direct")["code"] == "branch_protected"
+    assert "day1 review open" in cli("merge", "experiment", "-y", code=1).err
+    assert "No review" in cli("review").err
+    cli("review", "open", "experiment", "-t", "Redis")
+    assert "Redis: experiment into main: 1 conflict, 1 new, 1 undecided." in cli("review").out
+    shown = cli("review", "show", "experiment").out
+    assert "+ fact_" in shown
+    assert f"    main:       {OURS}" in shown
+    assert "    experiment: Ada: the gateway waits [-45-]{+60+} seconds" in shown
+    assert cli("review", "merge", "experiment", code=1).err
+    short = cli.env["CLASH"][-8:]
+    assert "merge" in cli("review", "decide", "experiment", f"{short}:fact_text=theirs").err
+    done = cli("review", "merge", "experiment")
+    assert "Merged into main: 2 memories" in done.out
+    assert "merge_" in done.err
+    assert text(cli) == THEIRS
+    assert "(merged)" in cli("review", "list", "--all").out
+
+
+def test_what_is_skipped_is_held_and_the_exit_code_says_so(cli: CommandLine) -> None:
+    review = cli.json("review", "open", "experiment")["id"]
+    cli("review", "decide", review[-8:], f"{cli.env['CLASH']}=skip")
+    assert "1 held" in cli("review", "merge", review[-8:], code=3).out
+    assert cli.json("status")["held"] == 1
+
+
+def test_a_plan_that_was_not_seen_is_refused(cli: CommandLine) -> None:
+    digest = cli.json("review", "open", "experiment")["digest"]
+    short = f"{cli.env['CLASH']}:fact_text"
+    decided = cli.json("review", "decide", "experiment", f"{short}=theirs")["digest"]
+    assert digest != decided
+    assert cli.refused("review", "merge", "experiment", "--expect", digest)["code"] == (
+        "plan_changed"
+    )
+    cli("review", "decide", "experiment", f"{short}=clear")
+    assert cli.json("review", "show", "experiment")["digest"] == digest
+
+
+def test_a_branch_that_is_gone_leaves_a_review_that_can_be_closed(cli: CommandLine) -> None:
+    cli("review", "open", "experiment")
+    cli("branch", "-D", "experiment")
+    review = str(state(cli)["id"])
+    assert "was deleted" in cli("review", "show", review[-8:]).out
+    assert "deleted" in cli("review", "merge", review[-8:], code=1).err
+    assert "closed" in cli("review", "close", review[-8:], "--reason", "gone").out
+    assert state(cli)["reason"] == "gone"
+
+
+def test_protection_is_one_thing_at_a_time(cli: CommandLine) -> None:
+    assert "takes writes" in cli("branch", "--unprotect", "main").out
+    cli.add("direct")
+    cli("branch", "--protect", "review,gate,other", "main")
+    assert "gate" in str(cli.json("topology")["metadata"]["protection"])
+    cli("branch", "--protect", "luck", "main", code=1)
+    cli("branch", "--protect", "gate", "--unprotect", "main", code=2)
+    cli("branch", "--protect", "", "main", code=2)
+    assert cli.refused("restore", "--source", "1h", "--yes")["code"] == "branch_protected"
+
+
+def test_a_person_decides_by_one_key_each_and_goes_on_later(cli: CommandLine) -> None:
+    cli("review", "open", "experiment")
+    with cli.terminal("review", "decide", "experiment") as terminal:
+        terminal.wait_for("[q]uit")
+        terminal.press("q")
+        assert terminal.end() == 0
+    assert state(cli)["decided"] == 0
+    with cli.terminal("review", "decide", "experiment") as terminal:
+        terminal.wait_for("[q]uit")
+        terminal.press("t")
+        assert terminal.end() == 0
+    cli("review", "merge", "experiment")
+    assert text(cli) == THEIRS
+
+
+def test_two_who_decide_at_once_lose_nothing(cli: CommandLine) -> None:
+    cli("switch", "experiment")
+    ids = [cli.add(f"fact number {number}") for number in range(6)]
+    review = cli.json("review", "open", "experiment")["id"]
+
+    def decide(row: str) -> int:
+        return cli.process("review", "decide", review, f"{row}=skip", "--agent", row).returncode
+
+    with ThreadPoolExecutor(3) as reviewers:
+        assert list(reviewers.map(decide, ids)) == [0] * len(ids)
+    rows = cli.json("review", "show", review)["rows"]
+    decided = {d["id"]: d["by"] for row in rows for d in row["decisions"]}
+    assert decided == {row: row for row in ids}
+
+
+POINTS = {
+    "merge.after_intent": "open",
+    "merge.after_deed": "merged",
+    "merge.after_ledger": "merged",
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_review_is_merged_if_its_merge_was_done_whoever_was_killed(
+    cli: CommandLine, point: str
+) -> None:
+    review = cli.json("review", "open", "experiment")["id"]
+    cli("review", "decide", review, f"{cli.env['CLASH']}=theirs", "--agent", "ada")
+    killed = cli.process("review", "merge", review, "--agent", "ada", DAY1_KILL_AT=point)
+    assert killed.returncode == -9
+    found = state(cli)
+    assert found["status"] == POINTS[point]
+    assert text(cli) == (THEIRS if POINTS[point] == "merged" else OURS)
+    if POINTS[point] == "merged":
+        assert found["closed_by"] == "ada"
+        assert str(found["merge_id"]).startswith("merge_")
+        assert cli.refused("review", "merge", review)["code"] == "conflict"
+    else:
+        cli("review", "merge", review)
+    cli("doctor")
+
+
+def test_a_store_of_before_reviews_is_brought_up(tmp_path: Path) -> None:
+    """Branches and sessions that know nothing of protection and tokens stay as they are."""
+    cli = CommandLine(tmp_path)
+    cli("init")
+    cli.env["DAY1_SESSION_ID"] = "s-1"
+    cli.add("old")
+    ledger = cli.folder / ".day1" / "ledger.db"
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("ALTER TABLE branches DROP COLUMN protection")
+        connection.execute("ALTER TABLE sessions DROP COLUMN token_id")
+        connection.execute("ALTER TABLE merges DROP COLUMN review_id")
+        connection.execute("DROP TABLE reviews")
+        connection.execute("PRAGMA user_version = 1")
+    cli.add("new")
+    cli("branch", "--protect", "gate", "main")
+    assert cli.refused("add", "newer")["code"] == "branch_protected"
