@@ -6,6 +6,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,30 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
         yield served
 
 
-@pytest.fixture(params=["stdio 2026", "stdio 2025", "http 2026", "http 2025"])
-def agent(request: pytest.FixtureRequest, server: HttpServer, tmp_path: Path) -> Iterator[Session]:
+KINDS = ("stdio 2026", "stdio 2025", "http 2026", "http 2025")
+
+
+@pytest.fixture(scope="module")
+def agents(
+    server: HttpServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Session]]:
     """A client of each era on each wire."""
-    wire, era = request.param.split()
-    mode = "auto" if era == "2026" else "legacy"
-    made = HttpSession(server, mode=mode) if wire == "http" else Session(tmp_path / "s", mode=mode)
-    with made as session:
-        yield session
+    with ExitStack() as opened:
+        made = {}
+        for kind in KINDS:
+            wire, era = kind.split()
+            mode = "auto" if era == "2026" else "legacy"
+            folder = tmp_path_factory.mktemp("stdio") / "store"
+            session = Session(folder, mode=mode)
+            if wire == "http":
+                session = HttpSession(server, mode=mode)
+            made[kind] = opened.enter_context(session)
+        yield made
+
+
+@pytest.fixture(params=KINDS)
+def agent(request: pytest.FixtureRequest, agents: dict[str, Session]) -> Session:
+    return agents[request.param]
 
 
 def ask(agent: Session, method: str, *arguments: Any, **more: Any) -> Any:
