@@ -161,6 +161,8 @@ class DoltLiteHistory:
         """One row at a commit: a lookup by key, 0.1 ms whatever the length of the history."""
         select = f"SELECT {_names(kind)} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
         with self._awake() as connection:
+            if not self.commit(connection, commit).parents:
+                return None  # the engine's own first commit, before there were tables
             found = connection.exec_driver_sql(select, (commit, row_id)).first()
         if found is None:
             return None

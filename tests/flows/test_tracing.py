@@ -1,0 +1,116 @@
+"""The past of a row on an engine without row history, for a limited token, and with little time."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.adapters.doltlite.history import DoltLiteHistory
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.errors import NotFound, Unsupported
+from day1.model.access import Access
+from day1.model.branch import Branch
+from day1.model.kind import FACT
+from day1.ports.store import Capabilities
+from day1.services import branching, snapshotting, tracing
+from day1.services.guarding import guarded
+from day1.services.reverting import RevertRequest, preview
+from tests.suites.engine_memory import EngineMemory
+from tests.suites.scenes import A, B, forked
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[EngineMemory]:
+    memory = EngineMemory(tmp_path)
+    yield memory
+    memory.close()
+
+
+def main(memory: EngineMemory) -> Branch:
+    return branching.find(memory.repo, "main")
+
+
+def test_an_engine_without_row_history_tells_the_same(
+    memory: EngineMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked(memory, category="base")
+    memory.add_fact("side", B, fact_text="b")
+    memory.update_fact("side", A, category="theirs")
+    memory.update_fact("main", A, confidence=0.5)
+    memory.merge("side", "main")
+    gone = memory.remove("main", B).at
+    memory.restore_row("main", B, gone - 1)
+    told = [tracing.history(memory.repo, main(memory), row_id) for row_id in (A, B)]
+    blamed = [tracing.blame(memory.repo, main(memory), row_id) for row_id in (A, B)]
+    able = memory.store.capabilities
+
+    def less(_: object) -> Capabilities:
+        return replace(able, row_history=False)
+
+    def cannot(*_: object) -> Any:
+        raise Unsupported("This engine has no row history.")
+
+    monkeypatch.setattr(DoltLiteStore, "capabilities", property(less))
+    monkeypatch.setattr(DoltLiteHistory, "versions", cannot)
+    assert [tracing.history(memory.repo, main(memory), row_id) for row_id in (A, B)] == told
+    assert [tracing.blame(memory.repo, main(memory), row_id) for row_id in (A, B)] == blamed
+
+
+def test_blame_reads_few_commits_of_many(
+    memory: EngineMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked(memory)
+    memory.update_fact("side", A, category="theirs")
+    memory.merge("side", "main")
+    for number in range(200):
+        memory.add_fact("main", f"fact_{number}", fact_text="more")
+        memory.cut("main")
+    asked: list[str] = []
+    read = DoltLiteHistory.row
+
+    def row(self: DoltLiteHistory, kind: Any, row_id: str, commit: str) -> Any:
+        asked.append(commit)
+        return read(self, kind, row_id, commit)
+
+    monkeypatch.setattr(DoltLiteHistory, "row", row)
+    _, cells = tracing.blame(memory.repo, main(memory), A)
+    category = next(cell for cell in cells if cell.cell == "category")
+    assert [passage.commit.op for passage in category.passages] == ["merge"]
+    assert len(asked) <= 40, len(asked)
+
+
+def test_a_limited_token_learns_nothing_of_other_branches(memory: EngineMemory) -> None:
+    memory.add_fact("main", A, fact_text="a")
+    memory.fork("secret", "main")
+    memory.update_fact("secret", A, category="theirs")
+    memory.fork("task/x", "main")
+    merged = memory.merge("secret", "task/x").at
+    memory.fork("secret/later", "task/x")
+    for branch in ("task/x", "secret/later"):
+        snapshotting.snapshot(memory.repo, branch, f"of {branch}", memory.clock())
+    limited = guarded(memory.repo, Access(scope="write", branches=("task/*",)))
+    branch = branching.find(limited, "task/x")
+    _, cells = tracing.blame(limited, branch, A)
+    category = next(cell for cell in cells if cell.cell == "category")
+    assert (category.branch, category.passages[0].source) == (None, None)
+    _, versions = tracing.history(limited, branch, A)
+    assert [version.branch for version in versions] == [None, None]
+    undo = next(c.id for c in memory.store.history.log("task/x") if c.ts == merged)
+    seen = preview(limited, RevertRequest("task/x", undo))
+    assert [dependent.name for dependent in seen.depends] == ["of task/x"]
+    every = preview(memory.repo, RevertRequest("task/x", undo))
+    names = {"of task/x", "of secret/later", "secret/later"}
+    assert {dependent.name for dependent in every.depends} == names
+
+
+def test_what_is_beyond_the_limits_of_a_token_is_not_read(memory: EngineMemory) -> None:
+    memory.fork("task/x", "main")
+    memory.add_fact("main", A, fact_text="a")
+    hidden = memory.store.cut("main")
+    limited = guarded(memory.repo, Access(scope="write", branches=("task/*",)))
+    with pytest.raises(NotFound):
+        limited.history.row(FACT, A, hidden)
+    with pytest.raises(NotFound):
+        limited.history.versions(FACT, A, hidden)
