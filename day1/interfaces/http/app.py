@@ -22,6 +22,9 @@ from day1.interfaces.http.failures import failure
 from day1.interfaces.mcp.http import streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
+from day1.interfaces.web import pages
+from day1.interfaces.web.events import Events
+from day1.interfaces.web.site import Site, cookie_of
 from day1.operation import Context
 from day1.services.admitting import Door
 from day1.settings import HttpSettings
@@ -57,6 +60,9 @@ def build_app(served: Served) -> Starlette:
     }
     mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse)
 
+    every = operations(",".join(TOOLSETS))
+    site, events = Site.over(callers, served.door, now, every), Events(feed)
+
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with mcp.running(), anyio.create_task_group() as tasks:
@@ -69,15 +75,17 @@ def build_app(served: Served) -> Starlette:
         names=settings.names,
         rate=settings.rate,
         body_bytes=settings.body_bytes,
-        public=lambda path: path in probes.PUBLIC,
-        page=lambda _: False,
-        cookie=lambda _: None,
+        public=lambda path: path in probes.PUBLIC or pages.is_public(path),
+        page=pages.is_page,
+        cookie=cookie_of,
+        refused=site.refused,
     )
     app = Starlette(
         lifespan=lifespan,
         routes=[
             *probes.routes(house, metrics),
-            *rest.routes(operations(",".join(TOOLSETS)), callers),
+            *rest.routes(every, callers),
+            *pages.routes(site, events),
             *mcp.routes,
         ],
         middleware=[
@@ -85,7 +93,7 @@ def build_app(served: Served) -> Starlette:
         ],
         exception_handlers={404: _no_path, 405: _no_method},
     )
-    app.state.leaving = [listening.close]
+    app.state.leaving = [listening.close, events.close]
     return app
 
 

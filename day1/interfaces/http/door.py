@@ -16,10 +16,11 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from day1.errors import Day1Error, TooManyRequests, Unauthorized
+from day1.errors import Day1Error, TooManyRequests
 from day1.interfaces.http.callers import ACCESS
 from day1.interfaces.http.failures import failure, fault
 from day1.interfaces.http.probes import Metrics
@@ -49,6 +50,8 @@ class Rules:
     """Whether a path is a page, which sends to the sign-in rather than refuse."""
     cookie: Callable[[Headers], str | None]
     """What a browser that signed in has in its cookie."""
+    refused: Callable[[Day1Error, Request], Response]
+    """What a page shows in place of itself."""
 
 
 @dataclass(slots=True)
@@ -101,7 +104,9 @@ class AtTheDoor:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": [*message["headers"], *_SAFE]}
+                given = {name.lower() for name, _ in message["headers"]}
+                safe = [pair for pair in _SAFE if pair[0] not in given]
+                message = {**message, "headers": [*message["headers"], *safe]}
             await send(message)
 
         try:
@@ -138,12 +143,10 @@ class AtTheDoor:
         try:
             access = self._admit(headers)
             self._buckets.take(access.token_id or "")
-        except Unauthorized as exc:
-            if self._rules.page(scope["path"]) and "authorization" not in headers:
-                return RedirectResponse("/login", 303)
-            return failure(exc)
         except Day1Error as exc:
-            return failure(exc)
+            if not self._rules.page(scope["path"]) or "authorization" in headers:
+                return failure(exc)
+            return self._rules.refused(exc, Request(scope))
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
             return fault(exc)
         scope[ACCESS] = access

@@ -1,0 +1,139 @@
+"""The first page, and a branch: what it has now or had then, and how it came to that."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from day1.errors import UnknownBranch
+from day1.interfaces.web import drawing
+from day1.interfaces.web.site import Visit
+
+_PAGE: Final = 50
+_MOST: Final = 200
+_REVIEWS: Final = 10
+
+
+def home(visit: Visit) -> Response:
+    """How branches forked and merged, and what is under review."""
+    graph = visit.call("memory_graph", limit=_MOST)
+    reviews = visit.call("review_list", limit=_REVIEWS)
+    branches = sorted(graph["branches"], key=lambda b: str(b["moved_at"]), reverse=True)
+    return visit.page(
+        "home.html",
+        tree=drawing.tree(graph["branches"], graph["merges"]),
+        branches=branches,
+        left_out=graph["left_out"],
+        reviews=reviews["result"],
+        notes=reviews["read"]["notes"],
+    )
+
+
+def branch(visit: Visit) -> Response:
+    """One tab of a branch."""
+    name, at = visit.request.path_params["name"], visit.asked("at")
+    asked = visit.asked("tab") or "facts"
+    tab = asked if asked in _TABS else "facts"
+    listed = visit.call("memory_branch_list")["result"]
+    items = {item["branch_name"]: item for item in listed}
+    if name not in items:
+        visit.call("memory_log", branch=name, limit=1)  # says what is wrong with the name
+        raise UnknownBranch(f"There is no branch {name!r}.", branch=name)
+    return visit.page(
+        "branch.html",
+        name=name,
+        at=at,
+        tab=tab,
+        tabs=list(_TABS),
+        item=items[name],
+        children=[other for other in listed if other["parent"] == name],
+        given={"tab": tab, "at": at},
+        **_TABS[tab](visit, name),
+    )
+
+
+def _rows(visit: Visit, name: str, kind: str, **more: Any) -> dict[str, Any]:
+    """A page of rows, newest first."""
+    offset = visit.number("offset")
+    at = visit.asked("at")
+    found = visit.call(
+        "memory_list", type=kind, branch=name, at=at, offset=offset, limit=_PAGE, **more
+    )
+    end = offset + len(found["rows"])
+    return {
+        **found,
+        "offset": offset,
+        "before": max(offset - _PAGE, 0) if offset else None,
+        "after": end if end < found["total"] else None,
+    }
+
+
+def _facts(visit: Visit, name: str) -> dict[str, Any]:
+    active = visit.asked("all") is None
+    return {**_rows(visit, name, "fact", active_only=active), "active": active}
+
+
+def _observations(visit: Visit, name: str) -> dict[str, Any]:
+    return _rows(visit, name, "observation")
+
+
+def _relations(visit: Visit, name: str) -> dict[str, Any]:
+    """Around an entity, or the newest ones."""
+    entity = visit.asked("entity")
+    if entity is None:
+        found = _rows(visit, name, "relation")
+        listed = visit.call(
+            "memory_list", type="relation", branch=name, at=visit.asked("at"), limit=_MOST
+        )["rows"]
+        triples = [(r["source_entity"], r["relation_type"], r["target_entity"]) for r in listed]
+    else:
+        around = visit.call(
+            "memory_graph_query", entity=entity, depth=2, branch=name, at=visit.asked("at")
+        )
+        edges = around["result"]
+        triples = [(e["source"], e["relation"], e["target"]) for e in edges]
+        rows = [
+            {
+                "id": e["id"],
+                "source_entity": e["source"],
+                "relation_type": e["relation"],
+                "target_entity": e["target"],
+                "properties": e["properties"],
+            }
+            for e in edges
+        ]
+        found = {"rows": rows, "total": len(rows), "offset": 0, "before": None, "after": None}
+        found["read"] = around["read"]
+    return {**found, "entity": entity, "web": drawing.web(triples)}
+
+
+def _conversations(visit: Visit, name: str) -> dict[str, Any]:
+    """All of them, or the messages of one."""
+    talk = visit.asked("conversation")
+    if talk is None:
+        found = _rows(visit, name, "conversation")
+        if visit.asked("at") is None and not visit.number("offset"):
+            listed = visit.call("memory_list_conversations", branch=name, limit=_PAGE)["result"]
+            told = {item["conversation_id"]: item for item in listed}
+            found["rows"] = [{**row, **told.get(row["id"], {})} for row in found["rows"]]
+        return {**found, "talk": None}
+    found = _rows(visit, name, "message", conversation_id=talk)
+    row = visit.call("memory_get", id=talk, branch=name, at=visit.asked("at"))["row"]
+    return {**found, "talk": row}
+
+
+def _log(visit: Visit, name: str) -> dict[str, Any]:
+    log = visit.call("memory_log", branch=name, limit=_PAGE, before=visit.asked("before"))
+    commits = log["result"]
+    older = commits[-1]["commit"] if len(commits) == _PAGE else None
+    return {"commits": commits, "older": older, "read": log["read"]}
+
+
+_TABS: Final = {
+    "facts": _facts,
+    "observations": _observations,
+    "relations": _relations,
+    "conversations": _conversations,
+    "log": _log,
+}

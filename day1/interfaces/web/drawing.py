@@ -1,0 +1,230 @@
+"""Pictures as coordinates: how branches forked and merged, and how entities relate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+Node = Mapping[str, Any]
+_LANES: Final = 24
+"""Branches in a picture; the list below it has them all."""
+_NAMES: Final = 200
+_HIGH, _WIDE, _TOP = 30, 900, 22
+_LETTERS: Final = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A branch as a line, from where it was forked to where it last moved."""
+
+    name: str
+    label: str
+    status: str
+    y: int
+    start: float
+    end: float
+    fork: str | None
+    """The curve from its parent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A merge: the curve to the target, and where it arrives."""
+
+    path: str
+    x: float
+    y: int
+    source: str
+    target: str
+    at: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The picture of branches."""
+
+    lanes: list[Lane]
+    joins: list[Join]
+    width: int
+    height: int
+
+
+def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
+    """Draw `main` and the branches that moved last, each below its parent."""
+    latest = sorted(branches, key=lambda b: (b["parent"] is None, b["moved_at"]))[-_LANES:]
+    shown = _below(latest)
+    lane = {branch["branch"]: _TOP + _HIGH * n for n, branch in enumerate(shown)}
+    joins = [m for m in merges if m["source"] in lane and m["target"] in lane]
+    times = {t for b in shown for t in (b["forked_at"], b["moved_at"])} | {m["at"] for m in joins}
+    step = (_WIDE - _NAMES - 30) / max(len(times), 1)
+    place = {t: round(_NAMES + step * n, 1) for n, t in enumerate(sorted(times))}
+    paper = _Paper(lane, place, min(step * 0.8, 24))
+    return Tree(
+        [paper.lane(branch, joins) for branch in shown],
+        [paper.join(merge) for merge in joins],
+        _WIDE,
+        _TOP * 2 + _HIGH * (len(shown) - 1),
+    )
+
+
+def _below(branches: Sequence[Node]) -> list[Node]:
+    """Branches with each one's children behind it; one whose parent is not shown is a root."""
+    names = {branch["branch"] for branch in branches}
+    children: dict[str, list[Node]] = {}
+    for branch in sorted(branches, key=lambda b: str(b["forked_at"])):
+        parent = branch["parent"] if branch["parent"] in names else ""
+        children.setdefault(parent, []).append(branch)
+    found: list[Node] = []
+    waiting = children.get("", [])[::-1]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += children.get(found[-1]["branch"], [])[::-1]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Paper:
+    """Where things are drawn."""
+
+    y: Mapping[str, int]
+    """By branch."""
+    x: Mapping[str, float]
+    """By time: moments are evenly apart, however far from one another they were."""
+    bend: float
+
+    def lane(self, branch: Node, joins: Sequence[Node]) -> Lane:
+        name, parent = branch["branch"], branch["parent"]
+        forked, forks = self.x[branch["forked_at"]], parent in self.y
+        start = forked + self.bend if forks else forked
+        into = [self.x[m["at"]] for m in joins if m["target"] == name]
+        out = [self.x[m["at"]] - self.bend for m in joins if m["source"] == name]
+        return Lane(
+            name,
+            cut(name),
+            branch["status"],
+            self.y[name],
+            start,
+            max(start, self.x[branch["moved_at"]], *into, *out),
+            _curve(forked, self.y[parent], start, self.y[name]) if forks else None,
+        )
+
+    def join(self, merge: Node) -> Join:
+        source, target, at = merge["source"], merge["target"], merge["at"]
+        x, y = self.x[at], self.y[target]
+        path = _curve(x - self.bend, self.y[source], x, y)
+        return Join(path, x, y, source, target, at, merge["merged_count"])
+
+
+def _curve(x1: float, y1: float, x2: float, y2: float) -> str:
+    middle = (x1 + x2) / 2
+    return f"M{x1:.1f} {y1}C{middle:.1f} {y1} {middle:.1f} {y2} {x2:.1f} {y2}"
+
+
+def cut(text: str) -> str:
+    """A text as long as a picture has room for."""
+    return text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "\u2026"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node of a graph."""
+
+    name: str
+    label: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation between two nodes; equal ones are one."""
+
+    path: str
+    x: float
+    y: float
+    label: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """The picture of relations."""
+
+    entities: list[Entity]
+    edges: list[Edge]
+    left_out: int
+    width: int
+    height: int
+
+
+_ENTITIES: Final = 40
+_STEPS: Final = 150
+_MARGIN: Final = 70
+
+
+def web(triples: Sequence[tuple[str, str, str]]) -> Web:
+    """Draw relations (source, relation, target) around the entities that have most of them."""
+    degree: dict[str, int] = {}
+    for source, _, target in triples:
+        for name in (source, target):
+            degree[name] = degree.get(name, 0) + 1
+    names = sorted(degree, key=lambda name: -degree[name])[:_ENTITIES]
+    known = {name: n for n, name in enumerate(names)}
+    said: dict[tuple[int, int], list[str]] = {}
+    for source, relation, target in triples:
+        if source in known and target in known:
+            labels = said.setdefault((known[source], known[target]), [])
+            labels += [relation] if relation not in labels else []
+    height = 260 + 10 * len(names)
+    spots = _settled(len(names), list(said), _WIDE, height)
+    entities = [Entity(n, cut(n), *map(float, spots[i])) for i, n in enumerate(names)]
+    edges = [_edge(entities[a], entities[b], labels) for (a, b), labels in said.items()]
+    return Web(entities, edges, len(degree) - len(names), _WIDE, height)
+
+
+def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:
+    label = cut(", ".join(labels))
+    said = f"{one.name} {', '.join(labels)} {other.name}"
+    if one is other:
+        loop = f"M{one.x:.0f} {one.y:.0f}c-40 -50 40 -50 0 0"
+        return Edge(loop, one.x, one.y - 42, label, said)
+    # Bent a little, always to its own right, so that the way back is another line.
+    dx, dy = other.x - one.x, other.y - one.y
+    far = math.hypot(dx, dy) or 1.0
+    x, y = (one.x + other.x) / 2 - dy / far * 18, (one.y + other.y) / 2 + dx / far * 18
+    short = 1 - 12 / far
+    end = f"{one.x + dx * short:.0f} {one.y + dy * short:.0f}"
+    path = f"M{one.x:.0f} {one.y:.0f}Q{x:.0f} {y:.0f} {end}"
+    return Edge(path, (one.x + other.x) / 4 + x / 2, (one.y + other.y) / 4 + y / 2, label, said)
+
+
+def _settled(count: int, edges: Sequence[tuple[int, int]], width: int, height: int) -> Any:
+    """Places of nodes that push one another away while their edges pull; the same each time."""
+    if count == 0:
+        return np.zeros((0, 2))
+    turn = np.arange(count) * 2.399963  # the golden angle spreads them
+    radius = np.sqrt((np.arange(count) + 0.5) / count)
+    at = np.stack([np.cos(turn) * radius, np.sin(turn) * radius], axis=1)
+    ideal, heat = 1.4 / math.sqrt(count), 0.15
+    pulls = np.array([edge for edge in edges if edge[0] != edge[1]], dtype=int).reshape(-1, 2)
+    for _ in range(_STEPS):
+        apart = at[:, None, :] - at[None, :, :]
+        far = np.maximum(np.linalg.norm(apart, axis=2), 1e-3)
+        move = (apart * (ideal**2 / far**2)[..., None]).sum(axis=1)
+        between = at[pulls[:, 0]] - at[pulls[:, 1]]
+        force = between * (np.linalg.norm(between, axis=1) / ideal)[:, None]
+        np.add.at(move, pulls[:, 0], -force)
+        np.add.at(move, pulls[:, 1], force)
+        move -= at * 0.3
+        size = np.maximum(np.linalg.norm(move, axis=1), 1e-6)
+        at = at + move / size[:, None] * np.minimum(size, heat)[:, None]
+        heat *= 0.97
+    low, high = at.min(axis=0), at.max(axis=0)
+    scale = np.array([width - 2 * _MARGIN, height - 60]) / np.maximum(high - low, 1e-6)
+    middle = np.array([width / 2, height / 2])
+    return (at - (low + high) / 2) * (scale if count > 1 else 0) + middle

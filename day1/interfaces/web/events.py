@@ -1,0 +1,75 @@
+"""Live pages: a stream of the branches that moved, of those that the listener may see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from day1.interfaces.feed import Feed
+from day1.interfaces.http.callers import access_of
+from day1.services.watching import Moved
+
+_BACKLOG: Final = 100
+_QUIET_S: Final = 15.0
+_LASTS_S: Final = 300.0
+"""A browser comes again by itself then, and shows its token again: it may be revoked by now."""
+_AGAIN_MS: Final = 1_000
+
+
+class Events:
+    """Every stream that is open."""
+
+    def __init__(self, feed: Feed) -> None:
+        """Pass on what a feed tells."""
+        self._feed = feed
+        self._open: set[MemoryObjectSendStream[Moved]] = set()
+
+    async def stream(self, request: Request) -> StreamingResponse:
+        """One listener's stream."""
+        return StreamingResponse(
+            self._told(access_of(request).sees),
+            media_type="text/event-stream",
+            headers={"X-Accel-Buffering": "no"},
+        )
+
+    async def _told(self, sees: Callable[[str], bool]) -> AsyncIterator[str]:
+        sending, waiting = anyio.create_memory_object_stream[Moved](_BACKLOG)
+
+        def take(moved: Moved) -> None:
+            # Who reads so slowly that this is full is told of later moves, and loads all anew then.
+            if sees(moved.branch) and sending.statistics().current_buffer_used < _BACKLOG:
+                sending.send_nowait(moved)
+
+        leave = self._feed.subscribe(take)
+        self._open.add(sending)
+        ends = anyio.current_time() + _LASTS_S
+        try:
+            yield f"retry: {_AGAIN_MS}\n\n"
+            while anyio.current_time() < ends:
+                moved: Moved | None = None
+                with anyio.move_on_after(_QUIET_S):
+                    moved = await waiting.receive()
+                yield ": still here\n\n" if moved is None else _event(moved)
+        except anyio.EndOfStream:  # the server leaves
+            return
+        finally:
+            leave()
+            self._open.discard(sending)
+            sending.close()
+            waiting.close()
+
+    def close(self) -> None:
+        """End every stream."""
+        for sending in list(self._open):
+            sending.close()
+
+
+def _event(moved: Moved) -> str:
+    said = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
+    return f"event: moved\ndata: {json.dumps(said)}\n\n"

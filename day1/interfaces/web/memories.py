@@ -1,0 +1,113 @@
+"""Search, and one memory: what it says, how it came to say that, and who wrote each part."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from day1.errors import NotFound
+from day1.interfaces.web.site import Visit
+
+_LIMIT: Final = 25
+_VERSIONS: Final = 100
+_TYPES: Final = ("fact", "observation")
+_MODES: Final = ("hybrid", "vector", "keyword")
+HIDDEN: Final = frozenset({"type", "id", "revision", "created_at", "source", "origin_id"})
+"""Columns of a row that are no part of what it says."""
+_ORIGIN: Final = frozenset({"agent_id", "session_id", "task_id"})
+
+
+def search(visit: Visit) -> Response:
+    """Find memories on a branch, as it is or was."""
+    query, at, mode = visit.asked("q"), visit.asked("at"), visit.asked("mode")
+    mode = mode if mode in _MODES else "hybrid"
+    kind = visit.asked("type")
+    listed = [item["branch_name"] for item in visit.call("memory_branch_list")["result"]]
+    wanted = visit.asked("branch")
+    branch = wanted or ("main" if "main" in listed else listed[0])
+    hits: dict[str, Any] | None = None
+    if query is not None:
+        hits = visit.call(
+            "memory_search",
+            query=query,
+            search_type=mode,
+            branch=branch,
+            at=at,
+            types=[kind] if kind in _TYPES else list(_TYPES),
+            include_inactive=visit.asked("all") is not None,
+            limit=_LIMIT,
+        )
+    return visit.page(
+        "search.html",
+        query_text=query or "",
+        mode=mode,
+        modes=_MODES,
+        kind=kind,
+        branch=branch,
+        branches=listed,
+        at=at,
+        every=visit.asked("all") is not None,
+        hits=hits,
+    )
+
+
+def row(visit: Visit) -> Response:
+    """One memory with its versions, and who wrote what of it."""
+    row_id, at = visit.request.path_params["id"], visit.asked("at")
+    branch = visit.asked("branch")
+    history = visit.call("memory_history", id=row_id, branch=branch, limit=_VERSIONS)
+    branch = history["read"]["branch"]
+    try:
+        found = visit.call("memory_get", id=row_id, branch=branch, at=at)["row"]
+        blame = None if at else visit.call("memory_blame", id=row_id, branch=branch)
+    except NotFound:
+        found, blame = None, None
+    if found is None and not history["versions"]:
+        raise NotFound(f"{row_id!r} was never on {branch!r}.", id=row_id, branch=branch)
+    return visit.page(
+        "row.html",
+        row=found,
+        row_id=row_id,
+        kind=history["type"],
+        branch=branch,
+        at=at,
+        blame=blame,
+        versions=_compared(history["versions"]),
+        left_out=history["left_out"],
+        said=said,
+        columns=columns,
+    )
+
+
+def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each version with what of it differs from the one before it in the list."""
+    shown = []
+    for n, version in enumerate(versions):
+        older = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
+        now = version["row"]
+        changed = {}
+        if now and older:
+            changed = {c: (older[c], now[c]) for c in columns(now) if older.get(c) != now[c]}
+        shown.append({**version, "changed": changed})
+    return shown
+
+
+def columns(row: dict[str, Any]) -> list[str]:
+    """The columns of a row that say something, without where it comes from."""
+    return [c for c in row if c not in HIDDEN and c not in _ORIGIN and row[c] is not None]
+
+
+def said(row: dict[str, Any]) -> str:
+    """What a memory says, in one text."""
+    match row["type"]:
+        case "fact":
+            return str(row["fact_text"])
+        case "observation":
+            return str(row["summary"])
+        case "relation":
+            return f"{row['source_entity']} {row['relation_type']} {row['target_entity']}"
+        case "conversation":
+            return str(row["title"] or "")
+        case _:
+            return str(row["content"])

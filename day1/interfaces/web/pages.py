@@ -1,0 +1,62 @@
+"""Every page with its path, all below `/review`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from day1.errors import NotFound
+from day1.interfaces.web import branches, memories, reviews
+from day1.interfaces.web.events import Events
+from day1.interfaces.web.signing import Signing
+from day1.interfaces.web.site import HOME, LOGIN, Site, Visit
+from day1.interfaces.web.static_files import serve_file
+
+_STATIC: Final = "/review/static/"
+_BOTH: Final = ("GET", "POST")
+_POST: Final = ("POST",)
+
+
+def is_page(path: str) -> bool:
+    """Whether a path is a page: whoever is not signed in is sent to do that."""
+    return path == HOME or path.startswith(f"{HOME}/")
+
+
+def is_public(path: str) -> bool:
+    """Whether a path needs no token."""
+    return path in {"/", LOGIN} or path.startswith(_STATIC)
+
+
+def routes(site: Site, events: Events) -> list[BaseRoute]:
+    """All pages."""
+    signing = Signing()
+    return [
+        Route("/", _home, methods=["GET"]),
+        site.route(HOME, branches.home),
+        site.route(LOGIN, signing.login, _BOTH),
+        site.route("/review/logout", signing.logout, _POST),
+        Route(_STATIC + "{name}", serve_file, methods=["GET"]),
+        Route("/review/events", events.stream, methods=["GET"]),
+        site.route("/review/search", memories.search),
+        site.route("/review/rows/{id}", memories.row),
+        site.route("/review/branches/{name:path}", branches.branch),
+        site.route("/review/reviews", reviews.listed),
+        site.route("/review/reviews", reviews.opened, _POST),
+        site.route("/review/reviews/{id}", reviews.review),
+        site.route("/review/reviews/{id}/decide", reviews.decide, _POST),
+        site.route("/review/reviews/{id}/merge", reviews.merge, _BOTH),
+        site.route("/review/reviews/{id}/close", reviews.close, _POST),
+        site.route("/review/revert", reviews.revert, _BOTH),
+        site.route("/review/{rest:path}", _nothing),
+    ]
+
+
+async def _home(_: Request) -> Response:
+    return RedirectResponse(HOME)
+
+
+def _nothing(_: Visit) -> Response:
+    raise NotFound("There is no such page.")

@@ -1,0 +1,117 @@
+"""Templates, and how texts of memory become inert and readable HTML.
+
+Everything is escaped, wherever it comes from. Marks that turn the direction of writing, and others
+that show nothing, are shown by name: what a reader sees is what is there.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from day1.model.worddiff import changed_words
+
+_FOLDED: Final = 1_200
+"""A text longer than this is folded behind its beginning."""
+_BEGINNING: Final = 400
+# Marks of direction, what is invisible and changes how others look, and controls but \t and \n.
+_UNSEEN: Final = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_TAGS: Final = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
+
+
+def _named(mark: re.Match[str]) -> str:
+    code = f"U+{ord(mark[0]):04X}"
+    name = unicodedata.name(mark[0], "control")
+    return f'<span class="mark" title="{code} {name.lower()}">{code}</span>'
+
+
+def marked(text: str) -> Markup:
+    """A text escaped, with what nobody would see shown by name."""
+    return Markup(_UNSEEN.sub(_named, str(escape(text))))  # noqa: S704 - escaped, then only marks
+
+
+def plain(text: str) -> str:
+    """A text for where no tags can stand: titles, attributes, pictures."""
+    return _UNSEEN.sub("\ufffd", text)
+
+
+def inert(text: object) -> Markup:
+    """A text of memory: isolated from what is around it, folded if it is long."""
+    if text is None:
+        return Markup('<span class="none">none</span>')
+    said = str(text)
+    if len(said) <= _FOLDED:
+        return Markup("<bdi>{}</bdi>").format(marked(said))
+    return Markup(
+        '<details class="long"><summary><bdi>{}</bdi> <span class="more">\u2026 {} characters'
+        "</span></summary><bdi>{}</bdi></details>"
+    ).format(marked(said[:_BEGINNING]), f"{len(said):,}", marked(said))
+
+
+def words(parts: Sequence[tuple[str, str]]) -> Markup:
+    """How a text became another: what was removed, and what was added."""
+    said = (Markup(_TAGS[how]).format(marked(part)) for how, part in parts)  # noqa: S704 - our own tags
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(said))
+
+
+def became(before: object, after: object) -> Markup:
+    """How a value became another, word by word."""
+    old, new = ("" if value is None else str(value) for value in (before, after))
+    return words(changed_words(old, new))
+
+
+def when(iso: str | None) -> Markup:
+    """A time, to the minute; the whole of it is in the tag."""
+    if iso is None:
+        return Markup("")
+    shown = iso[:16].replace("T", " ")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, shown)
+
+
+def path(name: str) -> str:
+    """A branch name or id as a part of an address."""
+    return quote(name, safe="/")
+
+
+def query(given: Mapping[str, Any], **changed: Any) -> str:
+    """A query string of what is given, with some of it changed; what is empty is left out."""
+    every = {**given, **changed}
+    kept = {key: value for key, value in every.items() if value not in {None, "", False}}
+    return "?" + urlencode(kept) if kept else ""
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def short(text: str) -> str:
+    """The letters of an id or commit by which people tell it from others."""
+    return text[-6:] if "_" in text else text[:8]
+
+
+@cache
+def environment() -> Environment:
+    """The templates: all they print is escaped, and what they name must be given."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters = (inert, words, when, path, plain, short, marked)
+    made.filters.update({f.__name__: f for f in filters})
+    made.globals.update({"became": became, "query": query, "count": count})
+    return made

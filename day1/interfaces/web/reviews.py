@@ -1,0 +1,270 @@
+"""Reviews: what a branch would change, decided conflict by conflict, merged, and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from day1.errors import Conflict, Day1Error, InvalidRequest
+from day1.interfaces.http.failures import status_of
+from day1.interfaces.web.memories import said
+from day1.interfaces.web.signing import inside
+from day1.interfaces.web.site import HOME, Visit
+
+_PAGE: Final = 50
+GROUPS: Final = {
+    "conflicts": "Conflicts",
+    "held": "Held by an earlier merge",
+    "duplicates": "Possible duplicates",
+    "new": "New",
+    "changed": "Changed",
+    "removed": "Removed",
+    "kept": "Kept as it is",
+}
+_REASONS: Final = {
+    "both_changed": "both sides changed it",
+    "delete_modify": "one side changed it, the other removed it",
+    "belongs_to": "it goes with another memory",
+    "duplicate": "it may be a duplicate",
+    "skipped": "it was skipped",
+}
+
+
+class Field(NamedTuple):
+    """A column that a reviewer can give a value for."""
+
+    column: str
+    form: str
+    """text, line, number, or the values there are, with blanks."""
+
+
+_STATUS, _VERDICT = "active archived", "unverified verified invalidated"
+_FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
+    "fact": (
+        Field("fact_text", "text"),
+        Field("category", "line"),
+        Field("confidence", "number"),
+        Field("status", _STATUS),
+        Field("verification", _VERDICT),
+        Field("happened_at", "line"),
+    ),
+    "observation": (
+        Field("summary", "text"),
+        Field("observation_type", "line"),
+        Field("tool_name", "line"),
+        Field("raw_input", "text"),
+        Field("raw_output", "text"),
+        Field("happened_at", "line"),
+    ),
+    "relation": (
+        Field("source_entity", "line"),
+        Field("target_entity", "line"),
+        Field("relation_type", "line"),
+        Field("happened_at", "line"),
+    ),
+}
+_WHOLE: Final = {"fact": 3, "observation": 1, "relation": 3}
+"""How many of the fields are given for a row as a whole."""
+_GIVEN: Final = "v."
+_TEXTS: Final = frozenset({"fact_text", "summary", "content"})
+
+
+def address(review_id: str, offset: int = 0, place: str = "") -> str:
+    """Where a review is, and a place on its page."""
+    page = f"?offset={offset}" if offset else ""
+    return f"{HOME}/reviews/{quote(review_id, safe='')}{page}{'#' if place else ''}{place}"
+
+
+def listed(visit: Visit) -> Response:
+    """Reviews of a status."""
+    status = visit.asked("status")
+    status = status if status in {"open", "merged", "closed", "all"} else "all"
+    found = visit.call("review_list", status=status, limit=200)
+    return visit.page(
+        "reviews.html", reviews=found["result"], status=status, notes=found["read"]["notes"]
+    )
+
+
+def opened(visit: Visit) -> Response:
+    """Open a review, or go to the one that is open."""
+    form = visit.form
+    made = visit.call(
+        "review_open",
+        source_branch=form.get("source", ""),
+        target_branch=form.get("target") or None,
+        title=form.get("title") or None,
+    )
+    return visit.go(address(made["id"]))
+
+
+def review(visit: Visit) -> Response:
+    """What a review would merge now."""
+    return _shown(visit, visit.request.path_params["id"], visit.number("offset"))
+
+
+def _shown(
+    visit: Visit, review_id: str, offset: int, problem: Day1Error | None = None, was: str = ""
+) -> Response:
+    found = visit.call("review_show", review_id=review_id, offset=offset, limit=_PAGE)
+    end = offset + len(found["rows"])
+    return visit.page(
+        "review.html",
+        200 if problem is None else status_of(type(problem)),
+        review=found,
+        groups=_grouped(found["rows"], offset),
+        names=GROUPS,
+        offset=offset,
+        before=max(offset - _PAGE, 0) if offset else None,
+        after=end if end < found["total"] else None,
+        problem=None if problem is None else str(problem),
+        was=was if was != found["summary"] else "",
+    )
+
+
+def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[dict[str, Any]]]]:
+    """A page's rows by group, each with what can be decided about it."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for place, row in enumerate(rows, start=offset + 1):
+        points = [_point(row, cell) for cell in row["clashes"] or ["*"]]
+        shown = {**row, "place": place, "points": points, "says": _says(row), "delta": _delta(row)}
+        groups.setdefault(row["group"], []).append(shown)
+    return list(groups.items())
+
+
+def _says(row: dict[str, Any]) -> str:
+    side = row["theirs"] or row["ours"] or row["base"] or {}
+    return said({**side, "type": row["type"]})
+
+
+def _delta(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The columns in which the sides differ, where both have the row."""
+    ours, theirs = row["ours"] or row["base"], row["theirs"]
+    if ours is None or theirs is None:
+        return []
+    return [
+        {
+            "column": column,
+            "before": ours[column],
+            "after": after,
+            "words": row["words"] if column in _TEXTS else None,
+        }
+        for column, after in theirs.items()
+        if ours[column] != after
+    ]
+
+
+def _point(row: dict[str, Any], cell: str) -> dict[str, Any]:
+    """A cell, or the row as a whole, with both its sides and what was decided about it."""
+    every = _FIELDS.get(row["type"], ())
+    if cell == "*":
+        fields = every[: _WHOLE.get(row["type"], 0)]
+    else:
+        fields = tuple(field for field in every if field.column == cell)
+    made = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
+    decided = made[0] if made else None
+    ours, theirs = row["ours"] or {}, row["theirs"] or {}
+    start = {**ours, **theirs, **((decided or {}).get("value") or {})}
+    return {
+        "cell": cell,
+        "place": f"{row['id']}.{'row' if cell == '*' else cell}",
+        "why": _REASONS.get(row["clashes"].get(cell, "")),
+        "clashes": cell in row["clashes"] and row["clashes"][cell] != "belongs_to",
+        "decided": decided,
+        "fields": [(field, start.get(field.column)) for field in fields],
+        "ours": ours.get(cell),
+        "theirs": theirs.get(cell),
+        "base": (row["base"] or {}).get(cell),
+    }
+
+
+def decide(visit: Visit) -> Response:
+    """Keep a decision, and show the review from there on."""
+    form, review_id = visit.form, visit.request.path_params["id"]
+    offset = int(form["offset"]) if form.get("offset", "").isdecimal() else 0
+    cell, take = form.get("cell") or "*", form.get("take", "")
+    decision: dict[str, Any] = {"id": form.get("id", ""), "cell": cell, "take": take}
+    try:
+        if take == "value":
+            decision["value"] = _value(form)
+        if take != "clear":
+            decision["seen"] = form.get("seen") or None
+        visit.call("review_decide", review_id=review_id, decisions=[decision])
+    except (Conflict, InvalidRequest) as problem:
+        return _shown(visit, review_id, offset, problem)
+    place = f"{form.get('id', '')}.{'row' if cell == '*' else cell}"
+    return visit.go(address(review_id, offset, quote(place)))
+
+
+def _value(form: Mapping[str, str]) -> dict[str, Any]:
+    """The columns that a form gives; a line left empty empties its column.
+
+    Raises:
+        InvalidRequest: a number is none.
+    """
+    given: dict[str, Any] = {}
+    for key, text in form.items():
+        column = key.removeprefix(_GIVEN)
+        if column == key:
+            continue
+        # Browsers send each line's end as two characters.
+        given[column] = text.replace("\r\n", "\n") or None
+        if column == "confidence":
+            try:
+                given[column] = float(text)
+            except ValueError as exc:
+                raise InvalidRequest("The confidence is a number from 0 to 1.") from exc
+    return given
+
+
+def merge(visit: Visit) -> Response:
+    """Ask once more, then merge exactly what was shown."""
+    review_id = visit.request.path_params["id"]
+    if visit.request.method == "GET":
+        found = visit.call("review_show", review_id=review_id, limit=1)
+        if found["status"] != "open":
+            return visit.go(address(review_id))
+        return visit.page("merge.html", review=found)
+    form = visit.form
+    try:
+        visit.call("review_merge", review_id=review_id, expect=form.get("expect", ""))
+    except Conflict as problem:
+        return _shown(visit, review_id, 0, problem, form.get("was", ""))
+    return visit.go(address(review_id))
+
+
+def close(visit: Visit) -> Response:
+    """Close a review without merging."""
+    review_id = visit.request.path_params["id"]
+    visit.call("review_close", review_id=review_id, reason=visit.form.get("reason") or None)
+    return visit.go(address(review_id))
+
+
+def revert(visit: Visit) -> Response:
+    """Show what undoing a commit or merge would do, then do exactly that."""
+    form = visit.form
+    if visit.request.method == "GET":
+        commit, branch, back = visit.asked("commit"), visit.asked("branch"), visit.asked("back")
+    else:
+        commit, branch, back = form.get("commit"), form.get("branch"), form.get("back")
+    problem: Conflict | None = None
+    if visit.request.method == "POST":
+        try:
+            done = visit.call(
+                "memory_revert", commit=commit, branch=branch, expect=form.get("expect", "")
+            )
+            return visit.page("reverted.html", done=done, branch=branch, back=inside(back))
+        except Conflict as exc:
+            problem = exc
+    seen = visit.call("memory_revert", commit=commit, branch=branch, preview=True)
+    return visit.page(
+        "revert.html",
+        200 if problem is None else status_of(type(problem)),
+        seen=seen,
+        commit=commit,
+        branch=branch,
+        back=inside(back),
+        problem=None if problem is None else str(problem),
+    )

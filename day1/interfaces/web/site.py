@@ -1,0 +1,236 @@
+"""What every page has: who asks, its operations, its form, and how its answer goes out."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from anyio import to_thread
+from starlette.datastructures import FormData, Headers
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from day1.errors import Day1Error, Forbidden, TooManyRequests, Unauthorized
+from day1.interfaces.http.callers import Callers, access_of
+from day1.interfaces.http.failures import RETRY_S, status_of
+from day1.interfaces.web.rendering import environment
+from day1.interfaces.web.static_files import address
+from day1.model.access import Access, digest, new_secret
+from day1.operation import Context, Operation, Toolset
+from day1.services.admitting import SIGNED_IN_S, Door
+
+log = logging.getLogger(__name__)
+
+HOME: Final = "/review"
+LOGIN: Final = "/review/login"
+SESSION: Final = "day1"
+"""The cookie of a browser that signed in."""
+_FORMS: Final = "day1-forms"
+"""The one of a browser that did not: links from elsewhere come without the other, which stays."""
+_FIELDS: Final = 64
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_SAFE: Final = {
+    "Content-Security-Policy": _POLICY,
+    # With none at all, browsers would not say from where a form comes, and the door asks that.
+    "Referrer-Policy": "same-origin",
+}
+Form = Mapping[str, str]
+
+
+def cookie_name(headers: Headers, what: str) -> str:
+    """The name of a cookie: browsers give the same ones to every port of a host."""
+    port = headers.get("host", "").rpartition(":")[2]
+    return f"{what}-{port}" if port.isdigit() else what
+
+
+def cookie_of(headers: Headers, what: str = SESSION) -> str | None:
+    """What a browser has in a cookie."""
+    wanted = cookie_name(headers, what)
+    for pair in headers.get("cookie", "").split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == wanted and value:
+            return value
+    return None
+
+
+def csrf_of(cookie: str) -> str:
+    """What every form of a browser must bring: only pages that it got from here know it."""
+    return digest(f"csrf:{cookie}")
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request of a page; all of it happens in one worker thread."""
+
+    site: Site
+    request: Request
+    form: Form
+    cookie: str
+    access: Access | None
+    """None on pages that need no token."""
+    _context: Context | None = None
+
+    def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """Call an operation for whoever asks; what is None is not said."""
+        if self._context is None:
+            self._context = self.site.context(self.request)
+        given = {key: value for key, value in arguments.items() if value is not None}
+        return self.site.operations[operation].call(self._context, given)
+
+    def asked(self, name: str) -> str | None:
+        """A value of the address, if there is one."""
+        return self.request.query_params.get(name) or None
+
+    def number(self, name: str) -> int:
+        """A count of the address; what is none is nought."""
+        text = self.request.query_params.get(name, "")
+        return int(text) if text.isdecimal() and len(text) < len("1000000") else 0
+
+    def may(self, scope: str) -> bool:
+        """Whether the token's scope includes another; buttons hang on it, no right does."""
+        try:
+            (self.access or Access()).require(scope, "")  # type: ignore[arg-type]  # templates say it
+        except Forbidden:
+            return False
+        return True
+
+    def page(self, template: str, answer: int = 200, /, **values: Any) -> Response:
+        """A page, with the status of the answer."""
+        text = (
+            environment()
+            .get_template(template)
+            .render(
+                visit=self,
+                here=str(self.request.url.path),
+                csrf=csrf_of(self.cookie),
+                static=address,
+                open_door=self.site.door.open,
+                **values,
+            )
+        )
+        return HTMLResponse(text, answer)
+
+    def go(self, where: str) -> Response:
+        """To another page, which a reload does not ask to send the form again."""
+        return RedirectResponse(where, 303)
+
+
+View = Callable[[Visit], Response]
+
+
+@dataclass(slots=True)
+class Site:
+    """All pages over one memory. Made once for a server."""
+
+    callers: Callers
+    door: Door
+    clock: Callable[[], int]
+    operations: Mapping[str, Operation[Any, Any]] = field(default_factory=dict)
+
+    @staticmethod
+    def over(callers: Callers, door: Door, clock: Callable[[], int], every: Toolset) -> Site:
+        """Pages that call some operations."""
+        return Site(callers, door, clock, {operation.name: operation for operation in every})
+
+    def context(self, request: Request) -> Context:
+        """What the calls of one visit work with; a limited token's stand on one of its branches."""
+        access, meta = access_of(request), {}
+        if access.branches:
+            every = self.callers.house.repo.ledger.branches()
+            names = (branch.name for branch in every if branch.retired_tip is None)
+            meta = {"day1/branch": next(filter(access.sees, names), "")}
+        return self.callers.context(request, meta, "user")
+
+    def route(self, path: str, view: View, methods: Iterable[str] = ("GET",)) -> Route:
+        """A page at a path."""
+
+        async def answer(request: Request) -> Response:
+            form = await _read(request) if request.method == "POST" else {}
+            return await to_thread.run_sync(partial(self.answer, request, form, view))
+
+        return Route(path, answer, methods=list(methods))
+
+    def answer(self, request: Request, form: Form, view: View) -> Response:
+        """A page, or what stands in its place."""
+        headers = request.headers
+        cookie = cookie_of(headers) or cookie_of(headers, _FORMS)
+        public = request.url.path == LOGIN
+        known = cookie or new_secret()
+        visit = Visit(self, request, form, known, None if public else access_of(request))
+        try:
+            if request.method == "POST":
+                _check(visit, cookie)
+            response = view(visit)
+        except Day1Error as exc:
+            response = failed(visit, exc)
+        except Exception:
+            log.exception("a page failed")
+            response = visit.page("error.html", 500, code="internal", message=_INTERNAL)
+        if cookie is None:
+            keep(response, request, known, _FORMS)
+        response.headers.update(_SAFE)
+        return response
+
+    def refused(self, error: Day1Error, request: Request) -> Response:
+        """What a request that the door does not let in is shown: where to sign in, or why not."""
+        if isinstance(error, Unauthorized):
+            url = request.url
+            back = {"back": url.path + (f"?{url.query}" if url.query else "")}
+            return RedirectResponse(f"{LOGIN}?{urlencode(back)}", 303)
+        return self.answer(request, {}, lambda visit: failed(visit, error))
+
+
+_INTERNAL: Final = "day1 failed on this page; its log says more."
+
+
+async def _read(request: Request) -> Form:
+    """The fields of a form, each once; files are not taken."""
+    given: FormData = await request.form(max_files=0, max_fields=_FIELDS)
+    return {key: value for key, value in given.items() if isinstance(value, str)}
+
+
+def _check(visit: Visit, cookie: str | None) -> None:
+    """Let a form pass that comes from a page of this browser."""
+    if cookie is None or not hmac.compare_digest(
+        csrf_of(cookie).encode(), visit.form.get("csrf", "").encode()
+    ):
+        raise Forbidden(
+            "This form is not from a page of this browser, or from before you signed in: go back, "
+            "reload the page, and send it again. Nothing was done."
+        )
+
+
+def failed(visit: Visit, error: Day1Error) -> Response:
+    """The page of an error, with its status."""
+    response = visit.page(
+        "error.html",
+        status_of(type(error)),
+        code=error.code,
+        message=str(error),
+    )
+    if error.retryable or isinstance(error, TooManyRequests):
+        response.headers["Retry-After"] = RETRY_S
+    return response
+
+
+def keep(response: Response, request: Request, cookie: str, what: str = SESSION) -> None:
+    """Give a browser its cookie, which scripts and other sites do not get."""
+    proto = request.headers.get("x-forwarded-proto", request.url.scheme)
+    response.set_cookie(
+        cookie_name(request.headers, what),
+        cookie,
+        max_age=SIGNED_IN_S,
+        path="/",
+        secure=proto.split(",")[0].strip() == "https",
+        httponly=True,
+        samesite="strict",
+    )

@@ -1,0 +1,135 @@
+"use strict";
+/* The pages work without this. It adds keys to the review, keeps its place while deciding, and tells
+   when what is shown has moved on. */
+const main = () => document.getElementById("main");
+
+async function fetched(url, options) {
+  const answer = await fetch(url, { credentials: "same-origin", ...options });
+  if (new URL(answer.url).pathname === "/review/login") location.reload();
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+/* Live: a branch that is shown here moved. */
+const watched = () => (main().dataset.watch || "").split(" ").filter(Boolean);
+const star = () => watched()[0] === "*";
+
+function tell(what) {
+  const notice = document.getElementById("moved");
+  notice.querySelector("span").textContent = what;
+  notice.hidden = false;
+}
+
+async function refresh() {
+  const fresh = await fetched(location.href);
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const now = fresh.getElementById(part.id);
+    if (now && now.innerHTML !== part.innerHTML && !part.contains(document.activeElement)) {
+      part.replaceChildren(...now.childNodes);
+    }
+  }
+}
+
+async function compare() {
+  if (star()) return refresh();
+  const tip = (await fetched(location.href)).getElementById("main")?.dataset.tip;
+  if (tip !== undefined && tip !== main().dataset.tip) tell("This has moved on.");
+}
+
+let timer = 0;
+function moved(event) {
+  const branch = JSON.parse(event.data).branch;
+  if (star()) {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, 300);
+  } else if (watched().includes(branch)) {
+    tell(`${branch} has moved.`);
+  }
+}
+
+let stream = null;
+let missed = false;
+function listen() {
+  if (stream || document.hidden || !watched().length) return;
+  stream = new EventSource("/review/events");
+  stream.addEventListener("moved", moved);
+  stream.addEventListener("open", () => {
+    if (missed) compare();
+    missed = true;
+  });
+}
+/* A hidden page gives its connection back: a browser has few of them for one host. */
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) return listen();
+  stream?.close();
+  stream = null;
+});
+addEventListener("pagehide", () => stream?.close());
+listen();
+
+/* The review: one key for each choice. */
+const points = () => [...document.querySelectorAll(".point")];
+const KEYS = { o: "ours", t: "theirs", s: "skip", c: "clear" };
+
+function show(point) {
+  point.focus({ preventScroll: true });
+  point.scrollIntoView({ block: "nearest" });
+}
+
+function current() {
+  return document.activeElement?.closest(".point");
+}
+
+function step(by) {
+  const all = points();
+  const here = all.indexOf(current());
+  const first = all.findIndex((point) => point.classList.contains("open"));
+  const next = here < 0 ? Math.max(first, 0) : here + by;
+  if (all[next]) show(all[next]);
+}
+
+function edit(point) {
+  const details = point.querySelector(".edit");
+  if (!details) return;
+  details.open = true;
+  details.querySelector("input:not([type=hidden]), textarea, select").focus();
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !points().length) return;
+  const point = current();
+  if (event.target.matches("input, textarea, select")) {
+    const details = event.target.closest(".edit");
+    if (event.key === "Escape" && details) {
+      details.open = false;
+      show(point);
+    }
+    return;
+  }
+  const key = event.key;
+  if (key === "j" || key === "ArrowDown") step(1);
+  else if (key === "k" || key === "ArrowUp") step(-1);
+  else if (key === "m") document.getElementById("merge")?.click();
+  else if (key === "?") document.getElementById("keys")?.toggleAttribute("open");
+  else if (key === "e" && point) edit(point);
+  else if (KEYS[key] && point) point.querySelector(`button[value="${KEYS[key]}"]`)?.click();
+  else return;
+  event.preventDefault();
+});
+
+/* A decision is kept on the server; the page is brought up to it in its place. */
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!form.matches(".point")) return;
+  event.preventDefault();
+  const id = form.id;
+  const take = event.submitter?.value;
+  const body = new URLSearchParams(new FormData(form, event.submitter));
+  const fresh = (await fetched(form.action, { method: "POST", body })).getElementById("main");
+  main().replaceWith(document.adoptNode(fresh));
+  const all = points();
+  const here = all.findIndex((point) => point.id === id);
+  const next = all.slice(here + 1).find((point) => point.classList.contains("open"));
+  const place = take === "clear" ? all[here] : next || all[here];
+  if (place) show(place);
+  else main().focus();
+});
