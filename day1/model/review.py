@@ -1,6 +1,6 @@
 """A review: a branch, a target, and what people decided so far about what would be merged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -85,6 +85,21 @@ class Review:
         for new in made:
             kept = [*(one for one in kept if not new.replaces(one)), new]
         return replace(self, decisions=tuple(to_json(one) for one in kept))
+
+    def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Review":
+        """The review without values for rows that are redacted, each of its texts cleaned."""
+        kept: list[Mapping[str, Json]] = []
+        for one in self.decided:
+            value = one.value
+            if isinstance(value, Mapping):
+                value = {c: clean(v) if isinstance(v, str) else v for c, v in value.items()}
+            if value is None or one.row_id not in rows:
+                kept.append(to_json(replace(one, value=value)))
+        said = (self.title, self.description, self.reason)
+        title, description, reason = (text and clean(text) for text in said)
+        return replace(
+            self, title=title, description=description, reason=reason, decisions=tuple(kept)
+        )
 
     def merged(self, record: MergeRecord) -> "Review":
         """The review as its merge leaves it."""

@@ -7,7 +7,7 @@ whose process is gone looks at what the engine did, and finishes or withdraws it
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -160,7 +160,9 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
     with repo.ledger.together():
-        repo.ledger.put(redaction, *_without(repo.ledger.records(Handoff), texts))
+        for record in _quoting(repo, redaction, texts):
+            repo.ledger.put(record)
+        repo.ledger.put(redaction)
     repo.point("redact.after_ledger")
     try:
         for content in redaction.hashes:
@@ -182,14 +184,24 @@ def texts_of(repo: Repository, kind: Kind, row_id: str) -> dict[str, str]:
     return {str(row["content_hash"]): str(row[kind.text]) for row in rows}
 
 
-def _without(handoffs: Iterable[Handoff], texts: Collection[str]) -> Iterator[Handoff]:
-    """The handoffs whose summary quotes one of the texts, without it."""
-    for handoff in handoffs:
-        said = handoff.context_summary
+def _quoting(
+    repo: Repository, redaction: Redaction, texts: Collection[str]
+) -> Iterator[Handoff | Review]:
+    """The handoffs and reviews that quote one of the texts, without it."""
+
+    def clean(said: str) -> str:
         for text in texts:
             said = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", lambda _: REDACTED, said)
+        return said
+
+    for handoff in repo.ledger.records(Handoff):
+        said = clean(handoff.context_summary)
         if said != handoff.context_summary:
             yield replace(handoff, context_summary=said)
+    for review in repo.ledger.records(Review):
+        fresh = review.cleaned(redaction.rows, clean)
+        if fresh != review:
+            yield fresh
 
 
 _FORKED: Mapping[str, type] = {

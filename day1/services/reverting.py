@@ -22,7 +22,7 @@ from day1.model.row_merge import Choice, differs
 from day1.model.shared import KEPT, Bundle, Handoff, Template
 from day1.ports.store import Reading
 from day1.services.ancestry import Ancestry
-from day1.services.branching import find, find_open
+from day1.services.branching import find, refuse_closed, refuse_protected
 from day1.services.deeds import Repository
 from day1.services.merging import check_digest, completed, rows_by_id
 from day1.services.recording import decided_edits
@@ -38,6 +38,8 @@ class RevertRequest:
     choices: tuple[Choice, ...] = ()
     expect: str | None = None
     """The digest of the previewed plan; another plan is refused."""
+    merger: bool = False
+    """Whether it is asked by somebody who may merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,13 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
 
     Raises:
         PlanChanged: `expect` is given and the plan is another one.
-        BranchClosed, BranchProtected: the branch takes no writes.
+        BranchClosed, BranchProtected: the branch takes no writes. A protected one takes reverts
+            of who may merge, as far as they bring nothing new.
         as `preview`.
     """
-    branch = find_open(repo, request.branch)
+    branch = refuse_closed(find(repo, request.branch))
+    if not request.merger or any(choice.take == "value" for choice in request.choices):
+        refuse_protected(branch)
     undone = _undone(repo, branch, request.undo)
     with repo.store.changing(branch.name) as work:
         plan, depends = _plan(repo, branch, undone, request.choices, work)

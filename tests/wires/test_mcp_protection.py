@@ -167,6 +167,26 @@ def test_a_protected_branch_is_neither_squashed_away_nor_merged_by_nobody(
     assert "token" in error["message"]
 
 
+def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) -> None:
+    with opened(tmp_path / "store", create=True) as house:
+        fact = write_by(house, None, "main", "old")
+        fork_by(house, "ann", "side")
+        by(house, "ann", "memory_update_fact", fact_id=fact, fact_text="new", branch="side")
+        call(house, "memory_branch_protect", branch_name="main", requires=["other"])
+        merge_id = merge_by(house, "bob", "side")["merge_id"]
+        writer = Caller(access=Access("bob", scope="write"))
+        undo = OPERATIONS["memory_revert"]
+        refused(lambda: undo.call(house.context(writer), {"commit": merge_id}), "branch_protected")
+        choices = [{"id": fact, "take": "value", "value": {"fact_text": "newer"}}]
+        refused(
+            lambda: by(house, "bob", "memory_revert", commit=merge_id, choices=choices),
+            "branch_protected",
+        )
+        by(house, "bob", "memory_revert", commit=merge_id)
+        found = call(house, "memory_timeline")["result"]
+        assert [memory["content"] for memory in found] == ["old"]
+
+
 # By tokens
 
 

@@ -1,5 +1,7 @@
 """Reviews over MCP: opened, shown, decided together, merged, closed, and kept over restarts."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -276,6 +278,21 @@ def test_a_squash_settles_everything_and_closes_the_branch(
     digest = decide(core, review, pair.clash, "ours")["digest"]
     merged(core, review, strategy="squash", expect=digest)
     core.refused("memory_write_fact", "branch_closed", fact_text="x", branch=pair.source)
+
+
+def test_what_a_review_says_of_a_redacted_row_goes_with_it(
+    core: Session, fork: Fork, write: Write
+) -> None:
+    target = fork()
+    fact = write(target, "the door opens with plugh")
+    source = fork(target)
+    edit(core, source, fact, "the door opens with xyzzy")
+    review = opened(core, source, target, title="the door opens with xyzzy")
+    decide(core, review, fact, "value", TEXT, value={TEXT: "it was plover"})
+    core.ok("memory_redact", id=fact, confirm=fact)
+    answer = shown(core, review)
+    assert not {"plugh", "xyzzy", "plover"} & set(re.findall(r"\w+", json.dumps(answer)))
+    assert answer["decided"] == 0
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from day1.operation import (
     WriteRequest,
     Written,
 )
-from day1.services.branching import name_of
+from day1.services.branching import find, name_of
 from day1.services.deeds import Repository
 from day1.services.reverting import Revert, RevertRequest, preview, revert
 from day1.toolsets.core.merges import Choices, Clash, clashes, summary
@@ -66,8 +66,10 @@ def undo(ctx: Context, request: Undo) -> Undone:
         seen = preview(ctx.repo, RevertRequest(name, request.commit, choices))
         read = Read(branch=name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen))
         return _answer(seen, read, None)
-    branch = ctx.writable(request.branch)
-    asked = RevertRequest(branch.name, request.commit, choices, request.expect)
+    branch = find(ctx.repo, ctx.branch(request.branch))
+    ctx.note_token(branch)
+    merger = ctx.caller.access.includes("merge")
+    asked = RevertRequest(branch.name, request.commit, choices, request.expect, merger)
     done = revert(ctx.repo, asked, ctx.origin(request, branch))
     notes = _notes(ctx, done) if done.done else ["Nothing was undone: all of it stays."]
     return _answer(done, None, Written(branch=branch.name, commit=done.tip, notes=notes))
