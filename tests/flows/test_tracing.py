@@ -81,6 +81,20 @@ def test_blame_reads_few_commits_of_many(
     assert len(asked) <= 40, len(asked)
 
 
+def test_a_branch_into_which_it_was_merged_later_has_a_commit(memory: EngineMemory) -> None:
+    forked(memory)
+    memory.fork("without", "main")
+    changed = memory.update_fact("main", A, category="wrong").at
+    memory.update_fact("main", A, confidence=0.5)
+    memory.add_fact("side", B, fact_text="b")
+    memory.merge("main", "side")
+    undo = next(c.id for c in memory.store.history.log("main") if c.ts == changed)
+    seen = preview(memory.repo, RevertRequest("main", undo))
+    found = [(dependent.type, dependent.id) for dependent in seen.depends]
+    names = [dependent.name for dependent in seen.depends]
+    assert (found[0], names[1:]) == (("row", A), ["side"])
+
+
 def test_a_limited_token_learns_nothing_of_other_branches(memory: EngineMemory) -> None:
     memory.add_fact("main", A, fact_text="a")
     memory.fork("secret", "main")

@@ -127,6 +127,18 @@ class RevertingSuite:
         memory.decide("main", A, "category", "taken")
         assert fact(memory, "main")["category"] == "theirs"
 
+    def test_a_held_cell_is_not_written_unasked(self, memory: Memory) -> None:
+        forked(memory, category="base")
+        changed = memory.update_fact("main", A, category="ours", confidence=0.5).at
+        memory.update_fact("side", A, category="theirs")
+        memory.merge("side", "main")
+        assert memory.revert("main", changed).kept == ((A, "category"),)
+        row = fact(memory, "main")
+        assert (row["category"], row["confidence"]) == ("ours", 1.0)
+        memory.revert("main", changed, [Choice(A, "theirs", "category")])
+        assert fact(memory, "main")["category"] == "base"
+        assert listed(memory, "main") == [(A, "category")], "nothing of it is forgotten"
+
     def test_only_deeds_of_the_branch_itself_are_undone(self, memory: Memory) -> None:
         forked(memory)
         memory.clock.tick()
