@@ -160,8 +160,8 @@ class Response(BaseModel):
 class Head(Protocol):
     """A client's own active branch."""
 
-    def name(self) -> str:
-        """The branch it points at, which may be gone.
+    def name(self) -> str | None:
+        """The branch it points at, which may be gone; None if it was never moved.
 
         Raises:
             UnknownBranch: it is known to be gone.
@@ -250,7 +250,14 @@ class Context:
         name = given or self.caller.branch
         if name is None and self.caller.head is not None:
             name = self.caller.head.name()
-        return find(self.repo, name or MAIN)
+        return find(self.repo, name or self.caller.access.home or MAIN)
+
+    def here(self) -> str | None:
+        """The branch of a call that names none; None where that is beyond the token's limits."""
+        try:
+            return self.branch(None)
+        except Forbidden:
+            return None
 
     def origin(self, request: WriteRequest, branch: Branch | None = None) -> Origin:
         """Who writes: what the request says, else what the wire knows, else whose branch it is.

@@ -256,11 +256,11 @@ class LedgerHead:
         """Use the ledger's head of this key."""
         self._repo, self._key = repo, key
 
-    def name(self) -> str:
-        """The branch it points at; main until it is moved."""
+    def name(self) -> str | None:
+        """The branch it points at; None until it is moved."""
         branch_id = self._repo.ledger.head(self._key)
         if branch_id is None:
-            return MAIN
+            return None
         branch = self._repo.ledger.record(Branch, branch_id)
         if branch is not None:
             return branch.name

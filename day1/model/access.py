@@ -70,6 +70,12 @@ class Access:
                 f"{what} needs the scope {scope!r}; this token has {self.scope!r}.", needs=scope
             )
 
+    @property
+    def home(self) -> str | None:
+        """The one branch that it is limited to; None if there may be several."""
+        only = self.branches[0] if len(self.branches) == 1 else "*"
+        return None if set(only) & set("*?[") else only
+
     def sees(self, branch: str) -> bool:
         """Whether a branch of this name is within the limits."""
         return not self.branches or any(fnmatchcase(branch, p) for p in self.branches)

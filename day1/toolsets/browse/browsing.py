@@ -207,7 +207,7 @@ def memory_graph(ctx: Context, request: GraphRequest) -> BranchGraph:
         branches=[_node(state, moved) for state, moved in found.branches],
         merges=[_edge(merge) for merge in found.merges],
         left_out=found.left_out,
-        read=stand(ctx, ctx.branch(None)),
+        read=stand(ctx, ctx.here()),
     )
 
 

@@ -82,7 +82,7 @@ class Branches(Response):
 
 def branch_list(ctx: Context, request: BranchList) -> Branches:
     """All branches, oldest first."""
-    here = ctx.branch(None)
+    here = ctx.here()
     items = [
         BranchItem(
             branch_name=s.branch.name,

@@ -163,7 +163,7 @@ class Bundles(Response):
 def bundle_list(ctx: Context, request: BundleList) -> Bundles:
     """Knowledge bundles, newest first."""
     found = list_bundles(ctx.repo, request.status or "active", request.limit or 20)
-    return Bundles(bundles=[bundle_item(b) for b in found], read=stand(ctx, ctx.branch(None)))
+    return Bundles(bundles=[bundle_item(b) for b in found], read=stand(ctx, ctx.here()))
 
 
 OPERATIONS = (

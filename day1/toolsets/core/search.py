@@ -149,8 +149,10 @@ def read_of(reading: Reading, branch: str, *notes: str) -> Read:
     return Read(branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes))
 
 
-def stand(ctx: Context, branch: str) -> Read:
-    """Where a branch stands now."""
+def stand(ctx: Context, branch: str | None) -> Read:
+    """Where a branch stands now; of what no single branch that the caller sees has, nothing."""
+    if branch is None or not ctx.caller.access.sees(branch):
+        return Read(branch=None, commit="")
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
         return read_of(reading, branch)
 

@@ -61,7 +61,7 @@ def template_list(ctx: Context, request: TemplateList) -> Templates:
     )
     return Templates(
         templates=[template_item(ctx, template) for template in found],
-        read=stand(ctx, ctx.branch(None)),
+        read=stand(ctx, ctx.here()),
     )
 
 

@@ -142,7 +142,7 @@ def review_list(ctx: Context, request: ReviewList) -> Reviews:
     for review in found[:limit]:
         seen = _seen(ctx, review)
         items.append(ReviewItem(**_item(ctx, review, seen, {})))
-    read = stand(ctx, request.branch or ctx.branch(None))
+    read = stand(ctx, request.branch or ctx.here())
     if len(found) > limit:
         read.notes.append(f"{len(found) - limit} more are older: raise `limit`.")
     return Reviews(result=items, read=read)
