@@ -41,7 +41,7 @@ class Commit:
     id: CommitId
     parents: tuple[CommitId, ...]
     op: str
-    """add, change, remove, merge, pick, squash, import, restore, init; `foreign` if not day1's."""
+    """add, change, remove, merge, pick, squash, import, restore, revert, init; else `foreign`."""
     ts: int
     """Microseconds UTC: of an `add` the time of its last row, else the time of the deed."""
     author: str
