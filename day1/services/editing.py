@@ -15,7 +15,6 @@ from day1.model.kind import (
     Cell,
     Kind,
     Row,
-    cell_value,
     complete,
     kind_of,
     revision,
@@ -26,6 +25,7 @@ from day1.services.branching import find_open
 from day1.services.deeds import Repository
 from day1.services.merging import closing_row
 from day1.services.recording import changed_groups, edit_rows, fact_row
+from day1.services.tracing import newest_edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +202,7 @@ def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
     """The newest edit of each cell whose value is the cell's present one, by cell."""
     with repo.store.reading(ref) as reading:
         edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
-    newest: dict[str, Row] = {}
-    for edit in edits:
-        cell = str(edit["cell"])
-        if cell != WHOLE and edit["value"] == cell_value(kind, row, cell):
-            newest[cell] = edit
-    return newest
+    return newest_edits(kind, row, edits)
 
 
 def _note(  # noqa: PLR0913 - what an edit records
