@@ -1,17 +1,20 @@
 """Redaction below the wires: merges, restores, indexes and imports with what nobody may read."""
 
 import json
+import random
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from day1.adapters.doltlite.store import DoltLiteStore
-from day1.errors import Forbidden
+from day1.errors import Forbidden, NotFound
 from day1.model.access import Access
 from day1.model.change import Query, Ref
-from day1.model.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, RELATION, Kind
+from day1.model.kind import CONVERSATION, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Kind
 from day1.operation import Caller
 from day1.services import branching
 from day1.services.exporting import export_store
@@ -240,6 +243,53 @@ def test_observations_that_are_redacted_become_no_facts(house: House) -> None:
     named = [branch for branch in branches(house) if facts(house, branch)]
     texts = {text for branch in named for text in facts(house, branch)}
     assert texts == {"Otters sleep in holts by the river."}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happens_no_state_shows_a_redacted_text(house: House, seed: int) -> None:
+    """Random writes, changes, merges, restores and redactions on three branches."""
+    chance = random.Random(seed)
+    names, said, redacted = ["main", "a", "b"], defaultdict[str, set[str]](set), set[str]()
+    said[remember(house, "t0")].add("t0")
+    start = house.repo.store.cut("main")
+    for name in names[1:]:
+        call(house, "memory_branch_create", branch_name=name)
+
+    def step() -> None:
+        branch, text, row = chance.choice(names), f"t{chance.randrange(40)}", chance.choice([*said])
+        match chance.randrange(8):
+            case 0 | 1:
+                said[remember(house, text, branch)].add(text)
+            case 2 | 3:
+                change(house, row, branch, fact_text=text)
+                said[row].add(text)
+            case 4:
+                change(house, row, branch, confidence=chance.random(), category=text)
+            case 5:
+                call(house, "memory_retract_fact", fact_id=row, branch=branch)
+            case 6:
+                other = chance.choice([name for name in names if name != branch])
+                sides = {"source_branch": other, "target_branch": branch, "strategy": "auto"}
+                call(house, "memory_branch_merge", **sides)
+            case 7 if chance.random() < 0.5:
+                redact(house, row)
+                redacted.update(said[row])
+
+    for _ in range(60):
+        with suppress(NotFound):  # the row is not on that branch
+            step()
+    tips = house.repo.history.branches()
+    graph = house.repo.history.graph(list(tips.values()))
+    states = [Ref(commit=commit.id) for commit in graph if commit.op != "foreign"]
+    for state in (*states, *(Ref(branch=name) for name in names)):
+        with house.repo.store.reading(state) as reading:
+            rows = reading.find(FACT, Query())
+            for item in reading.find(HELD, Query()):
+                rows += [json.loads(str(item[side])) for side in ("ours", "theirs") if item[side]]
+        changed = house.repo.history.changes(start, state).get("facts", [])
+        rows += [side for change in changed for side in (change.before, change.after) if side]
+        assert redacted.isdisjoint(row.get("fact_text") for row in rows)
+    assert redacted
 
 
 def test_a_token_with_limits_redacts_nothing(house: House) -> None:

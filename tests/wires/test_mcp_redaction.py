@@ -116,6 +116,8 @@ def told(core: Session) -> tuple[dict[str, str], dict[str, str]]:
     held = core.ok("memory_held")["items"]
     assert SECRET in json.dumps(held)
     names["review"] = core.ok("review_open", source_branch="gone", target_branch="main")["id"]
+    said_so = {"take": "value", "cell": "fact_text", "value": {"fact_text": f"Or {SECRET}?"}}
+    core.ok("review_decide", review_id=names["review"], decisions=[{"id": ids["fact"], **said_so}])
     ids["old"] = write(core, f"An old {SECRET}.")
     core.ok("memory_supersede_fact", fact_id=ids["old"], fact_text="Nothing of it.")
     return ids, names
