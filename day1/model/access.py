@@ -55,17 +55,13 @@ class Access:
     agent_id: str | None = None
     """The agent that it is bound to."""
 
-    def includes(self, scope: Scope) -> bool:
-        """Whether it may do what needs a scope."""
-        return SCOPES.index(self.scope) >= SCOPES.index(scope)
-
     def require(self, scope: Scope, what: str) -> None:
         """Let a deed pass if the scope includes what it needs.
 
         Raises:
             Forbidden: it does not.
         """
-        if not self.includes(scope):
+        if SCOPES.index(self.scope) < SCOPES.index(scope):
             raise Forbidden(
                 f"{what} needs the scope {scope!r}; this token has {self.scope!r}.", needs=scope
             )

@@ -21,6 +21,7 @@ from day1.model.origin import Origin
 from day1.model.redaction import REDACTED
 from day1.ports.chat import Chat
 from day1.ports.store import Reading, Work
+from day1.services.branching import find_open
 from day1.services.deeds import Repository
 from day1.services.pairing import Groups, group_rows, said_by_facts
 from day1.services.recording import edit_rows, fact_row
@@ -118,7 +119,7 @@ def consolidate(
     if wording.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
     if fresh:
-        with repo.store.adding(branch.name) as work:
+        with repo.store.adding(find_open(repo, branch.name).name) as work:
             fresh = _unknown(work, fresh, grouped)  # by now another process may have been here
             _add(work, fresh, origin)
     done.facts = [(candidate.fact_id, candidate) for candidate in fresh]

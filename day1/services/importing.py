@@ -149,7 +149,7 @@ def _put_foreign(
 ) -> Imported:
     """Make one unit durable, if anything in it is new."""
     unit = Imported()
-    with repo.store.changing(branch) as work:
+    with repo.store.changing(find_open(repo, branch).name) as work:
         for kind, rows in _built(drafts, origin, work.now).items():
             present = work.get(kind, list(rows))
             groups = {

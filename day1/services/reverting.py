@@ -38,8 +38,6 @@ class RevertRequest:
     choices: tuple[Choice, ...] = ()
     expect: str | None = None
     """The digest of the previewed plan; another plan is refused."""
-    merger: bool = False
-    """Whether it is asked by somebody who may merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +92,12 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
 
     Raises:
         PlanChanged: `expect` is given and the plan is another one.
-        BranchClosed, BranchProtected: the branch takes no writes. A protected one takes reverts
-            of who may merge, as far as they bring nothing new.
+        BranchClosed: the branch was squashed, or is kept.
+        BranchProtected: it is protected, and one of `choices` brings something new.
         as `preview`.
     """
     branch = refuse_closed(find(repo, request.branch))
-    if not request.merger or any(choice.take == "value" for choice in request.choices):
+    if any(choice.take == "value" for choice in request.choices):
         refuse_protected(branch)
     undone = _undone(repo, branch, request.undo)
     with repo.store.changing(branch.name) as work:

@@ -57,6 +57,11 @@ class Examined:
         """Whether there is anything to merge."""
         return bool(self.plan.rows) or self.plan.moves_base
 
+    @property
+    def closed(self) -> Branch | None:
+        """The branch because of which nothing can be merged any more."""
+        return next((branch for branch in (self.source, self.target) if branch.closed), None)
+
 
 def find_review(repo: Repository, review_id: str) -> Review:
     """A review by its id.

@@ -151,6 +151,22 @@ def test_the_gate_lets_verified_facts_pass(core: Session, fork: Fork, write: Wri
     assert fact in facts(core, target)
 
 
+def test_what_is_held_on_a_protected_branch_is_decided_on_a_fork(core: Session, pair: Pair) -> None:
+    merge(core, pair)
+    protect(core, pair.target, "review")
+    (item,) = core.ok("memory_held", branch=pair.target)["items"]
+    take = {"action": "take", "id": item["id"]}
+    core.refused("memory_held", "branch_protected", **take, branch=pair.target)
+    fork = f"{pair.target}/held"
+    core.ok("memory_branch_create", branch_name=fork, parent_branch=pair.target)
+    core.ok("memory_held", **take, branch=fork)
+    review = review_of(core, fork, pair.target)
+    assert [row["group"] for row in shown(core, review)["rows"]] == ["changed"]
+    core.ok("review_merge", review_id=review)
+    assert facts(core, pair.target)[pair.clash] == "clash, source"
+    assert core.ok("memory_held", branch=pair.target)["items"] == []
+
+
 def test_a_protected_branch_is_neither_squashed_away_nor_merged_by_nobody(
     core: Session, fork: Fork, write: Write
 ) -> None:
@@ -176,7 +192,7 @@ def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) ->
         merge_id = merge_by(house, "bob", "side")["merge_id"]
         writer = Caller(access=Access("bob", scope="write"))
         undo = OPERATIONS["memory_revert"]
-        refused(lambda: undo.call(house.context(writer), {"commit": merge_id}), "branch_protected")
+        refused(lambda: undo.call(house.context(writer), {"commit": merge_id}), "forbidden")
         choices = [{"id": fact, "take": "value", "value": {"fact_text": "newer"}}]
         refused(
             lambda: by(house, "bob", "memory_revert", commit=merge_id, choices=choices),

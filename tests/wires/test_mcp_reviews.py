@@ -219,7 +219,7 @@ def test_decisions_on_what_is_not_there_or_makes_no_sense_are_refused(
 ) -> None:
     for code, decision in (
         ("not_found", {"id": pair.kept, "take": "theirs"}),
-        ("not_found", {"id": pair.clash[:-1] + "0", "take": "theirs"}),
+        ("not_found", {"id": "fact_" + "0" * 26, "take": "theirs"}),
         ("invalid_request", {"id": pair.clash, "take": "delete", "cell": TEXT}),
         ("invalid_request", {"id": pair.removed, "take": "theirs", "cell": TEXT}),
         ("invalid_request", {"id": pair.clash, "take": "theirs", "cell": "colour"}),
@@ -256,18 +256,25 @@ def test_a_review_lists_what_it_would_do_until_it_is_closed(
     assert len(core.found("review_list", branch=pair.source, status="all", limit=1)) == 1
 
 
+@pytest.mark.parametrize(
+    ("strategy", "says", "code"),
+    [
+        ("auto", "nothing is left to merge", "conflict"),
+        ("squash", "is closed", "branch_closed"),
+    ],
+)
 def test_a_branch_that_was_merged_otherwise_leaves_nothing_to_merge(
-    core: Session, fork: Fork, write: Write
+    core: Session, fork: Fork, write: Write, strategy: str, says: str, code: str
 ) -> None:
     target = fork()
     source = fork(target)
     write(source, "new")
     review = opened(core, source, target)
-    core.ok("memory_branch_merge", source_branch=source, target_branch=target, strategy="auto")
+    core.ok("memory_branch_merge", source_branch=source, target_branch=target, strategy=strategy)
     answer = shown(core, review)
-    assert "nothing is left to merge" in answer["summary"]
+    assert says in answer["summary"]
     assert not answer["can_merge"]
-    core.refused("review_merge", "conflict", review_id=review)
+    core.refused("review_merge", code, review_id=review)
     core.ok("review_close", review_id=review)
 
 

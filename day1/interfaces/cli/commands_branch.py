@@ -194,6 +194,7 @@ def _draw_tree(screen: Screen, node: dict[str, Any], here: str, first: str, then
     told = [node["status"]] if node["status"] != "active" else []
     told += [str(notes[key]) for key in ("owner", "purpose") if notes[key]]
     told += [f"#{tag}" for tag in notes["tags"]]
+    told += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
     name = node["branch_name"]
     style = "added" if name == here else "branch"
     star = " *" if name == here else ""

@@ -68,8 +68,7 @@ def undo(ctx: Context, request: Undo) -> Undone:
         return _answer(seen, read, None)
     branch = find(ctx.repo, ctx.branch(request.branch))
     ctx.note_token(branch)
-    merger = ctx.caller.access.includes("merge")
-    asked = RevertRequest(branch.name, request.commit, choices, request.expect, merger)
+    asked = RevertRequest(branch.name, request.commit, choices, request.expect)
     done = revert(ctx.repo, asked, ctx.origin(request, branch))
     notes = _notes(ctx, done) if done.done else ["Nothing was undone: all of it stays."]
     return _answer(done, None, Written(branch=branch.name, commit=done.tip, notes=notes))

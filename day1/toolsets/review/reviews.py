@@ -4,11 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from day1.model.branch import MAIN, Branch
-from day1.model.deed import MergeRecord
-from day1.model.instant import show
+from day1.model.branch import MAIN
 from day1.model.kind import WHOLE
-from day1.model.review import Review, ReviewStatus
 from day1.operation import (
     Context,
     Effect,
@@ -25,8 +22,7 @@ from day1.operation import (
 from day1.services import reviewing
 from day1.services.branching import name_of
 from day1.services.duplicates import Twin, possible_duplicates
-from day1.services.protecting import Merger, lacking
-from day1.services.reviewing import Examined, Given, examine, find_review, grouped
+from day1.services.reviewing import Given, find_review, grouped
 from day1.toolsets.core.merges import ChoiceGiven, Clash, clashes
 from day1.toolsets.core.search import stand
 from day1.toolsets.review.review_rows import (
@@ -35,65 +31,11 @@ from day1.toolsets.review.review_rows import (
     decision_shown,
     review_rows,
 )
+from day1.toolsets.review.review_state import ReviewItem, ReviewState, in_full, in_short, look
 
 _SHOWN = 50
-_GROUPS = {
-    "conflicts": ("conflict", "conflicts"),
-    "held": ("held", "held"),
-    "duplicates": ("possible duplicate", "possible duplicates"),
-    "new": ("new", "new"),
-    "changed": ("changed", "changed"),
-    "removed": ("removed", "removed"),
-}
-"""One and many of each group, as a sentence says them."""
 _Offset = Annotated[int, Field(ge=0)] | None
 _Limit = Annotated[int, Field(ge=1, le=200)] | None
-
-
-class CellLeft(Response):
-    """A conflict that nobody decided."""
-
-    id: str
-    cell: str
-    reason: str
-
-
-class ReviewItem(Response):
-    """A review in short; the names of branches that are gone are empty."""
-
-    id: str
-    title: str | None
-    description: str | None
-    source_branch: str
-    target_branch: str
-    status: ReviewStatus
-    opened_by: str | None
-    created_at: str
-    summary: str
-    counts: dict[str, int]
-    """Rows by group; empty unless it is open and its branches are there."""
-    decided: int
-    closed_by: str | None
-    closed_at: str | None
-    merge_id: str | None
-    reason: str | None
-
-
-class ReviewState(ReviewItem):
-    """A review, and what stands between it and its merge."""
-
-    digest: str | None
-    """Of the plan with what is decided: review_merge takes it as `expect`."""
-    undecided: list[CellLeft]
-    """At most 50."""
-    undecided_count: int
-    stale: list[DecisionShown]
-    requires: list[str]
-    """What the target's protection requires."""
-    missing: dict[str, str]
-    """What of it a merge by this caller would not fulfil, and what to do."""
-    can_merge: bool
-    read: Read
 
 
 class ReviewOpen(WriteRequest):
@@ -114,7 +56,7 @@ def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
         (ctx.origin(request).agent_id, ctx.caller.access.token_id),
         ctx.clock(),
     )
-    return ReviewState(**_state(ctx, opened))
+    return ReviewState(**in_full(ctx, opened))
 
 
 class ReviewList(Request):
@@ -140,8 +82,8 @@ def review_list(ctx: Context, request: ReviewList) -> Reviews:
     limit = request.limit or 20
     items = []
     for review in found[:limit]:
-        seen = _seen(ctx, review)
-        items.append(ReviewItem(**_item(ctx, review, seen, {})))
+        seen = look(ctx, review)
+        items.append(ReviewItem(**in_short(ctx, review, seen)))
     read = stand(ctx, request.branch or ctx.here())
     if len(found) > limit:
         read.notes.append(f"{len(found) - limit} more are older: raise `limit`.")
@@ -169,7 +111,7 @@ class ReviewShown(ReviewState):
 def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
     """What a review would merge now: three sides of each row, authors, decisions, what is left."""
     review = find_review(ctx.repo, request.review_id)
-    seen, twins = _seen(ctx, review), dict[str, list[Twin]]()
+    seen, twins = look(ctx, review), dict[str, list[Twin]]()
     if seen is not None:
         for twin in possible_duplicates(ctx.repo, ctx.search, seen.seen, seen.target.name):
             twins.setdefault(twin.id, []).append(twin)
@@ -177,7 +119,7 @@ def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
     every = [] if seen is None else [(g, r) for g, rs in grouped(seen, twins).items() for r in rs]
     page = every[offset : offset + limit]
     return ReviewShown(
-        **_state(ctx, review, seen, twins),
+        **in_full(ctx, review, seen, twins),
         rows=[] if seen is None else review_rows(ctx.repo, seen, page, twins),
         offset=offset,
         total=len(every),
@@ -221,7 +163,7 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
     )
     if any(one.take == "value" for one in request.decisions):
         ctx.note_token(seen.target)
-    return ReviewState(**_state(ctx, seen.review, seen))
+    return ReviewState(**in_full(ctx, seen.review, seen))
 
 
 class ReviewMerge(WriteRequest):
@@ -284,103 +226,7 @@ def review_close(ctx: Context, request: ReviewClose) -> ReviewState:
     review = find_review(ctx.repo, request.review_id)
     agent = ctx.origin(request).agent_id
     closed = reviewing.close_review(ctx.repo, review, agent, request.reason, ctx.clock())
-    return ReviewState(**_state(ctx, closed))
-
-
-def _seen(ctx: Context, review: Review) -> Examined | None:
-    """An open review whose branches are there, planned anew; None for any other."""
-    if review.status != "open" or reviewing.gone(ctx.repo, review) is not None:
-        return None
-    return examine(ctx.repo, review)
-
-
-def _item(
-    ctx: Context, review: Review, seen: Examined | None, twins: dict[str, list[Twin]]
-) -> dict[str, Any]:
-    counts = {} if seen is None else {g: len(rs) for g, rs in grouped(seen, twins).items()}
-    closed_at = review.closed_at
-    return {
-        "id": review.id,
-        "title": review.title,
-        "description": review.description,
-        "source_branch": name_of(ctx.repo, review.source_id),
-        "target_branch": name_of(ctx.repo, review.target_id),
-        "status": review.status,
-        "opened_by": review.opened_by,
-        "created_at": show(review.created_at),
-        "summary": _told(ctx, review) if seen is None else _would(seen, counts),
-        "counts": counts,
-        "decided": len(review.decisions),
-        "closed_by": review.closed_by,
-        "closed_at": None if closed_at is None else show(closed_at),
-        "merge_id": review.merge_id,
-        "reason": review.reason,
-    }
-
-
-def _state(
-    ctx: Context,
-    review: Review,
-    seen: Examined | None = None,
-    twins: dict[str, list[Twin]] | None = None,
-) -> dict[str, Any]:
-    seen = seen or _seen(ctx, review)
-    item = _item(ctx, review, seen, twins or {})
-    if seen is None:
-        target = ctx.repo.ledger.record(Branch, review.target_id)
-        there = target is not None and target.retired_tip is None
-        read = stand(ctx, target.name if target is not None and there else MAIN)
-        nothing: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
-        nothing |= {"digest": None, "undecided_count": 0, "can_merge": False}
-        return {**item, **nothing, "read": read}
-    by = Merger(ctx.caller.access.token_id, review, seen.choices)
-    missing = lacking(ctx.repo, by, seen.source, seen.target, seen.plan)
-    left = seen.undecided
-    return {
-        **item,
-        "digest": seen.plan.digest,
-        "undecided": [
-            CellLeft(id=row.id, cell=cell, reason=row.held[cell]) for row, cell in left[:_SHOWN]
-        ],
-        "undecided_count": len(left),
-        "stale": [decision_shown(one, stale=True) for one in seen.stale],
-        "requires": list(seen.target.protection),
-        "missing": missing,
-        "can_merge": seen.merges and not (missing or seen.stale or seen.source.closed),
-        "read": Read(
-            branch=seen.source.name,
-            commit=seen.seen.source_commit,
-            pending=seen.seen.pending.count,
-        ),
-    }
-
-
-def _would(seen: Examined, counts: dict[str, int]) -> str:
-    """What an open review would do, in one sentence."""
-    source, target = seen.source.name, seen.target.name
-    if seen.source.closed:
-        return f"{source} is closed, so nothing of it can be merged: review_close closes this."
-    if not (any(counts.values()) or seen.merges):
-        return f"{target} has all of {source} already: nothing is left to merge."
-    said = [f"{count:,} {_GROUPS[group][count != 1]}" for group, count in counts.items() if count]
-    left = len(seen.undecided)
-    said += [f"{left:,} undecided"] if left else []
-    said += [f"{len(seen.stale):,} stale"] if seen.stale else []
-    return f"{source} into {target}: {', '.join(said) or 'nothing that shows'}."
-
-
-def _told(ctx: Context, review: Review) -> str:
-    """What became of a review, in one sentence."""
-    source, target = (name_of(ctx.repo, i) for i in (review.source_id, review.target_id))
-    if review.status == "closed":
-        return f"{source} into {target}: closed without merging."
-    record = ctx.repo.ledger.record(MergeRecord, review.merge_id or "")
-    if record is not None:
-        return (
-            f"{source} into {target}: merged {record.merged_count:,}, "
-            f"held {record.rejected_count:,}."
-        )
-    return str(reviewing.gone(ctx.repo, review) or f"{source} into {target}: merged.")
+    return ReviewState(**in_full(ctx, closed))
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
