@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import anyio
@@ -18,13 +19,13 @@ from day1.interfaces.feed import Feed
 from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.door import LOOPBACK, AtTheDoor, Rules
-from day1.interfaces.http.failures import failure
+from day1.interfaces.http.failures import failure, status_of
 from day1.interfaces.mcp.http import streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.web import pages
 from day1.interfaces.web.events import Events
-from day1.interfaces.web.site import Site, cookie_of
+from day1.interfaces.web.site import Server, Site, cookie_of
 from day1.operation import Context
 from day1.services.admitting import Door
 from day1.settings import HttpSettings
@@ -61,7 +62,9 @@ def build_app(served: Served) -> Starlette:
     mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse)
 
     every = operations(",".join(TOOLSETS))
-    site, events = Site.over(callers, served.door, now, every), Events(feed)
+    asking = partial(callers.context, source="user")
+    site = Site.of(Server(served.door, now, asking, access_of, status_of), every)
+    events = Events(feed, access_of)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from day1.interfaces.feed import Feed
-from day1.interfaces.http.callers import access_of
+from day1.model.access import Access
 from day1.services.watching import Moved
 
 _BACKLOG: Final = 100
@@ -25,15 +25,15 @@ _AGAIN_MS: Final = 1_000
 class Events:
     """Every stream that is open."""
 
-    def __init__(self, feed: Feed) -> None:
-        """Pass on what a feed tells."""
-        self._feed = feed
+    def __init__(self, feed: Feed, access_of: Callable[[Request], Access]) -> None:
+        """Pass on what a feed tells, as far as each listener's access goes."""
+        self._feed, self._access_of = feed, access_of
         self._open: set[MemoryObjectSendStream[Moved]] = set()
 
     async def stream(self, request: Request) -> StreamingResponse:
         """One listener's stream."""
         return StreamingResponse(
-            self._told(access_of(request).sees),
+            self._told(self._access_of(request).sees),
             media_type="text/event-stream",
             headers={"X-Accel-Buffering": "no"},
         )

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from day1.interfaces.web.static_files import address
 from day1.model.worddiff import changed_words
 
 _FOLDED: Final = 1_200
@@ -113,5 +114,5 @@ def environment() -> Environment:
     )
     filters = (inert, words, when, path, plain, short, marked)
     made.filters.update({f.__name__: f for f in filters})
-    made.globals.update({"became": became, "query": query, "count": count})
+    made.globals.update({"became": became, "query": query, "count": count, "static": address})
     return made

@@ -9,7 +9,6 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from day1.errors import Conflict, Day1Error, InvalidRequest
-from day1.interfaces.http.failures import status_of
 from day1.interfaces.web.memories import said
 from day1.interfaces.web.signing import inside
 from day1.interfaces.web.site import HOME, Visit
@@ -112,7 +111,7 @@ def _shown(
     end = offset + len(found["rows"])
     return visit.page(
         "review.html",
-        200 if problem is None else status_of(type(problem)),
+        200 if problem is None else visit.site.server.status_of(type(problem)),
         review=found,
         groups=_grouped(found["rows"], offset),
         names=GROUPS,
@@ -261,7 +260,7 @@ def revert(visit: Visit) -> Response:
     seen = visit.call("memory_revert", commit=commit, branch=branch, preview=True)
     return visit.page(
         "revert.html",
-        200 if problem is None else status_of(type(problem)),
+        200 if problem is None else visit.site.server.status_of(type(problem)),
         seen=seen,
         commit=commit,
         branch=branch,

@@ -70,7 +70,7 @@ class Signing:
 
     def login(self, visit: Visit) -> Response:
         """The form, or what it does."""
-        door, back = visit.site.door, inside(visit.form.get("back") or visit.asked("back"))
+        door, back = visit.site.server.door, inside(visit.form.get("back") or visit.asked("back"))
         if door.open:
             return visit.go(back)
         if visit.request.method == "GET":
@@ -78,7 +78,7 @@ class Signing:
         caller = visit.request.client.host if visit.request.client else ""
         self._tries.check(caller)
         try:
-            cookie = door.sign_in(visit.form.get("token", "").strip(), visit.site.clock())
+            cookie = door.sign_in(visit.form.get("token", "").strip(), visit.site.server.clock())
         except Unauthorized:
             self._tries.failed(caller)
             log.warning("a sign-in from %s failed", caller)
@@ -93,7 +93,7 @@ class Signing:
         headers, response = visit.request.headers, visit.go(LOGIN)
         cookie = cookie_of(headers)
         if cookie is not None:
-            visit.site.door.sign_out(cookie, visit.site.clock())
+            visit.site.server.door.sign_out(cookie, visit.site.server.clock())
         response.delete_cookie(cookie_name(headers, SESSION), path="/")
         return response
 

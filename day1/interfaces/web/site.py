@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -17,11 +17,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from day1.errors import Day1Error, Forbidden, TooManyRequests, Unauthorized
-from day1.interfaces.http.callers import Callers, access_of
-from day1.interfaces.http.failures import RETRY_S, status_of
 from day1.interfaces.web.rendering import environment
-from day1.interfaces.web.static_files import address
-from day1.model.access import Access, digest, new_secret
+from day1.model.access import Access, Scope, digest, new_secret
 from day1.operation import Context, Operation, Toolset
 from day1.services.admitting import SIGNED_IN_S, Door
 
@@ -34,6 +31,7 @@ SESSION: Final = "day1"
 _FORMS: Final = "day1-forms"
 """The one of a browser that did not: links from elsewhere come without the other, which stays."""
 _FIELDS: Final = 64
+_AGAIN_S: Final = "1"
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -95,28 +93,18 @@ class Visit:
         text = self.request.query_params.get(name, "")
         return int(text) if text.isdecimal() and len(text) < len("1000000") else 0
 
-    def may(self, scope: str) -> bool:
+    def may(self, scope: Scope) -> bool:
         """Whether the token's scope includes another; buttons hang on it, no right does."""
         try:
-            (self.access or Access()).require(scope, "")  # type: ignore[arg-type]  # templates say it
+            (self.access or Access()).require(scope, "")
         except Forbidden:
             return False
         return True
 
     def page(self, template: str, answer: int = 200, /, **values: Any) -> Response:
         """A page, with the status of the answer."""
-        text = (
-            environment()
-            .get_template(template)
-            .render(
-                visit=self,
-                here=str(self.request.url.path),
-                csrf=csrf_of(self.cookie),
-                static=address,
-                open_door=self.site.door.open,
-                **values,
-            )
-        )
+        every = {"visit": self, "here": self.request.url.path, "csrf": csrf_of(self.cookie)}
+        text = environment().get_template(template).render(**every, **values)
         return HTMLResponse(text, answer)
 
     def go(self, where: str) -> Response:
@@ -127,28 +115,36 @@ class Visit:
 View = Callable[[Visit], Response]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What the pages need of the server that they are part of."""
+
+    door: Door
+    clock: Callable[[], int]
+    context: Callable[[Request], Context]
+    access_of: Callable[[Request], Access]
+    status_of: Callable[[type[Day1Error]], int]
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """All pages over one memory. Made once for a server."""
 
-    callers: Callers
-    door: Door
-    clock: Callable[[], int]
-    operations: Mapping[str, Operation[Any, Any]] = field(default_factory=dict)
+    server: Server
+    operations: Mapping[str, Operation[Any, Any]]
 
     @staticmethod
-    def over(callers: Callers, door: Door, clock: Callable[[], int], every: Toolset) -> Site:
+    def of(server: Server, every: Toolset) -> Site:
         """Pages that call some operations."""
-        return Site(callers, door, clock, {operation.name: operation for operation in every})
+        return Site(server, {operation.name: operation for operation in every})
 
     def context(self, request: Request) -> Context:
         """What the calls of one visit work with; a limited token's stand on one of its branches."""
-        access, meta = access_of(request), {}
-        if access.branches:
-            every = self.callers.house.repo.ledger.branches()
-            names = (branch.name for branch in every if branch.retired_tip is None)
-            meta = {"day1/branch": next(filter(access.sees, names), "")}
-        return self.callers.context(request, meta, "user")
+        made = self.server.context(request)
+        if not made.caller.access.branches:
+            return made
+        here = (b.name for b in made.repo.ledger.branches() if b.retired_tip is None)
+        return replace(made, caller=replace(made.caller, branch=next(here, None)))
 
     def route(self, path: str, view: View, methods: Iterable[str] = ("GET",)) -> Route:
         """A page at a path."""
@@ -165,7 +161,9 @@ class Site:
         cookie = cookie_of(headers) or cookie_of(headers, _FORMS)
         public = request.url.path == LOGIN
         known = cookie or new_secret()
-        visit = Visit(self, request, form, known, None if public else access_of(request))
+        visit = Visit(
+            self, request, form, known, None if public else self.server.access_of(request)
+        )
         try:
             if request.method == "POST":
                 _check(visit, cookie)
@@ -213,12 +211,12 @@ def failed(visit: Visit, error: Day1Error) -> Response:
     """The page of an error, with its status."""
     response = visit.page(
         "error.html",
-        status_of(type(error)),
+        visit.site.server.status_of(type(error)),
         code=error.code,
         message=str(error),
     )
     if error.retryable or isinstance(error, TooManyRequests):
-        response.headers["Retry-After"] = RETRY_S
+        response.headers["Retry-After"] = _AGAIN_S
     return response
 
 
