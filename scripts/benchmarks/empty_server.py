@@ -1,8 +1,11 @@
 """The yardstick: the same low-level SDK server as day1's, with one tool that answers `{}`."""
 
+import socket
+import sys
 from typing import Any
 
 import anyio
+import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool
@@ -27,5 +30,14 @@ async def _serve() -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
+def _serve_http() -> None:
+    server: Server[Any] = Server("empty", on_list_tools=_list_tools, on_call_tool=_call_tool)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        print(f"http://127.0.0.1:{taken.getsockname()[1]} ", file=sys.stderr, flush=True)
+        config = uvicorn.Config(server.streamable_http_app(), http="h11", log_level="error")
+        uvicorn.Server(config).run(sockets=[taken])
+
+
 if __name__ == "__main__":
-    anyio.run(_serve)
+    _serve_http() if "--http" in sys.argv else anyio.run(_serve)

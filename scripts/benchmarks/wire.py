@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -10,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
+from anyio.streams.text import TextReceiveStream
 from mcp import StdioServerParameters
 from mcp.client.client import Client
 
@@ -41,6 +46,56 @@ async def day1_server(environment: dict[str, str]) -> AsyncIterator[Client]:
     async with Client(parameters) as client:
         await client.list_tools()
         yield client
+
+
+@asynccontextmanager
+async def _over_http(command: list[str], environment: dict[str, str]) -> AsyncIterator[Served]:
+    """A server that says on stderr where it is."""
+    process = await anyio.open_process(
+        command, env={**os.environ, **environment}, cwd=ROOT, stdout=None, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None  # noqa: S101 - a pipe was asked for
+    lines = TextReceiveStream(process.stderr)
+    try:
+        said = ""
+        async for part in lines:
+            said += part
+            found = re.search(r"(http://[^\s/]+)\S*\s", said)
+            if found is not None:
+                yield process.pid, found[1]
+                return
+        raise RuntimeError(f"no server: {said}")
+    finally:
+        process.terminate()
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_drain, lines)
+                await process.wait()
+                tasks.cancel_scope.cancel()
+
+
+async def _drain(lines: TextReceiveStream) -> None:
+    async for _ in lines:
+        pass
+
+
+Served = tuple[int, str]
+"""A server's process id, and its address."""
+
+
+@asynccontextmanager
+async def empty_over_http() -> AsyncIterator[Served]:
+    """The yardstick over HTTP: the same SDK, the same HTTP server; the address of its endpoint."""
+    async with _over_http([sys.executable, str(EMPTY), "--http"], {}) as (pid, address):
+        yield pid, f"{address}/mcp"
+
+
+@asynccontextmanager
+async def day1_over_http(environment: dict[str, str]) -> AsyncIterator[Served]:
+    """`day1 serve` in a process of its own, without a limit to how often it is asked."""
+    command = [sys.executable, "-m", "day1", "serve", "--port", "0"]
+    async with _over_http(command, {**environment, "DAY1_HTTP__RATE": "0"}) as served:
+        yield served
 
 
 @dataclass(slots=True)
