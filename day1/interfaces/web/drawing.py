@@ -210,7 +210,7 @@ def _settled(count: int, edges: Sequence[tuple[int, int]], width: int, height: i
     turn = np.arange(count) * 2.399963  # the golden angle spreads them
     radius = np.sqrt((np.arange(count) + 0.5) / count)
     at = np.stack([np.cos(turn) * radius, np.sin(turn) * radius], axis=1)
-    ideal, heat = 1.4 / math.sqrt(count), 0.15
+    ideal, heat = 1.4 / math.sqrt(count), 0.2
     pulls = np.array([edge for edge in edges if edge[0] != edge[1]], dtype=int).reshape(-1, 2)
     for _ in range(_STEPS):
         apart = at[:, None, :] - at[None, :, :]
@@ -220,10 +220,11 @@ def _settled(count: int, edges: Sequence[tuple[int, int]], width: int, height: i
         force = between * (np.linalg.norm(between, axis=1) / ideal)[:, None]
         np.add.at(move, pulls[:, 0], -force)
         np.add.at(move, pulls[:, 1], force)
-        move -= at * 0.3
+        move -= at * 0.1
         size = np.maximum(np.linalg.norm(move, axis=1), 1e-6)
         at = at + move / size[:, None] * np.minimum(size, heat)[:, None]
-        heat *= 0.97
+        heat *= 0.98
+    at = at @ np.linalg.svd(at - at.mean(axis=0))[2].T  # its long side across the picture
     low, high = at.min(axis=0), at.max(axis=0)
     scale = np.array([width - 2 * _MARGIN, height - 60]) / np.maximum(high - low, 1e-6)
     middle = np.array([width / 2, height / 2])

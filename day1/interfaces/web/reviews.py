@@ -124,11 +124,20 @@ def _shown(
 
 
 def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[dict[str, Any]]]]:
-    """A page's rows by group, each with what can be decided about it."""
+    """A page's rows by group, each with what differs and what can be decided about it."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for place, row in enumerate(rows, start=offset + 1):
-        points = [_point(row, cell) for cell in row["clashes"] or ["*"]]
-        shown = {**row, "place": place, "points": points, "says": _says(row), "delta": _delta(row)}
+        delta = _delta(row)
+        shown = {
+            **row,
+            "place": place,
+            "says": _says(row),
+            # What clashes is shown where it is decided.
+            "delta": [one for column, one in delta.items() if column not in row["clashes"]],
+            # A reviewer sees what it says, whichever part of it is in question.
+            "leads": "*" not in row["clashes"] and _TEXTS.isdisjoint({*row["clashes"], *delta}),
+            "points": [_point(row, cell, delta.get(cell)) for cell in row["clashes"] or ["*"]],
+        }
         groups.setdefault(row["group"], []).append(shown)
     return list(groups.items())
 
@@ -138,13 +147,13 @@ def _says(row: dict[str, Any]) -> str:
     return said({**side, "type": row["type"]})
 
 
-def _delta(row: dict[str, Any]) -> list[dict[str, Any]]:
+def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The columns in which the sides differ, where both have the row."""
     ours, theirs = row["ours"] or row["base"], row["theirs"]
     if ours is None or theirs is None:
-        return []
-    return [
-        {
+        return {}
+    return {
+        column: {
             "column": column,
             "before": ours[column],
             "after": after,
@@ -152,10 +161,10 @@ def _delta(row: dict[str, Any]) -> list[dict[str, Any]]:
         }
         for column, after in theirs.items()
         if ours[column] != after
-    ]
+    }
 
 
-def _point(row: dict[str, Any], cell: str) -> dict[str, Any]:
+def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict[str, Any]:
     """A cell, or the row as a whole, with both its sides and what was decided about it."""
     every = _FIELDS.get(row["type"], ())
     if cell == "*":
@@ -174,7 +183,7 @@ def _point(row: dict[str, Any], cell: str) -> dict[str, Any]:
         "decided": decided,
         "fields": [(field, start.get(field.column)) for field in fields],
         "ours": ours.get(cell),
-        "theirs": theirs.get(cell),
+        "delta": delta or {"words": None, "before": ours.get(cell), "after": theirs.get(cell)},
         "base": (row["base"] or {}).get(cell),
     }
 
@@ -184,7 +193,7 @@ def decide(visit: Visit) -> Response:
     form, review_id = visit.form, visit.request.path_params["id"]
     offset = int(form["offset"]) if form.get("offset", "").isdecimal() else 0
     cell, take = form.get("cell") or "*", form.get("take", "")
-    decision: dict[str, Any] = {"id": form.get("id", ""), "cell": cell, "take": take}
+    decision: dict[str, Any] = {"id": form.get("row", ""), "cell": cell, "take": take}
     try:
         if take == "value":
             decision["value"] = _value(form)
