@@ -38,6 +38,9 @@ class Response(NamedTuple):
 class HttpServer:
     """One server process on a store; its log is beside the store."""
 
+    module = "day1"
+    """What is run."""
+
     def __init__(self, folder: Path, *arguments: str, port: int = 0, **settings: str) -> None:
         """Name the store's folder, further arguments and environment."""
         self.folder = folder
@@ -48,7 +51,7 @@ class HttpServer:
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "day1", "serve", *self._arguments],
+            [sys.executable, "-m", self.module, "serve", *self._arguments],
             env={**os.environ, **environment(self.folder, **self._settings)},
             cwd=self.folder.parent,
             stdout=subprocess.PIPE,
