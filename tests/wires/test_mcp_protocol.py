@@ -227,6 +227,9 @@ def test_hints_say_what_a_tool_does(core: Session) -> None:
         "memory_handoff_get",
         "knowledge_bundle_list",
         "memory_merge_preview",
+        "review_show",
+        "memory_history",
+        "memory_blame",
     }
     destroying = {
         name
@@ -253,7 +256,7 @@ def test_the_list_of_tools_stays_small(core: Session, record_property: Any) -> N
         {"name": t.name, "description": t.description, "inputSchema": t.input_schema}
         for t in core.tools.values()
     ]
-    for names, most in ((CORE, 25_000), (list(core.tools), 30_000)):
+    for names, most in ((CORE, 25_000), (list(core.tools), 36_000)):
         size = len(json.dumps([t for t in read if t["name"] in names], separators=(",", ":")))
         record_property("summary", f"{len(names)} tools: {size} bytes, about {size // 4} tokens")
         assert size < most
