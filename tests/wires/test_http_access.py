@@ -208,6 +208,9 @@ def beyond(guarded: Guarded) -> dict[str, list[dict[str, Any]]]:
             {"source_branch": mine, "target_branch": "main"},
         ],
         "memory_redact": [{"id": fact, "confirm": fact, "branch": mine}],
+        "memory_snapshot_list": [{}],
+        "memory_branch_topology": [{}, {"root_branch": mine}],
+        "memory_held": [{"branch": mine}],
         "memory_agent_timeline": [{"agent_id": "ada"}],
         "memory_session_context": [{"session_id": "session of main"}],
         "memory_search_task": [{"query": "milk", "task_id": least["memory_task_join"]["task_id"]}],
@@ -235,7 +238,7 @@ def test_a_limited_token_reaches_nothing_of_main_by_any_operation(guarded: Guard
 def _unsaid(answer: Any, arguments: dict[str, Any]) -> list[str]:
     """Hidden words of an answer that the question did not bring, and hidden branches' names."""
     said, text = json.dumps(arguments), json.dumps(answer)
-    words = (*HIDDEN, "main/source", "secret mark", "task-of-main")
+    words = (*HIDDEN, '"main"', "main/source", "secret mark", "of-main", "of main")
     return [word for word in words if word in text and word not in said]
 
 
