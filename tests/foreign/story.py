@@ -1,0 +1,58 @@
+"""What every foreign client does: write, branch, write there, merge, search.
+
+It runs under the client's own interpreter, which has nothing of day1's. The one argument says how
+the server is reached, as JSON: `{"url", "token"}`, or `{"command", "args", "env"}` for stdio.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any
+
+BRANCH = "work/tea"
+Arguments = dict[str, Any]
+Call = Callable[[str, Arguments], Awaitable[Any]]
+Story = Generator[tuple[str, Arguments], Any, dict[str, Any]]
+
+
+def story() -> Story:
+    """Yields each call, is sent what the client made of its answer, and returns what was seen."""
+    kept = yield "memory_write_fact", {"fact_text": "Tea is served at four.", "confidence": 0.9}
+    yield "memory_branch_create", {"branch_name": BRANCH, "description": "Kettles"}
+    new = yield "memory_write_fact", {"fact_text": "The kettle whistles.", "branch": BRANCH}
+    before = yield "memory_search", {"query": "kettle whistles", "branch": "main"}
+    plan = yield "memory_merge_preview", {"source_branch": BRANCH}
+    merge = {"source_branch": BRANCH, "strategy": "auto", "expect": plan["digest"]}
+    merged = yield "memory_branch_merge", merge
+    after = yield "memory_search", {"query": "kettle whistles", "branch": "main", "limit": 5}
+    return {
+        "kept": kept["id"],
+        "new": new["id"],
+        "before": [hit["id"] for hit in hits(before)],
+        "merged": merged["merged_count"],
+        "after": [hit["id"] for hit in hits(after)],
+    }
+
+
+def hits(answer: Any) -> list[Any]:
+    """The rows of a search: clients give the list, or the object that holds it."""
+    rows: list[Any] = answer["result"] if isinstance(answer, dict) else answer
+    return rows
+
+
+async def tell(call: Call) -> dict[str, Any]:
+    """Let a client that calls tools directly go through the story."""
+    steps, answer = story(), None
+    while True:
+        try:
+            tool, arguments = steps.send(answer)
+        except StopIteration as end:
+            seen: dict[str, Any] = end.value
+            return seen
+        answer = await call(tool, arguments)
+
+
+def run(client: Callable[[Any], Awaitable[dict[str, Any]]]) -> None:
+    """Run a client's story with the server that is named; prints what it saw."""
+    print(json.dumps(asyncio.run(client(json.loads(sys.argv[1])))))
