@@ -47,3 +47,4 @@ def test_an_author_is_the_one_agent_or_day1():
     assert author_of([]) == author_of(["ada", "bob"]) == "day1 <day1@day1>"
     assert author_of(["Ada L <x@y>\n"]) == "Ada L x@y <Ada-L-x@y@day1>"
     assert author_of(["<>"]) == "day1 <day1@day1>"
+    assert author_of(["ada (laptop)"]) == "ada laptop <ada-laptop@day1>"

@@ -55,5 +55,6 @@ def author_of(agents: Iterable[str]) -> str:
     """The `--author` of a commit: the agent where all rows have one, else day1."""
     names = set(agents)
     name = names.pop() if len(names) == 1 else "day1"
-    clean = "".join(c for c in name if c.isprintable() and c not in "<>") or "day1"
+    # The engine refuses a name that has parentheses: `ada (laptop)`.
+    clean = "".join(c for c in name if c.isprintable() and c not in "<>()") or "day1"
     return f"{clean} <{clean.replace(' ', '-')}@day1>"
