@@ -1,0 +1,104 @@
+"""A memory through a limited token: below every operation, each way to a hidden branch is shut."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from day1.errors import Forbidden, NotFound
+from day1.model.access import Access, Token
+from day1.model.branch import MAIN, Branch
+from day1.model.change import Ref
+from day1.model.deed import Intent, Snapshot
+from day1.model.kind import FACT
+from day1.services.branching import create
+from day1.services.deeds import Repository
+from day1.services.guarding import guarded
+from day1.services.snapshotting import snapshot
+from day1.wiring import House
+from tests.flows.opened_house import call, opened
+
+Way = Callable[[Repository, str, str], object]
+"""What is tried on a guarded memory, with a hidden branch's tip and a fact on it."""
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with opened(tmp_path / "store", create=True) as made:
+        yield made
+
+
+@pytest.fixture
+def repo(house: House) -> Repository:
+    return house.repo
+
+
+WAYS: dict[str, Way] = {
+    "reading the branch": lambda r, tip, row: r.store.reading(Ref(branch=MAIN)).__enter__(),
+    "reading its past": lambda r, tip, row: r.store.reading(Ref(branch=MAIN, until=1)).__enter__(),
+    "reading its commit": lambda r, tip, row: r.store.reading(Ref(commit=tip)).__enter__(),
+    "adding": lambda r, tip, row: r.store.adding(MAIN).__enter__(),
+    "changing": lambda r, tip, row: r.store.changing(MAIN).__enter__(),
+    "cutting": lambda r, tip, row: r.store.cut(MAIN),
+    "cutting if due": lambda r, tip, row: r.store.cut_if_due(MAIN),
+    "forking it": lambda r, tip, row: r.history.fork("mine/new", tip),
+    "forking beside": lambda r, tip, row: r.history.fork("theirs", r.history.branches()["mine/a"]),
+    "dropping": lambda r, tip, row: r.history.drop(MAIN),
+    "keeping": lambda r, tip, row: r.history.keep("mine", tip),
+    "its log": lambda r, tip, row: list(r.history.log(MAIN)),
+    "the log of its commit": lambda r, tip, row: list(r.history.log(tip)),
+    "its graph": lambda r, tip, row: r.history.graph([tip]),
+    "a common past": lambda r, tip, row: r.history.merge_base(r.history.branches()["mine/a"], tip),
+    "a difference from it": lambda r, tip, row: r.history.changes(tip, Ref(branch="mine/a")),
+    "a difference to it": lambda r, tip, row: r.history.changes(
+        r.history.branches()["mine/a"], Ref(commit=tip)
+    ),
+    "its state at a time": lambda r, tip, row: r.history.at(MAIN, 1),
+    "a row at its commit": lambda r, tip, row: r.history.row(FACT, row, tip),
+    "versions of a row": lambda r, tip, row: r.history.versions(FACT, row, tip),
+    "rows unmasked": lambda r, tip, row: r.history.unmasked(FACT, row),
+    "its notes": lambda r, tip, row: r.ledger.branch(MAIN),
+    "noting it": lambda r, tip, row: r.ledger.put_branch(Branch("b", MAIN, None, None, 1)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_leads_to_a_hidden_branch(house: House, way: str) -> None:
+    repo = house.repo
+    create(repo, "mine/a", MAIN, 1)
+    row = call(house, "memory_write_fact", fact_text="Hidden.")["id"]
+    tip = repo.store.cut(MAIN)
+    limited = guarded(repo, Access("token", "admin", ("mine/*",)))
+    with pytest.raises((Forbidden, NotFound)):
+        WAYS[way](limited, tip, row)
+
+
+def test_lists_leave_hidden_branches_out(repo: Repository) -> None:
+    mine = create(repo, "mine/a", MAIN, 1)
+    snapshot(repo, MAIN, "hidden", 2)
+    shown = snapshot(repo, "mine/a", "shown", 3)
+    repo.ledger.put(Token("t", "root", "0" * 64, "admin", (), None, 1))
+    limited = guarded(repo, Access("token", "admin", ("mine/*",)))
+    assert set(limited.history.branches()) == {"mine/a"}
+    assert [branch.name for branch in limited.ledger.branches()] == ["mine/a"]
+    assert limited.ledger.records(Snapshot) == [shown]
+    assert limited.ledger.records(Token) == []
+    assert limited.ledger.record(Token, "t") is None
+    assert limited.ledger.records(Intent) == []
+    assert limited.ledger.record(Branch, mine.id) == mine
+    with limited.store.reading(Ref(commit=str(mine.fork_commit))) as reading:
+        assert reading.count(FACT) == 0
+
+
+def test_what_a_branch_had_from_the_start_is_its_own(house: House) -> None:
+    repo = house.repo
+    row = call(house, "memory_write_fact", fact_text="From before the fork.")["id"]
+    before = repo.store.cut(MAIN)
+    create(repo, "mine/a", MAIN, 1)
+    limited = guarded(repo, Access("token", "read", ("mine/*",)))
+    with limited.store.reading(Ref(commit=before)) as reading:
+        assert list(reading.get(FACT, [row])) == [row]
+
+
+def test_an_access_without_limits_is_the_memory_itself(repo: Repository) -> None:
+    assert guarded(repo, Access("token", "read")) is repo
