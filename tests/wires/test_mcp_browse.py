@@ -137,7 +137,7 @@ def test_the_log_tells_who_did_what_and_goes_on(browse: Session) -> None:
     "agent", ["Ada (laptop)", "(x)", "a <b@c> (d)", '"q" [;:,] \\', "\u202e%)"]
 )
 def test_an_agent_of_any_name_can_have_a_commit(browse: Session, agent: str) -> None:
-    branch = fork(browse, f"named-{len(agent)}")
+    branch = fork(browse, "named-" + agent.encode().hex())
     fact(browse, branch, "Written by the one.", agent_id=agent)
     browse.ok("memory_snapshot", branch=branch)
     assert browse.found("memory_log", branch=branch)[0]["agents"] == [agent]
