@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import anyio
+from anyio import to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
@@ -46,7 +47,8 @@ class Events:
             if sees(moved.branch) and sending.statistics().current_buffer_used < _BACKLOG:
                 sending.send_nowait(moved)
 
-        leave = self._feed.subscribe(take)
+        with anyio.CancelScope(shield=True):  # it reads the store, and must be left again
+            leave = await to_thread.run_sync(self._feed.subscribe, take)
         self._open.add(sending)
         ends = anyio.current_time() + _LASTS_S
         try:
