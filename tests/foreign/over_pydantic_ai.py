@@ -1,5 +1,6 @@
 """The story by an agent of pydantic-ai whose model is a script, and one that only knows schemas."""
 
+import sys
 from typing import Any
 
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
@@ -16,7 +17,7 @@ async def client(server: Any) -> dict[str, Any]:
         wire: Any = StreamableHttpTransport(server["url"], auth=server["token"])
     else:
         wire = StdioTransport(server["command"], server["args"], server["env"])
-    steps = story()
+    steps = story(sys.argv[2])
     seen: dict[str, Any] = {}
 
     def model(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:

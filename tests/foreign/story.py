@@ -1,7 +1,8 @@
 """What every foreign client does: write, branch, write there, merge, search.
 
-It runs under the client's own interpreter, which has nothing of day1's. The one argument says how
-the server is reached, as JSON: `{"url", "token"}`, or `{"command", "args", "env"}` for stdio.
+It runs under the client's own interpreter, which has nothing of day1's. The
+arguments are how the server is reached, as JSON (`{"url", "token"}`, or `{"command", "args",
+"env"}` for stdio), and the name of the branch.
 """
 
 import asyncio
@@ -10,20 +11,19 @@ import sys
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
-BRANCH = "work/tea"
 Arguments = dict[str, Any]
 Call = Callable[[str, Arguments], Awaitable[Any]]
 Story = Generator[tuple[str, Arguments], Any, dict[str, Any]]
 
 
-def story() -> Story:
+def story(branch: str) -> Story:
     """Yields each call, is sent what the client made of its answer, and returns what was seen."""
     kept = yield "memory_write_fact", {"fact_text": "Tea is served at four.", "confidence": 0.9}
-    yield "memory_branch_create", {"branch_name": BRANCH, "description": "Kettles"}
-    new = yield "memory_write_fact", {"fact_text": "The kettle whistles.", "branch": BRANCH}
+    yield "memory_branch_create", {"branch_name": branch, "description": "Kettles"}
+    new = yield "memory_write_fact", {"fact_text": "The kettle whistles.", "branch": branch}
     before = yield "memory_search", {"query": "kettle whistles", "branch": "main"}
-    plan = yield "memory_merge_preview", {"source_branch": BRANCH}
-    merge = {"source_branch": BRANCH, "strategy": "auto", "expect": plan["digest"]}
+    plan = yield "memory_merge_preview", {"source_branch": branch}
+    merge = {"source_branch": branch, "strategy": "auto", "expect": plan["digest"]}
     merged = yield "memory_branch_merge", merge
     after = yield "memory_search", {"query": "kettle whistles", "branch": "main", "limit": 5}
     return {
@@ -43,7 +43,7 @@ def hits(answer: Any) -> list[Any]:
 
 async def tell(call: Call) -> dict[str, Any]:
     """Let a client that calls tools directly go through the story."""
-    steps, answer = story(), None
+    steps, answer = story(sys.argv[2]), None
     while True:
         try:
             tool, arguments = steps.send(answer)

@@ -14,10 +14,13 @@ from typing import Any
 
 import pytest
 
+from day1.services.branching import find
 from tests.fetching import node_with, python_with
-from tests.foreign.story import BRANCH, story
+from tests.flows.killed_process import open_store
+from tests.flows.killing import facts_on
+from tests.foreign.story import story
 from tests.wires.http_server import HttpServer
-from tests.wires.mcp_session import Session, environment, server_arguments
+from tests.wires.mcp_session import environment, server_arguments
 
 PINS = {
     "fastmcp": "fastmcp==4.1.2",
@@ -28,37 +31,43 @@ PINS = {
 LIMIT_S = 120
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[HttpServer]:
-    with HttpServer(tmp_path / "store", DAY1_HTTP__RATE="0") as served:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    folder = tmp_path_factory.mktemp("foreign") / "store"
+    with HttpServer(folder, DAY1_HTTP__RATE="0") as served:
         yield served
 
 
+@pytest.fixture(scope="module")
+def token(server: HttpServer) -> str:
+    return server.token("team", "merge", server.token("root"))
+
+
 @pytest.mark.parametrize("client", PINS)
-def test_a_foreign_client_works_over_http_with_a_token(client: str, server: HttpServer) -> None:
-    interpreter = python_with(PINS[client])
-    token = server.token("team", "merge", server.token("root"))
+def test_a_foreign_client_works_over_http_with_a_token(
+    client: str, server: HttpServer, token: str
+) -> None:
     reached = {"url": f"{server.address}/mcp/all", "token": token}
-    check(told(interpreter, client, reached), server.folder)
+    check(told(client, reached), server.folder, client)
 
 
 @pytest.mark.parametrize("client", PINS)
 def test_a_foreign_client_works_over_stdio(client: str, tmp_path: Path) -> None:
-    interpreter = python_with(PINS[client])
     store = tmp_path / "store"
     arguments = server_arguments("core,review")
     reached = {"command": sys.executable, "args": arguments, "env": environment(store)}
-    check(told(interpreter, client, reached), store)
+    check(told(client, reached), store, client)
 
 
-def told(interpreter: Path, client: str, reached: dict[str, Any]) -> dict[str, Any]:
-    """What a client saw, run by its own interpreter."""
+def told(client: str, reached: dict[str, Any]) -> dict[str, Any]:
+    """What a client saw, run by its own interpreter; its branch has its name."""
+    interpreter = python_with(PINS[client])
     script = Path(__file__).with_name(f"over_{client}.py")
     surroundings = {k: v for k, v in os.environ.items() if not k.startswith(("DAY1_", "PYTHON"))}
     # None of them tells anybody of what it runs.
     surroundings |= {"OPENAI_AGENTS_DISABLE_TRACING": "1", "LANGSMITH_TRACING": "false"}
     done = subprocess.run(
-        [interpreter, script, json.dumps(reached)],
+        [interpreter, script, json.dumps(reached), client],
         capture_output=True,
         text=True,
         check=False,
@@ -70,16 +79,18 @@ def told(interpreter: Path, client: str, reached: dict[str, Any]) -> dict[str, A
     return seen
 
 
-def check(seen: dict[str, Any], store: Path) -> None:
-    """Hold what a client saw against what our own finds in the store."""
+def check(seen: dict[str, Any], store: Path, branch: str) -> None:
+    """Hold what a client saw against what is in the store."""
     assert seen["merged"] == 1
     assert seen["new"] not in seen["before"], "another branch's, before the merge"
     assert seen["new"] in seen["after"]
-    with Session(store) as ours:
-        there = ours.found("memory_timeline", branch="main")
-        assert {seen["kept"], seen["new"]} <= {row["id"] for row in there}
-        branches = {one["branch_name"]: one for one in ours.found("memory_branch_list")}
-        assert branches[BRANCH]["status"] == "merged"
+    house = open_store(store)
+    try:
+        assert {seen["kept"], seen["new"]} <= facts_on(house, "main").keys()
+        assert seen["kept"] in facts_on(house, branch)
+        assert find(house.repo, branch).merged_tip is not None
+    finally:
+        house.close()
 
 
 class Inspector:
@@ -108,11 +119,11 @@ class Inspector:
             timeout=LIMIT_S,
         )
         assert done.returncode == 0, done.stdout[-1_000:] + done.stderr[-3_000:]
-        return json.loads(done.stdout)
+        return json.loads(done.stdout)["result"]
 
-    def tell(self, era: str) -> dict[str, Any]:
+    def tell(self, era: str, branch: str) -> dict[str, Any]:
         """Go through the story."""
-        steps, answer = story(), None
+        steps, answer = story(branch), None
         while True:
             try:
                 tool, arguments = steps.send(answer)
@@ -125,12 +136,11 @@ class Inspector:
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_works_over_http_with_a_token(
-    era: str, server: HttpServer, tmp_path: Path
+    era: str, server: HttpServer, token: str, tmp_path: Path
 ) -> None:
-    token = server.token("team", "merge", server.token("root"))
     bearer = ("--header", f"Authorization: Bearer {token}")
-    target = (f"{server.address}/mcp/all", "--transport", "http", *bearer)
-    check(Inspector(tmp_path, *target).tell(era), server.folder)
+    inspector = Inspector(tmp_path, f"{server.address}/mcp/all", "--transport", "http", *bearer)
+    check(inspector.tell(era, era), server.folder, era)
 
 
 def test_the_inspector_works_over_stdio_and_finds_the_schemas_portable(tmp_path: Path) -> None:
@@ -140,5 +150,5 @@ def test_the_inspector_works_over_stdio_and_finds_the_schemas_portable(tmp_path:
     target = (*named, sys.executable, *server_arguments("core,review"))
     inspector = Inspector(tmp_path, *target)
     listed = inspector.ask("modern", "--method", "tools/list", "--strict")
-    assert "memory_write_fact" in json.dumps(listed)
-    check(inspector.tell("modern"), store)
+    assert "memory_write_fact" in {tool["name"] for tool in listed["tools"]}
+    check(inspector.tell("modern", "by-hand"), store, "by-hand")
