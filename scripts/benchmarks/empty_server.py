@@ -32,7 +32,7 @@ async def _serve() -> None:
 
 def _serve_http() -> None:
     server: Server[Any] = Server("empty", on_list_tools=_list_tools, on_call_tool=_call_tool)
-    with socket.socket() as taken:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as taken:
         taken.bind(("127.0.0.1", 0))
         print(f"http://127.0.0.1:{taken.getsockname()[1]} ", file=sys.stderr, flush=True)
         config = uvicorn.Config(server.streamable_http_app(), http="h11", log_level="error")
