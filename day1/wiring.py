@@ -44,6 +44,7 @@ from day1.settings import (
 )
 
 if TYPE_CHECKING:
+    from day1.ports.archive import Archives, Copying
     from day1.ports.chat import Chat
     from day1.ports.embedder import Embedder
     from day1.ports.index import Index
@@ -334,6 +335,25 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
     from day1.adapters.sources.markdown import MarkdownSource
 
     return MarkdownSource(paths, root)
+
+
+def archives() -> Archives:
+    """Where backups are kept: files."""
+    from day1.adapters.archive.files import FileArchives
+
+    return FileArchives()
+
+
+def copying(house: House) -> Copying:
+    """What copies an open store's files."""
+    from day1.adapters.archive.copying import StoreCopying
+
+    return StoreCopying(house.folder, house.settings.store.wait_s)
+
+
+def point(settings: Settings) -> Point:
+    """The named points of deeds that need no open store."""
+    return _point(settings.kill_at)
 
 
 def place_of(house: House) -> Place:

@@ -16,7 +16,7 @@ PROMISED = (
     *("init", "status", "add", "edit", "rm", "search", "log", "show", "diff", "branch", "switch"),
     *("merge", "cherry-pick", "snapshot", "restore", "topology", "import", "export", "model"),
     *("doctor", "gc", "mcp", "call", "held", "task", "template", "handoff", "bundle", "verify"),
-    *("history", "blame", "revert", "review", "redact", "token", "serve"),
+    *("history", "blame", "revert", "review", "redact", "token", "serve", "backup"),
 )
 
 

@@ -15,11 +15,12 @@ from sqlalchemy.pool import QueuePool
 
 from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.ledger import Lock, SqlLedger
-from day1.errors import Day1Error, StoreReadOnly
+from day1.errors import Day1Error, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"
 VERSION = 3
 """To be raised with each new table or column."""
+_TABLES_THERE = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 IF_DAMAGED = (
     "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "
     "Put a backup in its place, or none: then the branches are found again, and their notes, the "
@@ -86,6 +87,31 @@ def _bring_up(ledger: SqlLedger, path: Path, wait_s: float, *, read_only: bool) 
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
+def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
+    """Copy `ledger.db` as it is at one instant into another folder; nobody waits for it."""
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as live,
+        closing(sqlite3.connect(to / FILE)) as copy,
+    ):
+        live.backup(copy)
+
+
+def count_records(folder: Path) -> dict[str, int]:
+    """How many rows each table has, of a copy that is whole and that nobody writes to.
+
+    Raises:
+        StoreDamaged: it is not whole.
+    """
+    with translated(FILE, IF_DAMAGED), closing(_connect(folder / FILE, read_only=True)) as opened:
+        found = opened.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            raise StoreDamaged(f"{FILE} is damaged: {IF_DAMAGED}", file=FILE)
+        names = [n for (n,) in opened.execute(_TABLES_THERE)]
+        count = 'SELECT count(*) FROM "{}"'
+        return {n: opened.execute(count.format(n)).fetchone()[0] for n in names}
+
+
 class FileWatch:
     """Tells whether the file was written to, by anybody, in a few microseconds."""
 
@@ -113,7 +139,7 @@ class FileWatch:
             self._connection = None
 
 
-def _connect(path: Path, *, read_only: bool, wait_s: float) -> sqlite3.Connection:
+def _connect(path: Path, *, read_only: bool, wait_s: float = 0.0) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(path))}?mode={_mode(path, read_only=read_only)}",
         uri=True,

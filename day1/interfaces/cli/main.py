@@ -81,6 +81,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "model": ("store", "Install the embedding model, or say which one is used."),
         "doctor": ("store", "Check the store and say what to do."),
         "gc": ("store", "Give unused space back and offer branches to retire."),
+        "backup": ("backup", "Write the store to one file while it is used, or restore one."),
     },
     "Serve": {
         "mcp": ("serve", "Serve an agent over stdin and stdout (MCP)."),

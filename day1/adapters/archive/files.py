@@ -1,0 +1,119 @@
+"""`ports.archive.Archives` on a file system."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from day1.adapters.archive import tar
+from day1.adapters.doltlite.lock import WriteLock
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.sql.failures import of_system
+from day1.adapters.sql.sqlite_ledger import count_records
+from day1.errors import Refused
+from day1.model.backup import FILES
+
+_LOCK: Final = "day1-backup.lock"
+
+
+class CopiedStore:
+    """`ports.archive.Copied` on the folder of a copy."""
+
+    def __init__(self, folder: Path, store: DoltLiteStore) -> None:
+        """Look at a copy whose store is open."""
+        self._folder = folder
+        self.store, self.history = store, store.history
+
+    def records(self) -> dict[str, int]:
+        """How many records of each kind the ledger has."""
+        return count_records(self._folder)
+
+
+class FileArchives:
+    """Archives as gzipped tar files, made in a folder beside and renamed."""
+
+    parts = staticmethod(tar.parts)
+    pack = staticmethod(tar.pack)
+    unpack = staticmethod(tar.unpack)
+
+    @contextmanager
+    def staging(self, target: Path, *, folder: bool = False) -> Iterator[Path]:
+        """The folder `….tmp` beside, which a lock makes one process's own."""
+        _nothing_at(target, folder=folder)
+        place = target.with_name(f"{target.name}.tmp")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            place.mkdir(mode=0o700, exist_ok=True)
+            names = {path.name for path in place.iterdir()}
+        except OSError as exc:
+            raise of_system(exc, place, writing=True) from exc
+        if names and _LOCK not in names:
+            raise Refused(f"{place} is in the way: move it.", path=str(place))
+        with WriteLock(place / _LOCK, 0).held_if_free() as free:
+            if not free:
+                raise Refused(f"Another process is making {target}.", path=str(target))
+            for name in names:
+                if name != _LOCK:
+                    _remove(place / name)
+            try:
+                yield place
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+
+    @contextmanager
+    def opened(self, folder: Path) -> Iterator[CopiedStore]:
+        """Open a copy for reading; only its own files are left there."""
+        store = DoltLiteStore(folder, lambda: 0, read_only=True)
+        try:
+            yield CopiedStore(folder, store)
+        finally:
+            store.close()
+            for path in folder.iterdir():
+                if path.name not in FILES:
+                    path.unlink()
+
+    def publish(self, made: Path, target: Path) -> None:
+        """Rename: a folder takes the place of an empty one at most."""
+        folder = made.is_dir()
+        _nothing_at(target, folder=folder)
+        try:
+            if folder:
+                _sync(made)
+            made.rename(target)
+            _sync(target.parent)
+        except OSError as exc:
+            raise of_system(exc, target, writing=True) from exc
+
+
+def _nothing_at(target: Path, *, folder: bool) -> None:
+    """Let a name pass at which there is nothing yet; an empty folder is nothing to a folder.
+
+    Raises:
+        Refused: something is there, or another disk.
+    """
+    if folder and target.is_mount():
+        raise Refused(
+            f"{target} is where another disk is mounted: name a folder in it.", path=str(target)
+        )
+    if folder and target.is_dir() and not target.is_symlink() and not any(target.iterdir()):
+        return
+    if os.path.lexists(target):
+        raise Refused(f"{target} is there already: name another, or move it.", path=str(target))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _sync(folder: Path) -> None:
+    """Bring a folder's names down to the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

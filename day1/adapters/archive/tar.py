@@ -1,0 +1,170 @@
+"""The archive as a file: a gzipped tar, so that any machine opens it.
+
+Reading it trusts nothing: the manifest comes first, then exactly the files that day1 keeps, with
+the sizes and hashes that it says. Each header is one block, read here: no link, path or extension
+is ever followed, and no size that the manifest does not have.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from day1.adapters.sql.failures import of_system
+from day1.errors import StoreDamaged, StoreFull, StoreVersionUnknown
+from day1.model.backup import FILES, FORMAT, Manifest, Part
+
+MANIFEST: Final = "manifest.json"
+_MOST: Final = 64 * 1024 * 1024
+"""Bytes of a manifest: 200,000 branches."""
+_CHUNK: Final = 1024 * 1024
+_SPARE: Final = 1024 * 1024
+_manifests: Final = TypeAdapter(Manifest)
+_format: Final = TypeAdapter(dict[str, object])
+
+
+def parts(folder: Path) -> tuple[Part, ...]:
+    """What the files of a copy are."""
+    found = []
+    for name in FILES:
+        with (folder / name).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            found.append(Part(name, file.tell(), digest))
+    return tuple(found)
+
+
+def pack(folder: Path, manifest: Manifest, archive: Path) -> None:
+    """Write the manifest and the files, for the owner's eyes only, down to the disk."""
+    body = _manifests.dump_json(manifest)
+    try:
+        handle = os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as raw:
+            with (
+                gzip.GzipFile(fileobj=raw, mode="wb", filename="", compresslevel=6) as packed,
+                tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar,
+            ):
+                when = manifest.created_at // 1_000_000
+                tar.addfile(_header(MANIFEST, len(body), when), io.BytesIO(body))
+                for part in manifest.files:
+                    with (folder / part.name).open("rb") as file:
+                        tar.addfile(_header(part.name, part.bytes, when), file)
+            raw.flush()
+            os.fsync(raw.fileno())
+    except OSError as exc:
+        raise of_system(exc, archive, writing=True) from exc
+
+
+def _header(name: str, size: int, when: int) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size, info.mtime, info.mode = size, when, 0o600
+    return info
+
+
+def unpack(archive: Path, to: Path) -> Manifest:
+    """Write the files of an archive into a new folder, down to the disk."""
+    with _sound(archive), archive.open("rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
+        manifest = _manifest(_Members(packed))
+        needed = sum(part.bytes for part in manifest.files) + _SPARE
+        if needed > shutil.disk_usage(to.parent).free:
+            raise StoreFull(
+                f"{archive.name} holds {needed // 1_000_000} MB, and the disk has less room.",
+                file=archive.name,
+            )
+        to.mkdir(mode=0o700)
+        members = _Members(packed)
+        for part in manifest.files:
+            _write(members, part, to / part.name)
+        members.end()
+    return manifest
+
+
+class _Members:
+    """The members of a tar, one after another."""
+
+    def __init__(self, packed: gzip.GzipFile) -> None:
+        self._packed = packed
+
+    def open(self, name: str, most: int) -> int:
+        """Go to the next member, which must be this file; answers its size."""
+        header = tarfile.TarInfo.frombuf(self._packed.read(512), "utf-8", "strict")
+        fits = header.name == name and header.isreg() and not header.linkname
+        if not fits or not 0 <= header.size <= most:
+            raise ValueError(name)
+        return header.size
+
+    def read(self, size: int) -> bytes:
+        """Read a part of a member."""
+        found = self._packed.read(size)
+        if len(found) != size:
+            raise EOFError
+        return found
+
+    def skip(self, size: int) -> None:
+        """Go past the filling behind a member of this size."""
+        if any(self.read(-size % 512)):
+            raise ValueError
+
+    def end(self) -> None:
+        """Nothing may follow but the zeros that fill a tar; then the checksum of all is there."""
+        rest = self._packed.read(tarfile.RECORDSIZE + 1)
+        if len(rest) > tarfile.RECORDSIZE or any(rest):
+            raise ValueError
+
+
+def _manifest(members: _Members) -> Manifest:
+    """Read the manifest, and see that it speaks of the files of a store and no others."""
+    size = members.open(MANIFEST, _MOST)
+    body = members.read(size)
+    members.skip(size)
+    known = _format.validate_json(body).get("format")
+    if isinstance(known, int) and known > FORMAT:
+        raise StoreVersionUnknown(
+            f"A later day1 wrote this backup (its format is {known}, this day1 reads {FORMAT}): "
+            "restore it with that one.",
+            format=known,
+        )
+    manifest = _manifests.validate_json(body)
+    if tuple(part.name for part in manifest.files) != FILES:
+        raise ValueError
+    return manifest
+
+
+def _write(members: _Members, part: Part, path: Path) -> None:
+    """Write one file, and see that it is what the manifest says."""
+    if members.open(part.name, part.bytes) != part.bytes:
+        raise ValueError
+    digest, left = hashlib.sha256(), part.bytes
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        while left:
+            chunk = members.read(min(_CHUNK, left))
+            digest.update(chunk)
+            left -= file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+    members.skip(part.bytes)
+    if digest.hexdigest() != part.sha256:
+        raise ValueError
+
+
+@contextmanager
+def _sound(archive: Path) -> Iterator[None]:
+    """Whatever is wrong with an archive is said in one way."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error, tarfile.TarError, ValueError) as exc:
+        raise StoreDamaged(
+            f"{archive.name} is no day1 backup, or damaged: nothing was restored. Use another.",
+            file=archive.name,
+        ) from exc
+    except OSError as exc:
+        raise of_system(exc, archive, writing=True) from exc

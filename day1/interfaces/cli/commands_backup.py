@@ -1,0 +1,111 @@
+"""The store in one file, and back: backup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+
+if TYPE_CHECKING:
+    from day1.model.backup import Manifest
+
+
+@click.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--restore", is_flag=True, help="Make a store of FILE, where there is none.")
+@click.option("--check", is_flag=True, help="See that FILE can be restored, and what it holds.")
+@click.option(
+    "--into",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="With --restore: the store's folder. Default: DAY1_HOME, else .day1 here.",
+)
+@porcelain
+def backup_command(
+    session: Session, file: Path, folder: Path | None, *, restore: bool, check: bool
+) -> None:
+    """Write the whole store to FILE, while servers and agents go on writing.
+
+    FILE appears when it was read back and found to hold what the store holds, and is never
+    overwritten. It holds every branch with its past and what waits, and the ledger with the hashes
+    of tokens; the search index is built anew after a restore.
+    """
+    if (restore and check) or (folder is not None and not restore):
+        raise click.UsageError("--restore and --check exclude each other; --into is for --restore.")
+    if restore or check:
+        if not file.is_file():
+            raise click.UsageError(f"There is no file {file}.")
+        _read(session, file.absolute(), folder if restore else None, restore=restore)
+    else:
+        _write(session, file.absolute())
+
+
+def _write(session: Session, file: Path) -> None:
+    from day1.services.backing_up import back_up
+    from day1.wiring import archives, copying, now
+
+    house = session.house()
+    made = back_up(house.repo, copying(house), archives(), file, now())
+    waited = round(made.held_s * 1000, 1)
+    size = file.stat().st_size
+    document = {**_document(made.manifest, file), "bytes": size, "writers_waited_ms": waited}
+    if not session.answer(document):
+        held = f"{size / 1e6:,.1f} MB; writers waited {waited:g} ms"
+        session.screen.line(f"Backed up {_said(document)} to {file} ({held})")
+        session.screen.note("Keep it as safe as the store: it holds every memory in plain text.")
+
+
+def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -> None:
+    from day1.services.backing_up import check_backup, restore_backup
+    from day1.settings import FOLDER
+    from day1.wiring import archives, point
+
+    if not restore:
+        aside = file.with_name(f"{file.name}.check")
+        document = _document(check_backup(archives(), file, aside), file)
+        if not session.answer(document):
+            session.screen.line(f"{file} is whole: {_said(document)}, as of {document['made_at']}")
+        return
+    place = (folder or session.settings.home or Path(FOLDER)).expanduser().absolute()
+    manifest = restore_backup(archives(), file, place, point(session.settings))
+    document = {**_document(manifest, file), "folder": str(place)}
+    if not session.answer(document):
+        said = f"{_said(document)}, as of {document['made_at']}"
+        session.screen.line(f"Restored {said} into {place}")
+        if document["tokens"]:
+            session.screen.note("Tokens are as they were then: revoke what was revoked since.")
+
+
+def _document(manifest: Manifest, file: Path) -> dict[str, Any]:
+    from day1.model.instant import show
+
+    branches = manifest.content.branches
+    return {
+        "file": str(file),
+        "made_at": show(manifest.created_at),
+        "day1": manifest.day1,
+        "engine": manifest.engine,
+        "tokens": manifest.content.records.get("tokens", 0),
+        "branches": [
+            {
+                "branch_name": branch.name,
+                "commit": branch.commit,
+                "pending": branch.waiting,
+                "rows": branch.rows,
+                "sha256": branch.sha256,
+            }
+            for branch in branches
+        ],
+    }
+
+
+def _said(document: dict[str, Any]) -> str:
+    branches = document["branches"]
+    main = next((b["rows"] for b in branches if b["branch_name"] == "main"), 0)
+    count = plural(len(branches), "branch", "branches")
+    return f"{count} ({plural(main, 'row')} on main)"
