@@ -12,7 +12,8 @@ from day1.interfaces.web.site import Visit
 
 _PAGE: Final = 50
 _MOST: Final = 200
-_REVIEWS: Final = 10
+_REVIEWS: Final = 5
+"""Each is planned anew to say what it would do."""
 
 
 def home(visit: Visit) -> Response:
@@ -26,7 +27,7 @@ def home(visit: Visit) -> Response:
         branches=branches,
         left_out=graph["left_out"],
         reviews=reviews["result"],
-        notes=reviews["read"]["notes"],
+        more=bool(reviews["read"]["notes"]),
     )
 
 

@@ -81,10 +81,9 @@ def listed(visit: Visit) -> Response:
     """Reviews of a status."""
     status = visit.asked("status")
     status = status if status in {"open", "merged", "closed", "all"} else "all"
-    found = visit.call("review_list", status=status, limit=200)
-    return visit.page(
-        "reviews.html", reviews=found["result"], status=status, notes=found["read"]["notes"]
-    )
+    found = visit.call("review_list", status=status, limit=_PAGE)
+    more = bool(found["read"]["notes"])
+    return visit.page("reviews.html", reviews=found["result"], status=status, more=more)
 
 
 def opened(visit: Visit) -> Response:
