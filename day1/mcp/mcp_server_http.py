@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from day1.services.tending import Tender
 from day1.settings import Settings
 from day1.wiring import open_house
 
+_COLLECT_AT = 2_000
 _LEAVE_S = 3.0
 """Longer than a batch takes."""
 
@@ -41,6 +43,10 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
                     host=settings.http.host,
                 )
             tending.start()
+            # What is loaded stays; what sessions leave behind goes soon (the command line, which
+            # lives for a moment, collects seldom).
+            gc.freeze()
+            gc.set_threshold(_COLLECT_AT, 20, 20)
             serve(build_app(Served(house, door, tender.called)), taken, settings.http, ready)
         finally:
             tender.stop()

@@ -86,10 +86,10 @@ def build_app(served: Served) -> Starlette:
     app = Starlette(
         lifespan=lifespan,
         routes=[
+            *mcp.routes,  # routes are tried in turn, and these are asked for most
             *probes.routes(house, metrics),
             *rest.routes(every, callers),
             *pages.routes(site, events),
-            *mcp.routes,
         ],
         middleware=[
             Middleware(AtTheDoor, door=served.door, rules=rules, metrics=metrics, clock=now)

@@ -89,7 +89,8 @@ class AtTheDoor:
         self, app: ASGIApp, door: Door, rules: Rules, metrics: Metrics, clock: Callable[[], int]
     ) -> None:
         """Stand before an app."""
-        self._app = RequestBodyLimitMiddleware(app, rules.body_bytes)
+        self._app = app
+        self._limited = RequestBodyLimitMiddleware(app, rules.body_bytes)
         self._door, self._rules, self._metrics, self._clock = door, rules, metrics, clock
         self._buckets = Buckets(rules.rate)
 
@@ -111,10 +112,9 @@ class AtTheDoor:
 
         try:
             refusal = self._refusal(scope)
-            if refusal is None:
-                await self._app(scope, receive, noted)
-            else:
-                await refusal(scope, receive, noted)
+            # MCP's own manager limits its bodies: twice would double what an idle stream holds.
+            limited = self._app if scope["path"].startswith("/mcp") else self._limited
+            await (refusal or limited)(scope, receive, noted)
         finally:
             spent = time.perf_counter() - started
             who = scope[ACCESS].token_id if ACCESS in scope else None
