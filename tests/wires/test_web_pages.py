@@ -258,7 +258,7 @@ def test_search_finds_what_a_branch_says_and_said(plain: Browser) -> None:
     page = plain.send(form, q="gateway", branch="find", mode="keyword")
     assert "waits 60 seconds" in page.text
     assert rows(page) == [made["id"]]
-    assert "Searched by keyword" in page.text
+    assert "Searched by words" in page.text
     then = plain.send(form, q="gateway", branch="find", at=before)
     assert "waits 30 seconds" in then.text
     assert "Nothing found" in plain.send(form, q="gateway", branch="main").text

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from day1.errors import UnknownBranch
 from day1.interfaces.web import drawing
+from day1.interfaces.web.rendering import count, short
 from day1.interfaces.web.site import Visit
+from day1.model.kind import BY_TABLE
 
 _PAGE: Final = 50
 _MOST: Final = 200
+_WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 _REVIEWS: Final = 5
 """Each is planned anew to say what it would do."""
 
@@ -126,9 +130,18 @@ def _conversations(visit: Visit, name: str) -> dict[str, Any]:
 
 def _log(visit: Visit, name: str) -> dict[str, Any]:
     log = visit.call("memory_log", branch=name, limit=_PAGE, before=visit.asked("before"))
-    commits = log["result"]
+    commits = [{**commit, "told": _told(commit)} for commit in log["result"]]
     older = commits[-1]["commit"] if len(commits) == _PAGE else None
     return {"commits": commits, "older": older, "read": log["read"]}
+
+
+def _told(commit: dict[str, Any]) -> str:
+    """What a commit did: kinds with their counts, short ids."""
+    if commit["op"] == "add" and commit["counts"]:
+        counts = commit["counts"].items()
+        return ", ".join(count(n, BY_TABLE[t].name, t) for t, n in counts if t in BY_TABLE)
+    line: str = commit["line"].removeprefix(commit["op"]).strip()
+    return _WHOLE_ID.sub(lambda found: short(found[0]), line)
 
 
 _TABS: Final = {

@@ -12,8 +12,8 @@ import numpy as np
 Node = Mapping[str, Any]
 _LANES: Final = 24
 """Branches in a picture; the list below it has them all."""
-_NAMES: Final = 200
 _HIGH, _WIDE, _TOP = 30, 900, 22
+_LETTER: Final = 7.7
 _LETTERS: Final = 26
 
 
@@ -61,8 +61,9 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
     lane = {branch["branch"]: _TOP + _HIGH * n for n, branch in enumerate(shown)}
     joins = [m for m in merges if m["source"] in lane and m["target"] in lane]
     times = {t for b in shown for t in (b["forked_at"], b["moved_at"])} | {m["at"] for m in joins}
-    step = (_WIDE - _NAMES - 30) / max(len(times), 1)
-    place = {t: round(_NAMES + step * n, 1) for n, t in enumerate(sorted(times))}
+    left = max((len(cut(name)) for name in lane), default=0) * _LETTER + 24
+    step = (_WIDE - left) / max(len(times), 1)
+    place = {t: round(left + step * n, 1) for n, t in enumerate(sorted(times))}
     paper = _Paper(lane, place, min(step * 0.8, 24))
     return Tree(
         [paper.lane(branch, joins) for branch in shown],

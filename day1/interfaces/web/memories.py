@@ -12,7 +12,7 @@ from day1.interfaces.web.site import Visit
 _LIMIT: Final = 25
 _VERSIONS: Final = 100
 _TYPES: Final = ("fact", "observation")
-_MODES: Final = ("hybrid", "vector", "keyword")
+_MODES: Final = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}
 HIDDEN: Final = frozenset({"type", "id", "revision", "created_at", "source", "origin_id"})
 """Columns of a row that are no part of what it says."""
 _ORIGIN: Final = frozenset({"agent_id", "session_id", "task_id"})
