@@ -7,8 +7,8 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from day1.adapters.judges.rules import RulesJudge
 from day1.adapters.sql.failures import of_system
 from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
 from day1.adapters.sql.sqlite_ledger import open_ledger
-from day1.errors import EmbedderUnavailable, InvalidRequest, UnknownBranch
+from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest, UnknownBranch
 from day1.model.branch import MAIN, Branch
 from day1.model.ids import new_id
 from day1.model.ranking import Weights
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from day1.services.checking import Place
 
 DEEDS = "deeds.lock"
+SERVED = "serve.lock"
+"""Held by the one HTTP server of a store; says where that is."""
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +136,25 @@ def open_house(
         search = _search_ports(settings, repo, index)
         judge = _judge(settings, talker)
         return House(folder, settings, repo, search, talker, judge, read_only, opened.pop_all())
+
+
+@contextmanager
+def sole_server(house: House, address: str) -> Iterator[None]:
+    """Be the one HTTP server of a store for the block: HEADs and rates are known to one process.
+
+    Raises:
+        Conflict: another one is; the message says where.
+    """
+    if house.read_only:
+        yield
+        return
+    path = house.folder / SERVED
+    with WriteLock(path, 0).held_if_free() as free:
+        if not free:
+            holder = path.read_text(encoding="utf-8") or "Another process"
+            raise Conflict(f"{holder} serves this store already: use that, or stop it first.")
+        path.write_text(f"{address} (process {os.getpid()})", encoding="utf-8")
+        yield
 
 
 def _settle(repo: Repository) -> None:

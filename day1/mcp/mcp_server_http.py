@@ -10,12 +10,12 @@ from collections.abc import Callable
 from day1.errors import Refused
 from day1.interfaces.cli.main import run as command
 from day1.interfaces.http.app import Served, build_app, needs_door
-from day1.interfaces.http.serving import listen, serve
+from day1.interfaces.http.serving import address_of, listen, serve
 from day1.logs import to_stderr
 from day1.services.admitting import Door
 from day1.services.tending import Tender
 from day1.settings import Settings
-from day1.wiring import open_house
+from day1.wiring import open_house, sole_server
 
 _COLLECT_AT = 2_000
 _LEAVE_S = 3.0
@@ -27,6 +27,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
 
     Raises:
         Refused: the port is taken, or others could come in without a token.
+        Conflict: another process serves the store.
     """
     to_stderr(settings.log_level)
     with listen(settings.http) as taken:
@@ -47,7 +48,8 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
             # lives for a moment, collects seldom).
             gc.freeze()
             gc.set_threshold(_COLLECT_AT, 20, 20)
-            serve(build_app(Served(house, door, tender.called)), taken, settings.http, ready)
+            with sole_server(house, address_of(taken)):
+                serve(build_app(Served(house, door, tender.called)), taken, settings.http, ready)
         finally:
             tender.stop()
             if tending.ident is not None:

@@ -193,6 +193,23 @@ def test_a_port_that_is_taken_is_named(server: HttpServer, tmp_path: Path) -> No
     assert f":{port} is not to be had" in second.log.read_text(encoding="utf-8")
 
 
+def test_a_second_server_of_a_store_says_who_holds_it(server: HttpServer) -> None:
+    second = HttpServer(server.folder)
+    with pytest.raises(AssertionError), second:
+        pass
+    said = second.log.read_text(encoding="utf-8")
+    assert f"{server.address} (process {server.process.pid}) serves this store already" in said
+    assert server.ask("GET", "/ready").status == 200
+
+
+def test_a_killed_server_holds_nothing(tmp_path: Path) -> None:
+    with HttpServer(tmp_path / "store") as killed:
+        killed.process.kill()
+        killed.process.wait()
+    with HttpServer(tmp_path / "store") as again:
+        assert again.ask("GET", "/ready").status == 200
+
+
 def test_others_than_this_machine_need_a_token_from_the_start(tmp_path: Path) -> None:
     shut = HttpServer(tmp_path / "store", "--host", "0.0.0.0")
     with pytest.raises(AssertionError), shut:

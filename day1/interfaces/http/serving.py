@@ -40,6 +40,12 @@ def listen(settings: HttpSettings) -> socket.socket:
     return taken
 
 
+def address_of(taken: socket.socket) -> str:
+    """Where a socket is reached."""
+    host, port = taken.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def serve(
     app: Starlette, taken: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
 ) -> None:
@@ -77,8 +83,7 @@ class _Server(uvicorn.Server):
         """Begin to take calls."""
         await super().startup(sockets=sockets)
         if self.started and sockets:
-            host, port = sockets[0].getsockname()[:2]
-            self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+            self._ready(address_of(sockets[0]))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more calls; standing streams end, and what runs is finished."""
