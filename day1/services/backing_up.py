@@ -10,7 +10,7 @@ from pathlib import Path
 from day1 import __version__
 from day1.errors import StoreDamaged
 from day1.model.backup import FORMAT, BranchContent, Content, Manifest, RowsHash
-from day1.model.change import Query, Ref
+from day1.model.change import CommitId, Query, Ref
 from day1.model.kind import KINDS
 from day1.ports.archive import Archives, Copied, Copying
 from day1.ports.store import Reading
@@ -45,6 +45,8 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
     """
     with archives.staging(file) as place:
         copying.ahead(place / "store")
+        _standing(repo)  # opens what is asked again while writers wait
+        copying.ahead(place / "store")  # what came during the first, which may have taken long
         repo.point("backup.ahead")
         try:
             copy = _copy(repo, copying, archives, place / "store")
@@ -96,13 +98,22 @@ def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) 
     with repo.ledger.alone(partial(settle, repo)):
         started = time.perf_counter()
         with copying.rest(folder):
-            tips = repo.history.branches()
+            standing = _standing(repo)
         held_s = time.perf_counter() - started
     with archives.opened(folder) as copied:
         content, engine = _content(copied), copied.store.capabilities
-    if {branch.name: branch.commit for branch in content.branches} != tips:
+    if {b.name: (b.commit, b.waiting) for b in content.branches} != standing:
         raise StoreDamaged("The copy is not what the store has: run `day1 doctor`.")
     return _Copy(folder, content, f"{engine.engine} {engine.version}", held_s)
+
+
+def _standing(repo: Repository) -> dict[str, tuple[CommitId, int]]:
+    """Where each branch stands: its commit, and how many rows wait for the next."""
+    found = {}
+    for name in repo.history.branches():
+        with repo.store.reading(Ref(branch=name)) as reading:
+            found[name] = reading.tip, reading.pending.count
+    return found
 
 
 def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
