@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -80,7 +80,7 @@ class Visit:
     def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Call an operation for whoever asks; what is None is not said."""
         if self._context is None:
-            self._context = self.site.context(self.request)
+            self._context = self.site.server.context(self.request)
         given = {key: value for key, value in arguments.items() if value is not None}
         return self.site.operations[operation].call(self._context, given)
 
@@ -138,14 +138,6 @@ class Site:
         """Pages that call some operations."""
         return Site(server, {operation.name: operation for operation in every})
 
-    def context(self, request: Request) -> Context:
-        """What the calls of one visit work with; a limited token's stand on one of its branches."""
-        made = self.server.context(request)
-        if not made.caller.access.branches:
-            return made
-        here = (b.name for b in made.repo.ledger.branches() if b.retired_tip is None)
-        return replace(made, caller=replace(made.caller, branch=next(here, None)))
-
     def route(self, path: str, view: View, methods: Iterable[str] = ("GET",)) -> Route:
         """A page at a path."""
 
@@ -182,7 +174,8 @@ class Site:
         """What a request that the door does not let in is shown: where to sign in, or why not."""
         if isinstance(error, Unauthorized):
             url = request.url
-            back = {"back": url.path + (f"?{url.query}" if url.query else "")}
+            wanted = url.path + (f"?{url.query}" if url.query else "")
+            back = {"back": wanted if request.method == "GET" else HOME}
             return RedirectResponse(f"{LOGIN}?{urlencode(back)}", 303)
         return self.answer(request, {}, lambda visit: failed(visit, error))
 
