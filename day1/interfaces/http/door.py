@@ -10,19 +10,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.transport_security import RequestBodyLimitMiddleware
 from starlette.datastructures import Headers
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from day1.errors import Day1Error, TooManyRequests
+from day1.interfaces.http.bodies import WholeBodies
 from day1.interfaces.http.callers import ACCESS
-from day1.interfaces.http.failures import failure, fault
+from day1.interfaces.http.failures import failure, fault, refusal
 from day1.interfaces.http.probes import Metrics
 from day1.model.access import Access
 from day1.services.admitting import Door
@@ -33,6 +32,10 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _BEARER: Final = "bearer "
 _IDLE_S: Final = 60.0
 _BUCKETS: Final = 1_000
+_LOGGED: Final = 200
+"""Bytes of a path that the log shows."""
+_CLIENT_LEFT: Final = 499
+"""What others log of a request whose client did not wait for an answer; it is never sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class AtTheDoor:
     ) -> None:
         """Stand before an app."""
         self._app = app
-        self._limited = RequestBodyLimitMiddleware(app, rules.body_bytes)
+        self._limited = WholeBodies(app, rules.body_bytes)
         self._door, self._rules, self._metrics, self._clock = door, rules, metrics, clock
         self._buckets = Buckets(rules.rate)
 
@@ -111,19 +114,22 @@ class AtTheDoor:
             await send(message)
 
         try:
-            refusal = self._refusal(scope)
+            refused = self._refusal(scope)
             # MCP's own manager limits its bodies: twice would double what an idle stream holds.
             limited = self._app if scope["path"].startswith("/mcp") else self._limited
-            await (refusal or limited)(scope, receive, noted)
+            await (refused or limited)(scope, receive, noted)
+        except ClientDisconnect:
+            status = _CLIENT_LEFT
         finally:
             spent = time.perf_counter() - started
             who = scope[ACCESS].token_id if ACCESS in scope else None
             self._metrics.count(scope["path"], status, spent)
-            # The path alone: what is searched for stands in the query.
+            # The path alone: what is searched for stands in the query. As it was sent: decoded, it
+            # may hold the end of a line.
             log.info(
                 "%s %s %s %.1f ms %s",
                 scope["method"],
-                scope["path"],
+                scope["raw_path"][:_LOGGED].decode("ascii", "replace"),
                 status,
                 spent * 1e3,
                 who or "-",
@@ -134,10 +140,10 @@ class AtTheDoor:
         host = headers.get("host", "")
         if not self._is_ours(host):
             message = f"This server is not called {host[:100]!r}: name it in DAY1_HTTP__NAMES."
-            return _refused("host_unknown", message, 421)
+            return refusal("host_unknown", message, 421)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return _refused("origin_forbidden", "Pages of other sites may not call this one.", 403)
+        if origin is not None and origin.partition("://")[2] != host:
+            return refusal("origin_forbidden", "Pages of other sites may not call this one.", 403)
         if self._rules.public(scope["path"]):
             return None
         try:
@@ -157,7 +163,7 @@ class AtTheDoor:
 
     def _is_ours(self, host: str) -> bool:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        return name.lower() in (*LOOPBACK, *self._rules.names)
+        return name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
 
     def _admit(self, headers: Headers) -> Access:
         given = headers.get("authorization", "")
@@ -172,7 +178,3 @@ _SAFE: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
-
-
-def _refused(code: str, message: str, status: int) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "message": message, "details": {}}}, status)

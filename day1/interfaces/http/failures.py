@@ -48,6 +48,15 @@ def failure(error: Day1Error) -> JSONResponse:
     return JSONResponse(error.body(), status_of(type(error)), headers)
 
 
+def refusal(code: str, message: str, status: int) -> JSONResponse:
+    """What is refused before any operation, which HTTP has a status for and day1 no error.
+
+    Nothing more is read from that connection.
+    """
+    body = {"error": {"code": code, "message": message, "details": {}}}
+    return JSONResponse(body, status, {"Connection": "close"})
+
+
 def fault(exc: Exception) -> JSONResponse:
     """What went wrong is in the log, and nowhere else."""
     log.error("a request failed", exc_info=exc)

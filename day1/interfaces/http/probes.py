@@ -35,7 +35,7 @@ class Metrics:
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count a request under the first part of its path."""
-        first = path.split("/", 2)[1]
+        first = path.removeprefix("/").partition("/")[0]
         part = first if first in _KNOWN else "pages"
         with self._guard:
             self._requests[part, status] += 1

@@ -22,6 +22,8 @@ from day1.operation import Operation, Toolset
 
 PREFIX: Final = "/api/v1"
 _REFERENCE: Final = "#/components/schemas/{model}"
+_BY_THE_DOOR: Final = (408, 413, 421)
+"""What is refused before any operation: a body too slow or too long, a Host that is not ours."""
 
 
 def routes(toolset: Toolset, callers: Callers) -> list[BaseRoute]:
@@ -95,14 +97,15 @@ def openapi(toolset: Toolset) -> dict[str, Any]:
 
 def _path(operation: Operation[Any, Any], names: Mapping[Any, Any]) -> dict[str, Any]:
     summary, _, rest = operation.description.partition("\n")
-    statuses = sorted({*STATUS.values(), 413, 500})
+    statuses = sorted({*STATUS.values(), *_BY_THE_DOOR, 500})
+    fields = operation.request.model_fields.values()
     return {
         "operationId": operation.name,
         "summary": summary,
         "description": f"{rest.strip()}\n\nNeeds the scope `{operation.needs}`.".strip(),
         "tags": [operation.effect.value],
         "requestBody": {
-            "required": False,
+            "required": any(field.is_required() for field in fields),
             "content": _json(names[(operation.request, "validation")]),
         },
         "responses": {

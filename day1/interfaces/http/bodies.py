@@ -1,0 +1,67 @@
+"""Request bodies: read whole before anything is done, and neither too long nor too slow."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import anyio
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from day1.interfaces.http.failures import refusal
+
+_SLOWEST_S: Final = 60.0
+"""A client that sends less than the longest body in this time keeps others out."""
+
+
+class WholeBodies:
+    """ASGI middleware: what is inside gets a body in one piece."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        """Stand before an app; a body has at most so many bytes."""
+        self._app, self._most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body, and go on; or say why not.
+
+        Raises:
+            ClientDisconnect: the client left before all of it was there.
+        """
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body: bytes | Response
+        try:
+            with anyio.fail_after(_SLOWEST_S):
+                body = await self._read(scope, receive)
+        except TimeoutError:
+            message = f"A body comes within {_SLOWEST_S:.0f} seconds: send it again, faster."
+            body = refusal("body_too_slow", message, 408)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+            return
+        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def next_message() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self._app(scope, next_message, send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | Response:
+        message = f"A body has at most {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
+        too_long = refusal("body_too_long", message, 413)
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdecimal() and int(declared) > self._most:
+            return too_long
+        body, more = bytearray(), True
+        while more:
+            part = await receive()
+            if part["type"] != "http.request":
+                raise ClientDisconnect
+            body += part.get("body", b"")
+            if len(body) > self._most:
+                return too_long
+            more = part.get("more_body", False)
+        return bytes(body)
