@@ -52,6 +52,8 @@ class GuardedHistory(History):
 
     def reaches(self, commit: CommitId) -> bool:
         """Whether a visible branch, retired or not, has a commit in its past."""
+        if commit in self._seen[1]:  # for this call it stays so: the next one looks anew
+            return True
         retired = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
         tips = frozenset((*self.branches().values(), *filter(None, retired)))
         if tips != self._seen[0]:
