@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from day1.adapters.archive.copying import StoreCopying
+from day1.adapters.archive.files import FileArchives
 from day1.model.backup import Manifest
 from day1.services.backing_up import Backup, back_up, check_backup, restore_backup
 from day1.wiring import House, archives, copying, now
@@ -519,3 +520,20 @@ def test_the_manifest_speaks_of_every_branch_and_what_waits(store: Path, tmp_pat
     assert len(hashes) == 2
     assert made.content.records["snapshots"] == 1
     assert replace(made, files=()) == replace(restored(tmp_path / "b", tmp_path / "new"), files=())
+
+
+def test_an_archive_that_came_out_wrong_never_gets_its_name(store: Path, tmp_path: Path) -> None:
+    class Flipping(FileArchives):
+        """On a disk that writes something else than it was given."""
+
+        def pack(self, folder: Path, manifest: Manifest, archive: Path) -> None:  # type: ignore[override]  # a static one
+            FileArchives.pack(folder, manifest, archive)
+            archive.write_bytes(flipped(archive.read_bytes(), 0.7))
+
+    before = {path.name for path in tmp_path.iterdir()}
+    with opened(store) as house:
+        made = tmp_path / "b"
+        refused(
+            lambda: back_up(house.repo, copying(house), Flipping(), made, now()), "store_damaged"
+        )
+    assert {path.name for path in tmp_path.iterdir()} == before
