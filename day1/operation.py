@@ -171,6 +171,19 @@ class Head(Protocol):
         """Point it at another branch."""
 
 
+def named(given: object, what: str) -> str | None:
+    """A name that a wire brings beside the arguments, held against the same rule as `Label`.
+
+    Raises:
+        InvalidRequest: it is too long, or has characters that no name has.
+    """
+    if not isinstance(given, str) or not given.strip():
+        return None
+    if len(given) > MAX_LABEL or not given.isprintable():
+        raise InvalidRequest(f"{what} is a name of at most {MAX_LABEL} printable characters.")
+    return given
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who calls, as far as the wire knows."""

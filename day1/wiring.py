@@ -27,7 +27,7 @@ from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest, UnknownBr
 from day1.model.branch import MAIN, Branch
 from day1.model.ids import new_id
 from day1.model.ranking import Weights
-from day1.operation import Caller, Context, Head, Limits
+from day1.operation import Caller, Context, Head, Limits, named
 from day1.services.branching import adopt, find
 from day1.services.candidates import Reach
 from day1.services.deeds import Point, Repository, no_point, settle
@@ -300,8 +300,7 @@ def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | N
     """Who calls: the environment, and what the request's `_meta` says of this call."""
 
     def said(key: str) -> str | None:
-        value = (meta or {}).get(f"day1/{key}")
-        return value if isinstance(value, str) and value else None
+        return named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
 
     return Caller(
         agent_id=said("agent_id") or settings.agent_id,

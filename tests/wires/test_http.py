@@ -110,6 +110,29 @@ def test_headers_name_the_branch_and_the_agent_of_a_call(server: HttpServer) -> 
     assert row["agent_id"] == "ada"
 
 
+@pytest.mark.parametrize("name", ["x" * 256, b"a\x01b".decode("latin-1")])
+def test_a_name_in_a_header_is_held_against_the_rule_for_names(
+    server: HttpServer, name: str
+) -> None:
+    said = {"Day1-Agent-Id": name}
+    body = {"fact_text": "Never written."}
+    answer = server.ask("POST", "/api/v1/memory_write_fact", headers=said, json=body)
+    assert (answer.status, answer.code) == (400, "invalid_request")
+
+
+def test_a_name_in_a_header_may_be_in_any_script(server: HttpServer) -> None:
+    said = {"Day1-Agent-Id": "Zoë".encode()}
+    body = {"fact_text": "Said by Zoë.", "branch": "main"}
+    assert server.ask("POST", "/api/v1/memory_write_fact", headers=said, json=body).status == 200
+    (row,) = server.ok("memory_list", type="fact", limit=1)["rows"]
+    assert row["agent_id"] == "Zoë"
+
+
+def test_a_path_makes_no_line_of_its_own_in_the_log(server: HttpServer) -> None:
+    server.ask("GET", "/x%0A2026-01-01 INFO forged")
+    assert "\n2026-01-01 INFO forged" not in server.log.read_text(encoding="utf-8")
+
+
 def test_a_client_that_is_named_has_a_head_of_its_own(server: HttpServer) -> None:
     server.ok("memory_branch_create", branch_name="of-one")
     said = {"Day1-Client": "one"}

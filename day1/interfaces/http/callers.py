@@ -12,7 +12,7 @@ from day1.errors import Forbidden
 from day1.model.access import EVERYTHING, Access
 from day1.model.branch import MAIN
 from day1.model.origin import Source
-from day1.operation import Caller, Context, Head
+from day1.operation import Caller, Context, Head, named
 from day1.wiring import House, LedgerHead, ProcessHead
 
 ACCESS: Final = "day1.access"
@@ -41,23 +41,25 @@ class Callers:
 
         Raises:
             Forbidden: the token is bound to another agent than the call names.
+            InvalidRequest: a name that the call gives is none.
         """
         self._called()
         access = access_of(request)
 
         def said(key: str) -> str | None:
-            value = (meta or {}).get(f"day1/{key}") or request.headers.get(f"day1-{key}")
-            return value if isinstance(value, str) and value else None
+            header = f"day1-{key.replace('_', '-')}"
+            by_meta = named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
+            return by_meta or named(_text(request.headers.get(header)), f"The header {header}")
 
-        agent = said("agent_id") or said("agent-id")
+        agent = said("agent_id")
         if access.agent_id is not None and agent not in {None, access.agent_id}:
             raise Forbidden(
                 f"This token writes as {access.agent_id!r} only.", agent_id=access.agent_id
             )
         caller = Caller(
             agent_id=access.agent_id or agent,
-            session_id=said("session_id") or said("session-id"),
-            task_id=said("task_id") or said("task-id"),
+            session_id=said("session_id"),
+            task_id=said("task_id"),
             source=source,
             branch=said("branch"),
             head=self._head(request, access, said("client")),
@@ -77,6 +79,14 @@ class Callers:
         if access.token_id is None and client is None:
             return None
         return LedgerHead(self.house.repo, f"{access.token_id or 'open'}/{client or ''}")
+
+
+def _text(header: str | None) -> str | None:
+    """A header as it was meant: HTTP knows bytes, and names may be in any script."""
+    try:
+        return None if header is None else header.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return header
 
 
 def access_of(request: HTTPConnection) -> Access:
