@@ -139,6 +139,7 @@ def test_what_a_killed_writer_left_is_overwritten_between_the_two_parts(tmp_path
 
 
 def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path: Path) -> None:
+    parts = []
     with opened(store) as house:
 
         class Interrupted(StoreCopying):
@@ -146,7 +147,12 @@ def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path:
                 super().ahead(to)
                 house.repo.store.compact()
 
+            def rest(self, to: Path) -> Any:
+                parts.append(to.name)
+                return super().rest(to)
+
         back_up(house.repo, Interrupted(store, 10.0), archives(), tmp_path / "b", now())
+    assert parts == ["store"], "it is seen at once, not by a copy that is not whole"
     restored(tmp_path / "b", tmp_path / "restored")
     with opened(tmp_path / "restored") as copy:
         assert facts(copy, "side") == ["one", "two", "three", "aside"]
@@ -158,10 +164,10 @@ def test_writers_wait_for_what_is_new_only(store: Path, tmp_path: Path) -> None:
     with opened(store) as house:
 
         class Watched(StoreCopying):
-            def _copy(self, to: Path, size: int) -> None:
+            def _copy(self, to: Path, found: os.stat_result) -> None:
                 there = to / "memory.db"
                 had = there.stat().st_size if there.exists() else 0
-                super()._copy(to, size)
+                super()._copy(to, found)
                 sizes.append(there.stat().st_size - had)
 
         back_up(house.repo, Watched(store, 10.0), archives(), tmp_path / "b", now())

@@ -31,17 +31,13 @@ class StoreCopying:
         """Copy what there is between two units, without the lock."""
         with self._lock.held():
             found = self._stat()
-        self._inode = found.st_ino
-        self._copy(to, found.st_size)
+        self._copy(to, found)
 
     @contextmanager
     def rest(self, to: Path) -> Iterator[None]:
         """Copy what came since, and the ledger, and hold the lock for the block."""
         with self._lock.held():
-            found = self._stat()
-            if found.st_ino != self._inode:  # compacted meanwhile
-                (to / FILE).unlink(missing_ok=True)
-            self._copy(to, found.st_size)
+            self._copy(to, self._stat())
             copy_ledger(self._folder, to, self._wait_s)
             yield
 
@@ -52,15 +48,18 @@ class StoreCopying:
         except OSError as exc:
             raise of_system(exc, path, writing=False) from exc
 
-    def _copy(self, to: Path, size: int) -> None:
-        """Append to the copy what it lacks of the first `size` bytes."""
-        source = self._folder / FILE
+    def _copy(self, to: Path, found: os.stat_result) -> None:
+        """Append to the copy what it lacks of the file as it was found."""
+        source, copy = self._folder / FILE, to / FILE
         try:
             to.mkdir(mode=0o700, exist_ok=True)
-            with source.open("rb") as live, (to / FILE).open("ab") as copy:
-                live.seek(copy.tell())
-                left = size - copy.tell()
+            if found.st_ino != self._inode:  # compacted meanwhile
+                copy.unlink(missing_ok=True)
+                self._inode = found.st_ino
+            with source.open("rb") as live, copy.open("ab") as copied:
+                live.seek(copied.tell())
+                left = found.st_size - copied.tell()
                 while left > 0 and (block := live.read(min(_BLOCK, left))):
-                    left -= copy.write(block)
+                    left -= copied.write(block)
         except OSError as exc:
             raise of_system(exc, to, writing=True) from exc
