@@ -94,6 +94,11 @@ function edit(point) {
   details.querySelector("input:not([type=hidden]), textarea, select").focus();
 }
 
+function help() {
+  const keys = document.getElementById("keys");
+  if (keys?.toggleAttribute("open")) keys.scrollIntoView({ block: "center" });
+}
+
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !points().length) return;
   const point = current();
@@ -109,7 +114,7 @@ addEventListener("keydown", (event) => {
   if (key === "j" || key === "ArrowDown") step(1);
   else if (key === "k" || key === "ArrowUp") step(-1);
   else if (key === "m") document.getElementById("merge")?.click();
-  else if (key === "?") document.getElementById("keys")?.toggleAttribute("open");
+  else if (key === "?") help();
   else if (key === "e" && point) edit(point);
   else if (KEYS[key] && point) point.querySelector(`button[value="${KEYS[key]}"]`)?.click();
   else return;
@@ -124,7 +129,12 @@ document.addEventListener("submit", async (event) => {
   const id = form.id;
   const take = event.submitter?.value;
   const body = new URLSearchParams(new FormData(form, event.submitter));
-  const fresh = (await fetched(form.action, { method: "POST", body })).getElementById("main");
+  let fresh;
+  try {
+    fresh = (await fetched(form.action, { method: "POST", body })).getElementById("main");
+  } catch {
+    return tell("The server did not answer; what it kept shows when you reload.");
+  }
   main().replaceWith(document.adoptNode(fresh));
   const all = points();
   const here = all.findIndex((point) => point.id === id);
