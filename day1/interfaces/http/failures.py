@@ -49,12 +49,8 @@ def failure(error: Day1Error) -> JSONResponse:
 
 
 def refusal(code: str, message: str, status: int) -> JSONResponse:
-    """What is refused before any operation, which HTTP has a status for and day1 no error.
-
-    Nothing more is read from that connection.
-    """
-    body = {"error": {"code": code, "message": message, "details": {}}}
-    return JSONResponse(body, status, {"Connection": "close"})
+    """What is refused before any operation, which HTTP has a status for and day1 no error."""
+    return JSONResponse({"error": {"code": code, "message": message, "details": {}}}, status)
 
 
 def fault(exc: Exception) -> JSONResponse:

@@ -1,0 +1,52 @@
+"""The REST routes do what their OpenAPI description says, whatever they are asked (schemathesis)."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.wires.http_server import HttpServer
+
+SEED, BUDGET_S, LIMIT_S = 5, 40, 240
+REVOKING = "/api/v1/token_revoke"
+"""Left out: it would revoke the token that all requests have."""
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "allow_header_conformance",
+)
+"""Not whether each request was rightly taken or refused: rules such as that of a time are more than
+a schema says, and `1` for true is taken from agents that mean well."""
+
+
+def test_every_route_answers_as_described(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    with HttpServer(tmp_path / "store", DAY1_HTTP__RATE="0") as server:
+        token = server.token("root")
+        routes = server.ask("GET", "/api/v1/openapi.json", token).body["paths"]
+        done = subprocess.run(
+            [
+                *(Path(sys.executable).parent / "schemathesis", "run"),
+                f"{server.address}/api/v1/openapi.json",
+                *("-H", f"Authorization: Bearer {token}"),
+                *("--checks", ",".join(CHECKS), "--phases", "coverage,fuzzing"),
+                *("--seed", str(SEED), "--max-time", str(BUDGET_S), "--continue-on-failure"),
+                *("--exclude-path", REVOKING),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            timeout=LIMIT_S,
+        )
+        assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-1_000:]
+        assert server.ask("GET", "/health").status == 200
+        asked = server.log.read_text(encoding="utf-8")
+    assert "Traceback" not in asked
+    assert [path for path in routes if f"POST {path} " not in asked] == [REVOKING]
+    record_property("summary", f"{asked.count('day1.access: ')} requests")
