@@ -1,0 +1,158 @@
+"""What docs/operations.md and docker/ promise of a service: read from the files themselves."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from day1.settings import Settings
+from day1.toolsets import operations
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "operations.md").read_text("utf-8")
+DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def service() -> dict[str, Any]:
+    compose = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text("utf-8"))
+    found: dict[str, Any] = compose["services"]["day1"]
+    return found
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions with their arguments, lines joined."""
+    joined = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", DOCKERFILE, flags=re.MULTILINE))
+    return [tuple(line.split(" ", 1)) for line in joined.splitlines() if line.strip()]  # type: ignore[misc]  # two parts
+
+
+def final() -> list[tuple[str, str]]:
+    """Those of the image itself."""
+    every = instructions()
+    last = max(n for n, (word, _) in enumerate(every) if word == "FROM")
+    return every[last:]
+
+
+def test_the_image_is_pinned_built_in_two_stages_and_runs_as_a_user() -> None:
+    bases = [value for word, value in instructions() if word == "FROM"]
+    assert len(bases) == 2
+    for base in bases:
+        assert re.match(r"python:3\.\d+\.\d+-slim-\w+( AS \w+)?$|.*@sha256:[0-9a-f]{64}", base)
+    words = dict(final())
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", words["USER"]), "by number: it need not be looked up"
+    assert [word for word, _ in final()].index("USER") < [w for w, _ in final()].index("ENTRYPOINT")
+    assert "pip" not in json.dumps(final()), "what builds is not in the image's own steps"
+
+
+def test_the_image_checks_its_health_as_a_client_would(service: dict[str, Any]) -> None:
+    (command,) = [value for word, value in final() if word == "HEALTHCHECK"]
+    test = json.loads(command.partition("CMD ")[2])
+    assert test[0] == "python"
+    assert "http://127.0.0.1:8420/ready" in test[2]
+    assert service["healthcheck"]["test"] == ["CMD", *test]
+    compile(test[2], "healthcheck", "exec")
+
+
+def test_the_image_keeps_its_store_in_a_folder_of_its_volume() -> None:
+    words = dict(final())
+    volumes = json.loads(words["VOLUME"])
+    home = re.search(r"DAY1_HOME=(\S+)", words["ENV"])
+    assert home is not None
+    assert str(Path(home[1]).parent) in volumes, "a restore renames the folder: no mount point"
+    assert "DAY1_HTTP__HOST=0.0.0.0" in words["ENV"]
+
+
+def test_every_setting_that_is_named_exists(service: dict[str, Any]) -> None:
+    named = set(re.findall(r"DAY1_[A-Z_]+", GUIDE + DOCKERFILE + json.dumps(service)))
+    for name in named:
+        section, _, field = name.removeprefix("DAY1_").lower().partition("__")
+        assert section in Settings.model_fields, name
+        if field:
+            kind: Any = Settings.model_fields[section].annotation
+            assert field in kind.model_fields, name
+
+
+def test_the_container_may_do_as_little_as_it_can(service: dict[str, Any]) -> None:
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["user"] == dict(final())["USER"]
+    assert all("noexec" in mount for mount in service["tmpfs"])
+    assert not {"privileged", "cap_add", "network_mode", "devices", "pid", "ipc"} & service.keys()
+    for published in service["ports"]:
+        assert published.startswith("127.0.0.1:"), "others come through a proxy with TLS"
+    mounts = {volume.partition(":")[2] for volume in service["volumes"]}
+    assert mounts == set(json.loads(dict(final())["VOLUME"]))
+
+
+def test_only_what_the_image_needs_is_sent_to_the_builder() -> None:
+    lines = (ROOT / "docker" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    assert lines[0] == "*"
+    copied = {path for word, value in instructions() if word == "COPY" and "--from" not in value for path in value.split()[:-1]}  # fmt: skip
+    assert {line[1:] for line in lines if line.startswith("!")} == copied
+    for path in copied:
+        assert (ROOT / path).exists()
+
+
+def units() -> dict[str, str]:
+    """The systemd units of the guide, by the name that stands before each."""
+    found = re.findall(r"`/etc/systemd/system/([\w.-]+)`.*?```ini\n(.*?)```", GUIDE, re.DOTALL)
+    return dict(found)
+
+
+def test_the_units_are_there_and_the_service_is_hardened() -> None:
+    assert set(units()) == {"day1.service", "day1-backup.service", "day1-backup.timer"}
+    service = units()["day1.service"]
+    for line in (
+        *("NoNewPrivileges=yes", "ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes"),
+        *("CapabilityBoundingSet=", "SystemCallFilter=@system-service", "RestrictNamespaces=yes"),
+    ):
+        assert line in service.splitlines()
+    home = re.search(r"DAY1_HOME=(\S+)", service)
+    assert home is not None
+    assert str(Path(home[1]).parent) == "/var/lib/day1"
+
+
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd-analyze")
+    for name, text in units().items():
+        text = text.replace("/opt/day1/bin/day1", "/bin/true").replace("=day1\n", "=root\n")
+        (tmp_path / name).write_text(text)
+    for name in units():
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", str(tmp_path / name)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        about_ours = [line for line in done.stderr.splitlines() if "day1" in line]
+        assert (done.returncode, about_ours) == (0, []), done.stderr
+
+
+def test_commands_of_the_guide_exist() -> None:
+    from day1.interfaces.cli.main import SECTIONS
+
+    commands = {name for names in SECTIONS.values() for name in names}
+    named = set(re.findall(r"^    (?:docker .* )?day1 (\w[\w-]*)", GUIDE, re.MULTILINE))
+    assert named >= {"init", "token", "serve", "backup"}
+    assert named <= commands
+    assert operations("admin"), "tokens have operations too"
+
+
+def test_the_image_builds_and_is_healthy() -> None:
+    if shutil.which("docker") is None:
+        pytest.skip("there is no docker")
+    asked = subprocess.run(["docker", "info"], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        pytest.skip(f"no container engine answers: {asked.stderr.strip().splitlines()[-1]}")
+    build = ["docker", "build", "-q", "-f", "docker/Dockerfile", "."]
+    image = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    confined = ["docker", "run", "--rm", "--read-only", "--cap-drop", "ALL", image.strip()]
+    said = subprocess.run([*confined, "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("day1 ")
