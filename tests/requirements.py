@@ -9,6 +9,7 @@ LINES = {
     "S1-003": "Every tool answers structured JSON.",
     "S1-004": "Tools take `branch`; without it the client's active branch is meant, at first main.",
     "S1-005": "An optional argument may be left out or null; both mean its default.",
+    "S1-006": "The same tools are served over HTTP, with MCP's SSE transport if asked for.",
     "S1-007": "Every tool can be run through the async function `handle_tool_call`.",
     "S1-008": "Unknown arguments and values out of an enum are tool errors that name them.",
     "S1-009": "Every time that is returned is ISO 8601 UTC with offset.",
