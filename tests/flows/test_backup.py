@@ -146,6 +146,7 @@ def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path:
             def ahead(self, to: Path) -> None:
                 super().ahead(to)
                 house.repo.store.compact()
+                call(house, "memory_write_fact", fact_text="afterwards", branch="side")
 
             def rest(self, to: Path) -> Any:
                 parts.append(to.name)
@@ -155,7 +156,10 @@ def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path:
     assert parts == ["store"], "it is seen at once, not by a copy that is not whole"
     restored(tmp_path / "b", tmp_path / "restored")
     with opened(tmp_path / "restored") as copy:
-        assert facts(copy, "side") == ["one", "two", "three", "aside"]
+        assert facts(copy, "side") == [
+            *("one", "two", "three", "aside"),
+            *("afterwards", "afterwards"),
+        ]
 
 
 def test_writers_wait_for_what_is_new_only(store: Path, tmp_path: Path) -> None:
