@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from day1.errors import NotFound
 from day1.interfaces.web.site import Visit
+from day1.model.branch import MAIN
 
 _LIMIT: Final = 25
 _VERSIONS: Final = 100
@@ -25,7 +26,7 @@ def search(visit: Visit) -> Response:
     kind = visit.asked("type")
     listed = [item["branch_name"] for item in visit.call("memory_branch_list")["result"]]
     wanted = visit.asked("branch")
-    branch = wanted or ("main" if "main" in listed else listed[0])
+    branch = wanted or (MAIN if MAIN in listed else next(iter(listed), MAIN))
     hits: dict[str, Any] | None = None
     if query is not None:
         hits = visit.call(

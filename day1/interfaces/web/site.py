@@ -47,7 +47,7 @@ Form = Mapping[str, str]
 def cookie_name(headers: Headers, what: str) -> str:
     """The name of a cookie: browsers give the same ones to every port of a host."""
     port = headers.get("host", "").rpartition(":")[2]
-    return f"{what}-{port}" if port.isdigit() else what
+    return f"{what}-{port}" if port.isdecimal() else what
 
 
 def cookie_of(headers: Headers, what: str = SESSION) -> str | None:
