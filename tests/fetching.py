@@ -60,8 +60,9 @@ def _kept(kind: str, pins: Sequence[str], install: Callable[[Path], None]) -> Pa
             try:
                 install(folder)
             except (OSError, subprocess.SubprocessError) as exc:
-                said = getattr(exc, "stderr", None) or str(exc)
-                _MISSED[folder] = f"{', '.join(pins)} could not be fetched: {said.strip()[-300:]}"
+                said = str(getattr(exc, "stderr", None) or exc).strip().splitlines()
+                why = next((line for line in said if "error" in line.lower()), said[-1])
+                _MISSED[folder] = f"{', '.join(pins)} could not be fetched: {why[:200]}"
                 pytest.skip(_MISSED[folder])
             (folder / "complete").touch()
     return folder
