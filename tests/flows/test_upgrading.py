@@ -91,3 +91,16 @@ def test_an_upgrade_that_was_killed_is_done_again(store: Path) -> None:
         assert call(house, "review_open", source_branch="new")["status"] == "open"
         call(house, "memory_branch_protect", branch_name="new", requires=["review"])
     assert version(store) == VERSION
+
+
+def test_an_index_of_an_earlier_day1_is_begun_anew(store: Path) -> None:
+    with opened(store) as house:
+        assert call(house, "memory_search", query="4 GB")["result"]
+    with closing(sqlite3.connect(store / "index.db", isolation_level=None)) as index:
+        index.execute("ALTER TABLE texts DROP COLUMN text")  # as the first version had it
+        index.execute("PRAGMA user_version = 1")
+    with opened(store) as house:
+        call(house, "memory_write_fact", fact_text="After the upgrade.")
+        (hit,) = call(house, "memory_search", query="upgrade")["result"]
+        assert hit["fact_text"] == "After the upgrade."
+        assert call(house, "memory_search", query="4 GB")["result"]

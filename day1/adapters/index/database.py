@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 FILE = "index.db"
 VECTORS = "vectors"
 
-_VERSION = 1
+_VERSION = 2
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _UNUSABLE = (
     *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_FULL", "SQLITE_IOERR"),
