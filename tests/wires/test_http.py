@@ -69,7 +69,7 @@ def test_errors_have_a_status_and_the_one_shape(
     assert set(answer.body["error"]) == {"code", "message", "details"}
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b"\xff", b"null", b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"{", b"[]", b"\xff", b"null", b"[" * 100_000, b"9" * 5_000])
 def test_what_is_no_json_object_is_refused(server: HttpServer, body: bytes) -> None:
     answer = server.ask("POST", "/api/v1/memory_write_fact", content=body)
     assert (answer.status, answer.code) == (400, "invalid_request")

@@ -119,6 +119,16 @@ def test_odd_methods_and_paths_are_answered(server: HttpServer, line: bytes, sta
     assert b'"message":' in answer
 
 
+@pytest.mark.parametrize(
+    ("port", "status"), [("", b"421"), ("\xb2", b"421"), ("x", b"421"), ("99999999", b"200")]
+)
+def test_a_port_of_the_host_is_a_number(server: HttpServer, port: str, status: bytes) -> None:
+    with connected(server) as connection:
+        host = f"localhost:{port}".encode("latin-1")
+        connection.sendall(b"GET /review HTTP/1.0\r\nHost: " + host + b"\r\n\r\n")
+        assert answered(connection).split(b" ")[1] == status
+
+
 @pytest.mark.parametrize("origin", ["http://[::1", "null", "", "http://", "\xe9://\xe9"])
 def test_an_odd_origin_is_another_site(server: HttpServer, origin: str) -> None:
     headers = b"Origin: " + origin.encode("latin-1") + b"\r\nConnection: close\r\n"

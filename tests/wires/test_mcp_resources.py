@@ -123,6 +123,13 @@ def test_what_is_not_there_is_not_found(agent: Session, uri: str) -> None:
     assert caught.value.error.data["uri"] == uri
 
 
+@pytest.mark.parametrize("cursor", ["", "x", "-1", "\xb2", "9" * 5_000])
+def test_a_cursor_of_nobodys_is_refused(agent: Session, cursor: str) -> None:
+    with pytest.raises(MCPError) as caught:
+        ask(agent, "list_resources", cursor=cursor)
+    assert caught.value.error.code == -32602
+
+
 def test_names_are_completed(agent: Session) -> None:
     branch = named(agent)
     template = ResourceTemplateReference(type="ref/resource", uri=f"{BRANCHES}/{{branch}}")

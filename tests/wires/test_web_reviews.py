@@ -261,6 +261,7 @@ def test_a_long_review_comes_in_pages_and_keeps_the_one_that_is_decided_on(
     decided = browser.send(form, take="skip")
     assert decided.address.partition("#")[0].endswith("?offset=50")
     assert "1 decision, 0 to go" in decided.text
+    browser.send(form, take="ours", offset="9" * 5_000)
 
 
 def test_what_is_protected_says_what_is_missing(review: Reviewed) -> None:

@@ -162,7 +162,7 @@ class AtTheDoor:
         return None
 
     def _is_ours(self, host: str) -> bool:
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
         return name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
 
     def _admit(self, headers: Headers) -> Access:

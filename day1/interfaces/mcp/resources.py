@@ -41,6 +41,7 @@ BRANCHES: Final = "day1://branches"
 _JSON: Final = "application/json"
 _FACTS, _PAGE = 50, 100
 _COMPLETED = 100
+_CURSOR: Final = re.compile("[0-9]{1,9}")
 _OPERATIONS: Final = {operation.name: operation for operation in operations("core,browse")}
 
 
@@ -89,7 +90,7 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
         MCPError: the cursor is none of ours.
     """
     cursor = params.cursor if params else None
-    if cursor is not None and not cursor.isdigit():
+    if cursor is not None and not _CURSOR.fullmatch(cursor):
         raise MCPError(INVALID_PARAMS, "The cursor is not one that this server gave.")
     start = int(cursor or 0)
     every = [Resource(name="branches", title="Branches", uri=BRANCHES, mime_type=_JSON)]

@@ -190,7 +190,7 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
 def decide(visit: Visit) -> Response:
     """Keep a decision, and show the review from there on."""
     form, review_id = visit.form, visit.request.path_params["id"]
-    offset = int(form["offset"]) if form.get("offset", "").isdecimal() else 0
+    offset = visit.number("offset")
     cell, take = form.get("cell") or "*", form.get("take", "")
     decision: dict[str, Any] = {"id": form.get("row", ""), "cell": cell, "take": take}
     try:

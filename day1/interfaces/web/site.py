@@ -89,8 +89,8 @@ class Visit:
         return self.request.query_params.get(name) or None
 
     def number(self, name: str) -> int:
-        """A count of the address; what is none is nought."""
-        text = self.request.query_params.get(name, "")
+        """A count of the address or the form; what is none is nought."""
+        text = self.form.get(name) or self.request.query_params.get(name, "")
         return int(text) if text.isdecimal() and len(text) < len("1000000") else 0
 
     def may(self, scope: Scope) -> bool:
