@@ -288,6 +288,16 @@ def test_a_limited_token_sees_nothing_beyond_its_branches(guarded: Guarded, path
         assert "From within" not in answer.text
 
 
+def test_a_token_without_a_branch_yet_is_shown_pages(guarded: Guarded) -> None:
+    admin = guarded.secrets["admin"]
+    early = guarded.server.token("early", "write", admin, branches=["early/*"])
+    with Browser(guarded.server) as browser:
+        browser.sign_in(early)
+        for path in ("/review", "/review/search", "/review/reviews"):
+            browser.get(path)
+        browser.get("/review/search?q=zebra", 403)
+
+
 def test_the_pages_of_a_limited_token_have_its_branches(guarded: Guarded) -> None:
     with guarded.browser("limited") as browser:
         for path in ("/review", "/review/reviews?status=all", "/review/search?q=zebra"):
