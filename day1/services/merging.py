@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import Json, NotFound, PlanChanged, Refused, WouldHold
+from day1.errors import InvalidRequest, Json, NotFound, PlanChanged, Refused, WouldHold
 from day1.model.branch import Branch
 from day1.model.change import Changes, CommitId, Message, Pending, Query, Ref
 from day1.model.deed import MergeRecord
@@ -17,7 +17,7 @@ from day1.model.merge import (
     plan_merge,
 )
 from day1.model.origin import Origin
-from day1.model.row_merge import Choice
+from day1.model.row_merge import Choice, Take
 from day1.ports.store import Reading, Work
 from day1.services.branching import find, refuse_closed, refuse_protected
 from day1.services.deeds import Repository, deed, record_merge
@@ -198,6 +198,9 @@ def _plan(
     }
     target_rows = rows_by_id(ends.target, ids)
     _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
+    for choice in request.choices:
+        both = choice.row_id in source_rows and choice.row_id in target_rows
+        check_cell(choice.row_id, choice.cell, choice.take, both=both)
     sides = Sides(changes, source_rows, target_rows, source_held, target_held, source_id)
     choices = [completed(choice) for choice in request.choices]
     return plan_merge(sides, request.strategy, choices, items), base, sides
@@ -210,6 +213,17 @@ def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
         raise NotFound(
             f"`choices` names rows of neither branch: {', '.join(unknown[:10])}.", ids=unknown
         )
+
+
+def check_cell(row_id: str, cell: str, take: Take, *, both: bool) -> None:
+    """Let a decision about a cell pass if `both` sides have the row: else it would be lost.
+
+    Raises:
+        InvalidRequest: the row can be decided whole only.
+    """
+    if cell != WHOLE and (not both or take == "delete"):
+        why = "a cell cannot be deleted" if both else "only one side has the row"
+        raise InvalidRequest(f"{row_id}: {why}, so decide it whole, with cell `*`.", id=row_id)
 
 
 def completed(choice: Choice) -> Choice:

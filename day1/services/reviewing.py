@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from day1.errors import Conflict, InvalidRequest, NotFound, PlanChanged, Refused
+from day1.errors import Conflict, NotFound, PlanChanged, Refused
 from day1.model.branch import Branch
 from day1.model.held import HeldItem
 from day1.model.kind import WHOLE, cells
@@ -17,6 +17,7 @@ from day1.services.merging import (
     Merged,
     MergeRequest,
     Preview,
+    check_cell,
     check_digest,
     completed,
     look,
@@ -237,10 +238,9 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
         raise PlanChanged(
             f"{row.id} changed since you saw it: look at it again with review_show.", id=row.id
         )
-    one_sided = row.source is None or row.target is None
-    if given.cell != WHOLE and (one_sided or given.take == "delete"):
-        why = "only one side has the row" if one_sided else "a cell cannot be deleted"
-        raise InvalidRequest(f"{row.id}: {why}, so decide it whole, with cell `*`.", id=row.id)
+    if given.take is not None:
+        both = row.source is not None and row.target is not None
+        check_cell(row.id, given.cell, given.take, both=both)
     return row
 
 

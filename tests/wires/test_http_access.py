@@ -94,6 +94,16 @@ def test_a_scope_opens_what_needs_it_or_less_and_nothing_else(guarded: Guarded, 
         assert code == ("unknown_branch" if scope != "read" else "forbidden")
 
 
+def test_who_may_only_read_lists_what_is_held_and_decides_nothing(guarded: Guarded) -> None:
+    token = guarded.server.token("reader", "read", guarded.admin)
+    assert guarded.server.ok("memory_held", token, branch="main")["items"] == []
+    for action in ("take", "edit", "dismiss"):
+        answer = guarded.server.post(
+            "memory_held", token, branch="main", action=action, id="held_1"
+        )
+        assert answer.code == "forbidden"
+
+
 def test_what_each_operation_needs_is_said_in_one_place() -> None:
     needs = {name: op.needs for name, op in OPERATIONS.items() if op.needs not in {"read", "write"}}
     assert needs == {

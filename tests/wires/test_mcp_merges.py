@@ -284,3 +284,18 @@ def test_merging_from_or_into_nowhere_is_refused(core: Session, pair: Pair) -> N
                 tool, "unknown_branch", source_branch=source, target_branch=target, **more
             )
             assert error["details"] == {"branch": "nowhere"}
+
+
+@pytest.mark.parametrize("take", ["value", "theirs"])
+def test_a_choice_for_a_cell_of_a_row_that_one_side_has_is_refused(
+    core: Session, pair: Pair, write: Write, take: str
+) -> None:
+    fresh = write(pair.source, "new, and to be worded otherwise")
+    choice = {"id": fresh, "cell": "fact_text", "take": take}
+    if take == "value":
+        choice["value"] = {"fact_text": "worded otherwise"}
+    sides = {"source_branch": pair.source, "target_branch": pair.target}
+    error = core.refused(
+        "memory_branch_merge", "invalid_request", **sides, strategy="auto", choices=[choice]
+    )
+    assert "with cell `*`" in error["message"]

@@ -160,6 +160,7 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     branch = ctx.branch(request.branch)
     action, wrote = request.action or "list", None
     if action != "list":
+        ctx.caller.access.require("write", "To decide a held item")
         if request.id is None:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
         branch = ctx.writable(branch).name
@@ -201,5 +202,6 @@ def _shown(columns: Row | None) -> dict[str, Any] | None:
 
 OPERATIONS = (
     Operation("memory_merge_preview", MergePreview, Plan, merge_preview, Effect.READ),
-    Operation("memory_held", HeldRequest, HeldAnswer, held, Effect.WRITE),
+    # To list is to read; to decide asks for more.
+    Operation("memory_held", HeldRequest, HeldAnswer, held, Effect.WRITE, scope="read"),
 )
