@@ -30,6 +30,7 @@ class Events:
         """Pass on what a feed tells, as far as each listener's access goes."""
         self._feed, self._access_of = feed, access_of
         self._open: set[MemoryObjectSendStream[Moved]] = set()
+        self._closed = False
 
     async def stream(self, request: Request) -> StreamingResponse:
         """One listener's stream."""
@@ -50,6 +51,8 @@ class Events:
         with anyio.CancelScope(shield=True):  # it reads the store, and must be left again
             leave = await to_thread.run_sync(self._feed.subscribe, take)
         self._open.add(sending)
+        if self._closed:  # meanwhile
+            sending.close()
         ends = anyio.current_time() + _LASTS_S
         try:
             yield f"retry: {_AGAIN_MS}\n\n"
@@ -67,7 +70,8 @@ class Events:
             waiting.close()
 
     def close(self) -> None:
-        """End every stream."""
+        """End every stream, those too that are about to begin."""
+        self._closed = True
         for sending in list(self._open):
             sending.close()
 
