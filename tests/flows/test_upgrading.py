@@ -1,6 +1,9 @@
 """A store of an earlier day1 opens, has all that it had, and takes what is new."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 import tarfile
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 from day1.adapters.sql.sqlite_ledger import VERSION
 from tests.flows.opened_house import MERGE, call, facts, opened, read_only, refused
 
+ROOT = Path(__file__).parents[2]
 STORE = Path(__file__).with_name("ledger_version_1.tar.gz")
 """Made by the day1 whose ledger was version 1: a merge with a held item, a snapshot, a task, a
 template, a conversation, a waiting row. It had no reviews, tokens, redactions and protection."""
@@ -93,12 +97,40 @@ def test_an_upgrade_that_was_killed_is_done_again(store: Path) -> None:
     assert version(store) == VERSION
 
 
-def test_an_index_of_an_earlier_day1_is_begun_anew(store: Path) -> None:
+@pytest.fixture
+def indexed(store: Path) -> Path:
+    """With an index as its first version was."""
     with opened(store) as house:
         assert call(house, "memory_search", query="4 GB")["result"]
     with closing(sqlite3.connect(store / "index.db", isolation_level=None)) as index:
-        index.execute("ALTER TABLE texts DROP COLUMN text")  # as the first version had it
+        index.execute("ALTER TABLE texts DROP COLUMN text")
         index.execute("PRAGMA user_version = 1")
+    return store
+
+
+def test_an_index_of_an_earlier_day1_is_begun_anew_by_an_import(indexed: Path) -> None:
+    notes = indexed.with_name("notes.md")
+    notes.write_text("# Windows\n\nThe maintenance window is on Sundays.\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "day1", "import", "markdown", str(notes)],
+        env={
+            **os.environ,
+            "DAY1_HOME": str(indexed),
+            "DAY1_EMBEDDER__KIND": "none",
+            "PYTHONPATH": str(ROOT),
+        },
+        cwd=indexed.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with opened(indexed) as house:
+        assert call(house, "memory_search", query="maintenance window")["result"]
+
+
+def test_an_index_of_an_earlier_day1_is_begun_anew_by_a_search(indexed: Path) -> None:
+    store = indexed
     with opened(store) as house:
         call(house, "memory_write_fact", fact_text="After the upgrade.")
         (hit,) = call(house, "memory_search", query="upgrade")["result"]

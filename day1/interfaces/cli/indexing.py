@@ -16,6 +16,7 @@ def bring_up(session: Session, *branches: str) -> None:
     Without a model the words are indexed and that is said; other failures of the index are
     its own: memory is stored, and the next search tries again.
     """
+    from day1.ports.index import IndexLost
     from day1.services.branching import find
     from day1.services.following import embed_pending, follow
 
@@ -23,7 +24,11 @@ def bring_up(session: Session, *branches: str) -> None:
     search = house.search
     for name in branches:
         found = find(house.repo, name)
-        follow(search.store, search.history, search.index, found.name, found.id)
+        ports = search.store, search.history, search.index
+        try:
+            follow(*ports, found.name, found.id)
+        except IndexLost:  # damaged, or an earlier day1's: it is empty now
+            follow(*ports, found.name, found.id)
     embedder = search.embedder
     if embedder is None:
         return
