@@ -36,12 +36,21 @@ def python_with(*pins: str) -> Path:
 def node_with(package: str, version: str, program: str) -> list[str | Path]:
     """The words of a command that run a program of a package from npm."""
 
+    modules = _modules(NODE, f"{package}@{version}")
+    return [modules / NODE.partition("@")[0] / "bin" / "node", modules / package / program]
+
+
+def npm_file(package: str, version: str, name: str) -> Path:
+    """A file of a package from npm."""
+    return _modules(f"{package}@{version}") / package / name
+
+
+def _modules(*pins: str) -> Path:
     def install(folder: Path) -> None:
         quietly = ("--no-audit", "--no-fund", "--loglevel", "error", "--fetch-retries", "1")
-        _run("npm", "install", *quietly, "--prefix", folder, NODE, f"{package}@{version}")
+        _run("npm", "install", *quietly, "--prefix", folder, *pins)
 
-    modules = _kept("node", (NODE, f"{package}@{version}"), install) / "node_modules"
-    return [modules / NODE.partition("@")[0] / "bin" / "node", modules / package / program]
+    return _kept("node", pins, install) / "node_modules"
 
 
 def _kept(kind: str, pins: Sequence[str], install: Callable[[Path], None]) -> Path:

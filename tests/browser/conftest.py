@@ -1,0 +1,88 @@
+"""A real Chromium on a real server: one of each for the tests of a process, a new visit for each."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.browser.visit import Visit
+from tests.wires.http_server import HttpServer
+from tests.wires.meaning import endpoint
+
+expect.set_options(timeout=15_000)
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+OFFLINE = ("--disable-background-networking", "--disable-component-update", "--no-first-run")
+
+# Not for the session: while it is open no other test of the process could run a loop of its own.
+package = pytest.fixture(scope="package")
+
+
+@package
+def chromium() -> Iterator[Browser]:
+    """The machine's own Chromium, headless."""
+    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if found is None:
+        pytest.skip("there is no Chromium: install Debian's package chromium")
+    # Its sandbox refuses to run as root.
+    more = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=[*OFFLINE, *more])
+        yield browser
+        browser.close()
+
+
+@package
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    """A server that knows synonyms; who comes needs a token."""
+    with (
+        endpoint() as url,
+        HttpServer(
+            tmp_path_factory.mktemp("browser") / "store",
+            DAY1_HTTP__RATE="0",
+            DAY1_EMBEDDER__KIND="openai",
+            DAY1_EMBEDDER__URL=url,
+            DAY1_EMBEDDER__MODEL="meaning",
+        ) as served,
+    ):
+        yield served
+
+
+@package
+def secret(server: HttpServer) -> str:
+    """The token that may do everything; made first, it closes the door."""
+    return server.token("ada", "admin", None, agent_id="ada")
+
+
+Visiting = Callable[..., Visit]
+
+
+@pytest.fixture
+def visiting(chromium: Browser, server: HttpServer, secret: str) -> Iterator[Visiting]:
+    """Visit the pages as somebody: `visiting()`, with the options of a browser's context.
+
+    At the end every visit is held against what all pages promise.
+    """
+    made: list[Visit] = []
+
+    def visit(token: str | None = secret, **options: Any) -> Visit:
+        found = Visit(chromium, server.address, **options)
+        made.append(found)
+        if token is not None:
+            # Who signs in by the form is tried by the reviews; here it costs time.
+            answer = found.context.request.get("/review/login")
+            csrf = re.search('name="csrf" value="([0-9a-f]+)"', answer.text())
+            assert csrf is not None
+            found.context.request.post(
+                "/review/login",
+                form={"csrf": csrf[1], "token": token},
+                headers={"Origin": server.address},
+            )
+        return found
+
+    yield visit
+    for one in made:
+        one.close()

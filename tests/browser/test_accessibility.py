@@ -1,0 +1,112 @@
+"""Every page can be used by everybody: axe finds nothing serious, and small screens have room."""
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from tests.browser.conftest import Visiting
+from tests.browser.scene import Scene
+from tests.browser.visit import PHONE, Visit
+from tests.fetching import npm_file
+from tests.wires.http_server import HttpServer
+
+AXE = "4.14.1"
+GRAVE = ("serious", "critical")
+
+
+@pytest.fixture(scope="module")
+def pages(server: HttpServer, secret: str) -> list[str]:
+    """Where there is something of every kind."""
+    scene = Scene.made(server, secret)
+
+    def say(operation: str, /, **arguments: object) -> dict[str, str]:
+        return server.ok(operation, secret, **arguments)
+
+    for source, target in (("Gateway", "Cache"), ("Cache", "Node"), ("Gateway", "Node")):
+        say(
+            "memory_write_relation",
+            source_entity=source,
+            target_entity=target,
+            relation_type="needs",
+        )
+    say("memory_write_observation", observation_type="decision", summary="We keep the cache.")
+    talk = say("memory_log_message", role="user", content="How long?", title="Waiting")
+    review = f"/review/reviews/{say('review_open', source_branch=scene.branch)['id']}"
+    decision = {"id": scene.timeout, "cell": "fact_text", "take": "theirs"}
+    say("review_decide", review_id=review.rpartition("/")[2], decisions=[decision])
+    main = "/review/branches/main?tab="
+    merge = say("review_show", review_id=review.rpartition("/")[2])
+    assert merge["status"] == "open"
+    return [
+        "/review",
+        *(main + tab for tab in ("facts", "observations", "relations", "conversations", "log")),
+        f"{main}conversations&conversation={talk['conversation_id']}",
+        "/review/search?q=car&branch=main",
+        f"/review/rows/{scene.timeout}?branch={scene.branch}",
+        "/review/reviews",
+        review,
+        f"{review}/merge",
+        "/review/nothing",
+    ]
+
+
+class Finding(NamedTuple):
+    """What axe says of something on a page."""
+
+    page: str
+    rule: str
+    what: list[str]
+
+
+def findings(visit: Visit, path: str) -> list[Finding]:
+    visit.page.goto(path)
+    found = visit.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [
+        Finding(path, one["id"], [f"{n['html'][:200]} {n['failureSummary']}" for n in one["nodes"]])
+        for one in found
+        if one["impact"] in GRAVE
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(pages: list[str], visiting: Visiting, scheme: str) -> None:
+    axe = npm_file("axe-core", AXE, "axe.min.js")
+    visit, stranger = visiting(color_scheme=scheme), visiting(None, color_scheme=scheme)
+    for one in (visit, stranger):
+        one.page.add_init_script(path=axe)
+    found = findings(stranger, "/review/login")
+    for path in pages:
+        found += findings(visit, path)
+    visit.complaints.clear()  # of the page that is not there
+    assert not found, json.dumps(found, indent=1)
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        pytest.param({"viewport": PHONE, "has_touch": True, "is_mobile": True}, id="phone"),
+        # Twice as large on a small laptop: a page has half of its width and height.
+        pytest.param(
+            {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}, id="200%"
+        ),
+    ],
+)
+def test_pages_fit_and_what_is_pressed_is_in_sight(
+    pages: list[str], visiting: Visiting, room: dict[str, object]
+) -> None:
+    visit = visiting(**room)
+    for path in pages[:-1]:
+        page = visit.open(path)
+        visit.fits()
+        small = page.locator("main button:visible, main .button:visible, main input:visible").all()
+        for thing in small[:12]:
+            box = thing.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0, path
+            assert box["x"] + box["width"] <= page.viewport_size["width"], path
+            assert thing.get_attribute("type") == "checkbox" or box["height"] >= 24, path
+    review = next(path for path in pages if path.startswith("/review/reviews/"))
+    page = visit.open(review)
+    page.locator(".point.open button[value=ours]").first.click()
+    visit.says("2 decisions")

@@ -1,0 +1,128 @@
+"""A whole review in a browser: by mouse, by keyboard alone, and without script."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visiting
+from tests.browser.scene import Scene
+from tests.browser.visit import Visit
+from tests.wires.http_server import HttpServer
+
+
+@pytest.fixture
+def scene(server: HttpServer, secret: str) -> Scene:
+    return Scene.made(server, secret)
+
+
+def point(row: str, cell: str) -> str:
+    """The selector of where something is decided."""
+    return f'[id="{row}.{cell}"]'
+
+
+def choose(page: Page, row: str, cell: str, name: str) -> None:
+    page.locator(point(row, cell)).get_by_role("button", name=name).click()
+
+
+def decided(page: Page, row: str, cell: str, how: str) -> None:
+    """The page says what was decided."""
+    verdict = page.locator(point(row, cell)).locator(".verdict")
+    expect(verdict).to_contain_text(f"Decided: {how}")
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["mouse", "no-script"])
+def test_a_review_is_done_by_mouse_with_script_and_without(
+    scene: Scene, visiting: Visiting, secret: str, scripted: bool
+) -> None:
+    visit: Visit = visiting(None, java_script_enabled=scripted)
+    page = visit.page
+    page.goto("/review")
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("link", name=scene.branch).first).to_be_visible()
+    page.locator("#source").fill(scene.branch)
+    page.get_by_role("button", name="Open the review").click()
+    visit.says("2 conflicts, 1 held, 1 possible duplicate, 1 new")
+    for side in ("It waits 60 s.", "It runs in Rome.", "Bo is on call.", "The car is crimson."):
+        visit.says(side)
+
+    choose(page, scene.timeout, "fact_text", "Theirs")
+    decided(page, scene.timeout, "fact_text", "theirs")
+    region = page.locator(point(scene.region, "fact_text"))
+    region.get_by_text("Edit", exact=False).first.click()
+    region.get_by_label("fact_text").fill("It runs in Rome and Bern.")
+    region.get_by_role("button", name="Keep this").click()
+    decided(page, scene.region, "fact_text", "as edited")
+    choose(page, scene.held, "fact_text", "Theirs")
+    decided(page, scene.held, "fact_text", "theirs")
+    choose(page, scene.car, "row", "Skip")
+    decided(page, scene.car, "row", "skip")
+    visit.says("4 decisions, 0 to go")
+    assert scene.main() == scene.before, "nothing is merged by deciding"
+
+    page.get_by_role("link", name="Merge…").click()
+    page.get_by_role("button", name="Merge").click()
+    visit.says("Merged by")
+    scene.check_merged("It runs in Rome and Bern.")
+    page.get_by_role("link", name="Revert this merge").click()
+    page.get_by_role("button", name="Undo it").click()
+    visit.says("went back")
+    scene.check_reverted()
+
+
+def test_a_review_is_done_by_keyboard_alone(scene: Scene, visiting: Visiting, secret: str) -> None:
+    visit: Visit = visiting(None)
+    page, type_ = visit.page, visit.page.keyboard.type
+    page.goto("/review")
+    visit.sees_focus()
+    type_(secret)
+    page.keyboard.press("Enter")
+    visit.says("Open a review")
+    visit.tab_to("#source")
+    type_(scene.branch)
+    visit.tab_to("#title")
+    type_("By keys")
+    page.keyboard.press("Enter")
+    visit.says("0 decisions")
+
+    order = page.locator(".point").evaluate_all("(all) => all.map((one) => one.id)")
+    assert set(order[:2]) == {f"{row}.fact_text" for row in (scene.timeout, scene.region)}
+    visit.press("j")
+    for place in order[:2]:
+        # Whoever decides is led on to what is open next.
+        expect(page.locator(f'[id="{place}"]')).to_be_focused()
+        visit.sees_focus()
+        if place.startswith(scene.timeout):
+            visit.press("t")
+            decided(page, scene.timeout, "fact_text", "theirs")
+        else:
+            visit.press("e")
+            expect(page.locator(f'[id="{place}"] textarea')).to_be_focused()
+            visit.press("Control+a")
+            type_("It jets to Oslo.")  # with letters that are keys elsewhere
+            visit.press("Tab")
+            page.keyboard.press("Enter")
+            decided(page, scene.region, "fact_text", "as edited")
+        visit.sees_focus()
+    visit.says("2 decisions, 0 to go")
+    # What an earlier merge held is open too; it may stay so.
+    expect(page.locator(point(scene.held, "fact_text"))).to_be_focused()
+    visit.press("t")
+    decided(page, scene.held, "fact_text", "theirs")
+    expect(page.locator(point(scene.held, "fact_text"))).to_be_focused()
+    visit.press("k", "j", "j", "s")
+    decided(page, scene.car, "row", "skip")
+    expect(page.locator(point(scene.car, "row"))).to_be_focused()
+    visit.sees_focus()
+    page.keyboard.press("m")
+    expect(page.get_by_role("button", name="Merge")).to_be_focused()
+    visit.sees_focus()
+    page.keyboard.press("Enter")
+    visit.says("Merged by")
+    scene.check_merged("It jets to Oslo.")
+    visit.tab_to(".notice .button")
+    page.keyboard.press("Enter")
+    visit.says("back to what was before")
+    visit.tab_to("main button")
+    page.keyboard.press("Enter")
+    visit.says("went back")
+    scene.check_reverted()
