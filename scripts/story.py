@@ -1,17 +1,21 @@
 """The main job: fill a store with this repository's history and docs, then let two agents work.
 
 Everything an agent does here goes over real MCP stdio, each agent with a server process of its
-own; what is printed is what the servers answered.
+own; what is printed is what the servers answered. At the end the store is served over HTTP.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import socket
 import subprocess
 import sys
-import time
-from contextlib import AsyncExitStack
+import threading
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,32 +28,89 @@ HOME = ROOT / ".day1" / "demo"
 DAY1 = [sys.executable, "-m", "day1"]
 
 
-def main() -> None:
-    """Import, tell the story, say what to try next."""
+PORT = 8420
+
+
+def main(once: bool) -> None:  # noqa: FBT001 - the one thing that is asked
+    """Import, tell the story, say what to try next, and serve it."""
     env = {**os.environ, "DAY1_HOME": str(HOME)}
     say("1", f"A store in {HOME.relative_to(ROOT)}")
-    if not (HOME / "memory.db").exists():
-        HOME.mkdir(parents=True, exist_ok=True)
-    subprocess.run([*DAY1, "init", str(HOME)], env=env, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*DAY1, "init"], env=env, check=True, stdout=subprocess.DEVNULL)
 
     say("2", "Real memory: this repository's git history and its documents")
     day1(env, "import", "git", str(ROOT))
     documents = [str(ROOT / "README.md"), *map(str, sorted((ROOT / "docs").rglob("*.md")))]
     day1(env, "import", "markdown", *documents)
 
-    anyio.run(story, env)
-    say("8", "Connect your own agent: paste this into your MCP client's configuration")
+    reviews = anyio.run(story, env)
+    say("9", "Connect your own agent: paste this into your MCP client's configuration")
     server = {
         "command": str(Path(sys.executable)),
         "args": ["-m", "day1", "mcp", "--toolsets", "core,review"],
         "env": {"DAY1_HOME": str(HOME)},
     }
     print(json.dumps({"mcpServers": {"day1": server}}, indent=2))
-    say("9", "Try next")
+    say("10", "Try next")
     print(f"  export DAY1_HOME={HOME}")
     next_steps = ('day1 search "merge conflicts"', "day1 log --graph", "day1 held", "day1 doctor")
-    for command in next_steps:
+    for command in (*next_steps, "day1 review", "day1 backup memory.tar.gz"):
         print(f"  {command}")
+
+    say("11", "A server on this store: for people, agents and scripts")
+    serve(env, reviews, once=once)
+
+
+def serve(env: dict[str, str], reviews: Sequence[str], *, once: bool) -> None:
+    """Serve until Ctrl-C; with `once` only see that the server is ready and shows its pages."""
+    with served(env, 0 if once else free_port()) as (process, address):
+        for path, what in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
+            print(f"  {what:8} {address}{path}")
+        for number in reviews:
+            print(f"  decide   {address}/review/reviews/{number}")
+        for path in ("/ready", "/review", *(f"/review/reviews/{number}" for number in reviews)):
+            with urllib.request.urlopen(address + path, timeout=60) as answer:  # noqa: S310 - http, our own
+                if answer.status != 200 or not answer.read():
+                    raise SystemExit(f"{path} does not answer")
+        if once:
+            print("  It is ready and its pages are there; it stops, since nobody is to stop it.")
+            return
+        print("\n  Ctrl-C stops it.", flush=True)
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            print("\n  Stopped; `day1 serve` on this store starts it again.")
+
+
+@contextmanager
+def served(env: dict[str, str], port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server process and its address; it is stopped at the end, and finishes what runs."""
+    process = subprocess.Popen(
+        [*DAY1, "serve", "--port", str(port)], env=env, stderr=subprocess.PIPE, text=True
+    )
+    said = iter(process.stderr or ())
+    try:
+        first = next((line for line in said if line.startswith(("http://", "error:"))), "")
+        if not first.startswith("http://"):
+            raise SystemExit(first or "the server did not start")
+        for _ in range(2):
+            next(said)  # the same address for agents and scripts
+        log = threading.Thread(target=sys.stderr.writelines, args=(said,), daemon=True)
+        log.start()  # a pipe that nobody empties would stop the server one day
+        yield process, first.partition("/review")[0]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def free_port() -> int:
+    """The usual port, or any if another program has it."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", PORT))
+        except OSError:
+            return 0
+    return PORT
 
 
 def say(number: str, text: str) -> None:
@@ -104,8 +165,11 @@ async def agent(stack: AsyncExitStack, name: str, env: dict[str, str]) -> Agent:
     return Agent(name, await stack.enter_async_context(Client(server)))
 
 
-async def story(env: dict[str, str]) -> None:
-    """Two agents on one task: what they find, where they clash, what is kept and carried on."""
+async def story(env: dict[str, str]) -> list[str]:
+    """Two agents on one task: what they find, where they clash, what is kept and carried on.
+
+    Answers the reviews that are left to people.
+    """
     run = datetime.now(UTC).strftime("%H%M%S")
     async with AsyncExitStack() as stack:
         scout, builder = await agent(stack, "scout", env), await agent(stack, "builder", env)
@@ -115,6 +179,7 @@ async def story(env: dict[str, str]) -> None:
         await review(scout, builder, task, mine, theirs)
         await look_back(builder, run, before, {"main": "main", "scout": mine, "builder": theirs})
         await carry_on(scout, mine, theirs, task, run)
+        return await leave_to_people(scout, builder, run)
 
 
 async def join(scout: Agent, builder: Agent, run: str) -> tuple[dict[str, Any], str, str]:
@@ -262,8 +327,45 @@ async def carry_on(who: Agent, mine: str, theirs: str, task: dict[str, Any], run
     file = HOME / "locks.jsonl"
     day1({**os.environ, "DAY1_HOME": str(HOME)}, "bundle", "export", bundle["id"], str(file))
     other = {**os.environ, "DAY1_HOME": str(second)}
-    subprocess.run([*DAY1, "init", str(second)], env=other, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*DAY1, "init"], env=other, check=True, stdout=subprocess.DEVNULL)
     day1(other, "bundle", "import", str(file))
+
+
+async def leave_to_people(scout: Agent, builder: Agent, run: str) -> list[str]:
+    """Two reviews: one that clashes with main in two facts, one that says a thing twice."""
+    say("8", "What agents leave to people: two reviews, to be decided in the browser")
+    limits, notes = f"limits/{run}", f"notes/{run}"
+    body = f"Server {run}: a request body may have 1 MB."
+    wire = f"Server {run}: agents connect over stdio only."
+    known = [
+        await scout.call("memory_write_fact", fact_text=t, branch="main") for t in (body, wire)
+    ]
+    for branch in (limits, notes):
+        await scout.call("memory_branch_create", branch_name=branch)
+    changes = {
+        limits: (scout, f"Server {run}: a request body may have 4 MB.", "streamable HTTP"),
+        "main": (builder, f"Server {run}: a request body may have 2 MB.", "stdio or SSE"),
+    }
+    for branch, (who, text, transport) in changes.items():
+        for fact, said in zip(known, (text, wire.replace("stdio only", transport)), strict=True):
+            await who.call("memory_update_fact", fact_id=fact["id"], fact_text=said, branch=branch)
+    for who, branch, said in (
+        (scout, limits, f"Server {run}: above 200 requests a second a token is answered 429."),
+        (scout, limits, f"Server {run}: GET /ready answers 503 while the store cannot be read."),
+        (builder, "main", f"Server {run}: /metrics is in the text format of Prometheus."),
+        (builder, notes, f"Server {run}: /metrics has the text format that Prometheus reads."),
+        (builder, notes, f"Server {run}: `day1 backup FILE` works while agents write."),
+    ):
+        await who.call("memory_write_fact", fact_text=said, branch=branch)
+    reviews = []
+    for who, branch, title in (
+        (scout, limits, "Limits of the server: main says otherwise in two places"),
+        (builder, notes, "Notes on operating the server"),
+    ):
+        opened = await who.call("review_open", source_branch=branch, title=title)
+        print(f"      {opened['summary']}")
+        reviews.append(str(opened["id"]))
+    return reviews
 
 
 async def merge(who: Agent, branch: str, target: str) -> None:
@@ -277,7 +379,19 @@ async def merge(who: Agent, branch: str, target: str) -> None:
     print(f"      merged {done['merged_count']}, held {done['rejected_count']}")
 
 
+def asked() -> bool:
+    """Whether to stop at the end: said, or there is no terminal at which to press Ctrl-C."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/start",
+        description="Set day1 up and tell a true story of two agents; then serve its store.",
+        epilog="Without a terminal it behaves as with --once, so that it ends in CI too.",
+    )
+    parser.add_argument(
+        "--once", action="store_true", help="see that the server is ready and stop it again"
+    )
+    once: bool = parser.parse_args().once
+    return once or not (sys.stdin.isatty() and sys.stdout.isatty())
+
+
 if __name__ == "__main__":
-    started = time.perf_counter()
-    main()
-    print(f"\n({time.perf_counter() - started:.0f} s)")
+    main(asked())

@@ -1,0 +1,73 @@
+"""`scripts/start` ends with a server: until Ctrl-C on a terminal, else only long enough to look."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.flows.opened_house import make
+from tests.wires.command_line import Terminal
+
+ROOT = Path(__file__).parents[2]
+SERVE = "import os, story; story.serve(dict(os.environ), (), once={})"
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    make(tmp_path / "store")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("DAY1_")}
+    here = {"DAY1_HOME": str(tmp_path / "store"), "DAY1_EMBEDDER__KIND": "none"}
+    return {**kept, **here, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'scripts'}"}
+
+
+def run(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_looked_at_once_the_server_names_its_addresses_and_ends(env: dict[str, str]) -> None:
+    done = run(env, "-c", SERVE.format(True))
+    assert done.returncode == 0, done.stderr
+    for what, path in (("people", "/review"), ("agents", "/mcp"), ("scripts", "/api/v1")):
+        assert any(line.split()[0] == what and line.endswith(path) for line in done.stdout.splitlines() if line)  # fmt: skip
+    assert "It is ready and its pages are there" in done.stdout
+
+
+def test_on_a_terminal_it_serves_until_ctrl_c(env: dict[str, str]) -> None:
+    child, handle = pty.fork()
+    if child == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.execve(sys.executable, [sys.executable, "-c", SERVE.format(False)], env)
+    terminal = Terminal(child, handle)
+    try:
+        terminal.wait_for("/review")
+        terminal.wait_for("Ctrl-C stops it.")
+        assert terminal.interrupt() == 0, terminal.said
+        assert "Stopped" in terminal.said
+    finally:
+        terminal.close()
+
+
+def test_a_server_that_does_not_start_says_why(env: dict[str, str]) -> None:
+    done = run({**env, "DAY1_HTTP__HOST": "0.0.0.0"}, "-c", SERVE.format(True))
+    assert done.returncode == 1
+    assert "day1 token create" in done.stderr
+
+
+def test_without_a_terminal_it_ends_by_itself(env: dict[str, str]) -> None:
+    done = run(env, "-c", "import sys, story; sys.argv[1:] = []; print(story.asked())")
+    assert done.stdout == "True\n", done.stderr
+    helped = run(env, str(ROOT / "scripts" / "story.py"), "--help")
+    assert "--once" in helped.stdout
+    assert "Without a terminal" in helped.stdout
