@@ -13,6 +13,7 @@ from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.mcp.stdio import serve
 from day1.logs import to_stderr
+from day1.model.access import EVERYTHING
 from day1.model.branch import MAIN
 from day1.operation import Context
 from day1.services.tending import Tender
@@ -39,7 +40,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
         return house.context(caller_of(settings, head, meta))
 
     feed = Feed(house.repo)
-    listening = Listening(feed, lambda _ctx, _branch: True)
+    listening = Listening(feed, lambda _: EVERYTHING)
     server = build_server(chosen, context, listening)
     tending = threading.Thread(target=tender.run, name="day1-tender", daemon=True)
     tending.start()

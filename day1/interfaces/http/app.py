@@ -51,11 +51,8 @@ def build_app(served: Served) -> Starlette:
     def context(meta: Any, request: Any) -> Context:
         return callers.context(request, meta)
 
-    def sees(ctx: Any, branch: str) -> bool:
-        return access_of(ctx.request).sees(branch)
-
     feed = Feed(house.repo)
-    listening = Listening(feed, sees)
+    listening = Listening(feed, lambda ctx: access_of(ctx.request))
     servers = {
         path: build_server(operations(names), context, listening) for path, names in _toolsets()
     }

@@ -8,45 +8,50 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import anyio
-from anyio import to_thread
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
     ResourcesListChanged,
     ResourceUpdated,
 )
-from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INVALID_PARAMS,
     EmptyResult,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
 )
 
 from day1.interfaces.feed import Feed
-from day1.interfaces.mcp.resources import BRANCHES, branch_of, branch_uri
+from day1.interfaces.mcp.resources import BRANCHES, branch_uri
+from day1.model.access import Access
 from day1.services.watching import Moved
 
 _SUBSCRIBED = 10_000
 """Addresses that clients of 2025 may watch; beyond, the oldest is forgotten."""
 _BACKLOG = 1_000
-Sees = Callable[[Any, str], bool]
-"""Whether the caller of an SDK context may see a branch."""
+_SLOWEST_S = 1.0
+"""A client that takes longer to hear one thing keeps the others waiting, and is forgotten."""
+
+
+class _Listeners:
+    """Clients of 2026 that see the same branches: they are told of no other, whatever they ask."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        self.bus = InMemorySubscriptionBus()
+        self.streams = ListenHandler(self.bus)
 
 
 class Listening:
     """The handlers of one server, fed by the process's one feed."""
 
-    def __init__(self, feed: Feed, sees: Sees) -> None:
-        """Listen to a feed for clients that see what `sees` says."""
-        self._feed, self._sees = feed, sees
-        self._bus = InMemorySubscriptionBus()
-        self._streams = ListenHandler(self._bus)
-        self._subscribed: OrderedDict[tuple[str, str], Any] = OrderedDict()
+    def __init__(self, feed: Feed, access_of: Callable[[Any], Access]) -> None:
+        """Listen to a feed for clients, whose access is found by their SDK context."""
+        self._feed, self._access_of = feed, access_of
+        self._listeners: dict[tuple[str, ...], _Listeners] = {}
+        self._subscribed: OrderedDict[tuple[str, str], tuple[Any, Access]] = OrderedDict()
         self._sending, self._waiting = anyio.create_memory_object_stream[Moved](_BACKLOG)
         self._open = 0
         self._leave: Callable[[], None] = lambda: None
@@ -69,46 +74,41 @@ class Listening:
             await self._publish(moved)
 
     async def _publish(self, moved: Moved) -> None:
-        uris = [branch_uri(moved.branch)]
-        if moved.new or moved.commit is None:
+        uris, listed = [branch_uri(moved.branch)], moved.new or moved.commit is None
+        if listed:
             uris.append(BRANCHES)
-            await self._bus.publish(ResourcesListChanged())
-        for uri in uris:
-            await self._bus.publish(ResourceUpdated(uri=uri))
-            for key, session in list(self._subscribed.items()):
-                if key[1] == uri:
-                    try:
-                        await session.send_resource_updated(uri)
-                    except Exception:  # noqa: BLE001 - whatever it is, that client has left
-                        self._forget(key)
+        for listeners in list(self._listeners.values()):
+            if listeners.access.sees(moved.branch):
+                if listed:
+                    await listeners.bus.publish(ResourcesListChanged())
+                for uri in uris:
+                    await listeners.bus.publish(ResourceUpdated(uri=uri))
+        for key, (session, access) in list(self._subscribed.items()):
+            if key[1] in uris and access.sees(moved.branch):
+                try:
+                    with anyio.fail_after(_SLOWEST_S):
+                        await session.send_resource_updated(key[1])
+                except Exception:  # noqa: BLE001 - whatever it is, that client has left
+                    self._forget(key)
 
     async def listen(
         self, ctx: Any, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve a stream of 2026, for the addresses that its caller may see."""
-        wanted = params.notifications
-        uris = wanted.resource_subscriptions or []
-        seen = [u for u in uris if await to_thread.run_sync(partial(self._shown, ctx, u))]
-        wanted = wanted.model_copy(update={"resource_subscriptions": seen})
+        """Serve a stream of 2026."""
+        access = self._access_of(ctx)
+        listeners = self._listeners.setdefault(access.branches, _Listeners(access))
         self._enter(1)
         try:
-            return await self._streams(ctx, params.model_copy(update={"notifications": wanted}))
+            return await listeners.streams(ctx, params)
         finally:
             self._enter(-1)
 
-    def _shown(self, ctx: Any, uri: str) -> bool:
-        branch = branch_of(uri)
-        return branch is None or self._sees(ctx, branch)
-
     async def subscribe(self, ctx: Any, params: Any) -> EmptyResult:
-        """Subscribe a client of 2025 to an address."""
-        uri = str(params.uri)
-        if not await to_thread.run_sync(partial(self._shown, ctx, uri)):
-            raise MCPError(INVALID_PARAMS, "Resource not found.", {"uri": uri})
-        key = (_session(ctx), uri)
+        """Subscribe a client of 2025 to an address, whether there is anything or not."""
+        key = (_session(ctx), str(params.uri))
         if key not in self._subscribed:
             self._enter(1)
-        self._subscribed[key] = ctx.session
+        self._subscribed[key] = ctx.session, self._access_of(ctx)
         while len(self._subscribed) > _SUBSCRIBED:
             self._forget(next(iter(self._subscribed)))
         return EmptyResult()
@@ -124,7 +124,8 @@ class Listening:
 
     def close(self) -> None:
         """End every stream, in the protocol's own way."""
-        self._streams.close()
+        for listeners in self._listeners.values():
+            listeners.streams.close()
 
 
 def _session(ctx: Any) -> str:

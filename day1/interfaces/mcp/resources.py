@@ -50,12 +50,6 @@ def branch_uri(name: str) -> str:
     return f"{BRANCHES}/{quote(name, safe='')}"
 
 
-def branch_of(uri: str) -> str | None:
-    """The branch that an address is in; None if it is in none."""
-    found = re.fullmatch(rf"{BRANCHES}/([^/?#]+)(?:/.*)?", uri)
-    return None if found is None else unquote(found[1])
-
-
 TEMPLATES: Final = ListResourceTemplatesResult(
     resource_templates=[
         ResourceTemplate(
