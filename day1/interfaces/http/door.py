@@ -34,6 +34,8 @@ _IDLE_S: Final = 60.0
 _BUCKETS: Final = 1_000
 _LOGGED: Final = 200
 """Bytes of a path that the log shows."""
+_TRUSTED_S: Final = 1.0
+"""A call that answers within this time does so to the end, even if it revokes its own token."""
 _CLIENT_LEFT: Final = 499
 """What others log of a request whose client did not wait for an answer; it is never sent."""
 
@@ -102,10 +104,16 @@ class AtTheDoor:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, ended = time.perf_counter(), 500, False
 
         async def noted(message: Message) -> None:
-            nonlocal status
+            nonlocal status, ended
+            if ended:
+                return
+            # A stream that goes on shows its token again with each message: it may be revoked.
+            if message.get("more_body") and time.perf_counter() - started > _TRUSTED_S:
+                ended = ACCESS in scope and not self._admits(Headers(scope=scope))
+                message = {"type": "http.response.body", "body": b""} if ended else message
             if message["type"] == "http.response.start":
                 status = message["status"]
                 given = {name.lower() for name, _ in message["headers"]}
@@ -164,6 +172,13 @@ class AtTheDoor:
     def _is_ours(self, host: str) -> bool:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
         return name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
+
+    def _admits(self, headers: Headers) -> bool:
+        try:
+            self._admit(headers)
+        except Day1Error:
+            return False
+        return True
 
     def _admit(self, headers: Headers) -> Access:
         given = headers.get("authorization", "")
