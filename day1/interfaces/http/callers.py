@@ -19,7 +19,7 @@ ACCESS: Final = "day1.access"
 """Where in an ASGI scope the access of its token is."""
 _SESSION: Final = "mcp-session-id"
 _HEADS: Final = 10_000
-"""Sessions whose HEAD is remembered; as many as there can be at once."""
+"""Sessions of a token whose HEAD is remembered; as many as there can be at once."""
 
 
 class Callers:
@@ -29,7 +29,8 @@ class Callers:
         """Serve one memory; `called` is told of each call."""
         self.house = house
         self._called = called
-        self._heads: OrderedDict[str, ProcessHead] = OrderedDict()
+        self._heads: dict[str | None, OrderedDict[str, ProcessHead]] = {}
+        """By token: nobody moves the HEAD of another's session, or makes the server forget it."""
 
     def context(
         self,
@@ -71,10 +72,12 @@ class Callers:
         """The client's own HEAD: its session's, else the one of its token and name."""
         session = request.headers.get(_SESSION)
         if session is not None:
-            head = self._heads.pop(session, None) or ProcessHead(self.house.repo, MAIN)
-            self._heads[session] = head
-            while len(self._heads) > _HEADS:
-                self._heads.popitem(last=False)
+            heads = self._heads.setdefault(access.token_id, OrderedDict())
+            start = access.home or MAIN
+            head = heads.pop(session, None) or ProcessHead(self.house.repo, start)
+            heads[session] = head
+            while len(heads) > _HEADS:
+                heads.popitem(last=False)
             return head
         if access.token_id is None and client is None:
             return None
