@@ -12,7 +12,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from day1 import __version__
-from day1.errors import Day1Error
+from day1.errors import Day1Error, Forbidden
+from day1.interfaces.http.callers import access_of
 from day1.interfaces.http.failures import failure
 from day1.model.branch import MAIN
 from day1.model.change import Ref
@@ -76,7 +77,9 @@ def routes(house: House, metrics: Metrics) -> list[BaseRoute]:
             response.status_code = 503
             return response
 
-    async def counted(_: Request) -> Response:
+    async def counted(request: Request) -> Response:
+        if access_of(request).branches:
+            return failure(Forbidden("/metrics counts every branch: use a token without limits."))
         size = await to_thread.run_sync(house.repo.store.size)
         branches = await to_thread.run_sync(house.repo.history.branches)
         lines = [

@@ -42,8 +42,8 @@ class TokenCreated(TokenShown):
 
 def token_create(ctx: Context, request: TokenCreate) -> TokenCreated:
     """Make a token for HTTP; its secret is answered only now."""
-    if ctx.caller.access.branches:
-        raise Forbidden("A token that is limited to branches makes no others.")
+    if ctx.caller.access.branches or ctx.caller.access.agent_id is not None:
+        raise Forbidden("A token that is limited to branches or bound to an agent makes no others.")
     wanted = Wanted(
         request.name,
         request.scope or "write",
