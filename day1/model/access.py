@@ -73,8 +73,9 @@ class Access:
         return None if set(only) & set("*?[") else only
 
     def sees(self, branch: str) -> bool:
-        """Whether a branch of this name is within the limits."""
-        return not self.branches or any(fnmatchcase(branch, p) for p in self.branches)
+        """Whether a branch of this name is within the limits; case counts in neither."""
+        name = branch.lower()
+        return not self.branches or any(fnmatchcase(name, p.lower()) for p in self.branches)
 
     def check(self, branch: str) -> None:
         """Let a branch name pass if it is within the limits, whether there is such a branch or not.

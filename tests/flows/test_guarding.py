@@ -100,5 +100,12 @@ def test_what_a_branch_had_from_the_start_is_its_own(house: House) -> None:
         assert list(reading.get(FACT, [row])) == [row]
 
 
+@pytest.mark.parametrize("name", ["mine/work", "Mine/Work"])
+def test_limits_know_no_case_as_names_do(name: str) -> None:
+    assert Access("token", "read", ("mine/*",)).sees(name)
+    assert Access("token", "read", ("MINE/[A-Z]*",)).sees(name)
+    assert not Access("token", "read", ("min/*",)).sees(name)
+
+
 def test_an_access_without_limits_is_the_memory_itself(repo: Repository) -> None:
     assert guarded(repo, Access("token", "read")) is repo
