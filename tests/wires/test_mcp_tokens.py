@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tiktoken
 
-from day1.toolsets import LISTS, operations
+from day1.toolsets import LISTS, TOOLSETS, operations
 from tests.wires.mcp_session import ROOT, Session
 
 TOOLS = """
@@ -41,6 +41,24 @@ def stated(name: str) -> int:
     page = (ROOT / "docs" / "toolsets.md").read_text(encoding="utf-8")
     (row,) = re.findall(rf"^\| `{name}` \|.*\| ([\d,]+) \|$", page, re.MULTILINE)
     return int(row.replace(",", ""))
+
+
+def rows() -> list[tuple[str, int]]:
+    """Each choice of tools in the documentation, with the number of them."""
+    page = (ROOT / "docs" / "toolsets.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| `([\w,]+)` \|.*\| (\d+) \| [\d,]+ \|$", page, re.MULTILINE)
+    return [(name, int(tools)) for name, tools in found]
+
+
+@pytest.mark.parametrize(("name", "tools"), rows())
+def test_each_choice_costs_what_is_stated(tmp_path: Path, name: str, tools: int) -> None:
+    with Session(tmp_path / "store", toolsets=name) as session:
+        assert len(session.tools) == tools
+        assert tokens(session) == pytest.approx(stated(name), rel=0.03)
+
+
+def test_every_toolset_and_list_is_stated() -> None:
+    assert {part for name, _ in rows() for part in name.split(",")} == {*TOOLSETS, *LISTS}
 
 
 @pytest.mark.line("S1-001", "S1-002")
