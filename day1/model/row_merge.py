@@ -6,12 +6,14 @@ changed differently keeps the target's value and is *held*. Design section 8.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from day1.model.held import Reason
 from day1.model.kind import FACT, ORIGIN, WHOLE, Cell, Kind, Row, cells
 
 Take = Literal["ours", "theirs", "value", "delete", "skip"]
+OWN: Final = frozenset[Take]({"value", "delete"})
+"""What may bring about what neither side has: whoever decides so is an author."""
 _TEXT, _VERDICT = "fact_text", "verification"
 _LEFT_OUT = "thinking"
 """What an export or a bundle leaves out: a side that lacks it says nothing about it."""

@@ -17,7 +17,7 @@ from day1.model.merge import (
     plan_merge,
 )
 from day1.model.origin import Origin
-from day1.model.row_merge import Choice, Take
+from day1.model.row_merge import OWN, Choice, Take
 from day1.ports.store import Reading, Work
 from day1.services.branching import find, refuse_closed, refuse_protected
 from day1.services.deeds import Repository, deed, record_merge
@@ -40,8 +40,8 @@ class MergeRequest:
 
     @property
     def writes(self) -> bool:
-        """Whether who decides it also writes: a choice gives a value of its own."""
-        return any(choice.take == "value" for choice in self.choices)
+        """Whether who decides it also writes."""
+        return any(choice.take in OWN for choice in self.choices)
 
 
 Guard = Callable[[Branch, Branch, MergePlan], None]

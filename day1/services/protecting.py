@@ -9,7 +9,7 @@ from day1.model.branch import Branch
 from day1.model.deed import MergeRecord
 from day1.model.merge import MergePlan
 from day1.model.review import Review, undecided
-from day1.model.row_merge import Choice
+from day1.model.row_merge import OWN, Choice
 from day1.model.session import Session
 from day1.model.shared import Handoff
 from day1.services.branching import mark
@@ -98,8 +98,8 @@ def _other(merge: _Merge) -> str | None:
         return "Somebody else than the author must merge, with a token: without one, who can tell?"
     if token in _writers(merge.repo, merge.source, merge.target) | _deciders(merge):
         return (
-            "Another token must merge than those that wrote on the branch, opened the review or "
-            "gave values in it."
+            "Another token must merge than those that wrote on the branch, opened the review, or "
+            "gave values or deleted in it."
         )
     return None
 
@@ -108,9 +108,9 @@ def _deciders(merge: _Merge) -> set[str | None]:
     """The tokens that opened the review, or put in what neither side has."""
     review = merge.by.review
     if review is not None:
-        wrote = {one.token_id for one in review.decided if one.take == "value"}
+        wrote = {one.token_id for one in review.decided if one.take in OWN}
         return wrote | {review.opened_token}
-    gave = any("value" in row.decided.values() for row in merge.plan.rows)
+    gave = any(OWN & set(row.decided.values()) for row in merge.plan.rows)
     return {merge.by.token_id} if gave else set()
 
 

@@ -18,7 +18,7 @@ from day1.model.kind import CONVERSATION, FACT, HELD, MEMORIES, MESSAGE, Row
 from day1.model.merge import MergePlan, Sides, plan_merge
 from day1.model.origin import Origin
 from day1.model.revert import needed
-from day1.model.row_merge import Choice, differs
+from day1.model.row_merge import OWN, Choice, differs
 from day1.model.shared import KEPT, Bundle, Handoff, Template
 from day1.ports.store import Reading
 from day1.services.ancestry import Ancestry
@@ -97,7 +97,7 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
         as `preview`.
     """
     branch = refuse_closed(find(repo, request.branch))
-    if any(choice.take == "value" for choice in request.choices):
+    if any(choice.take in OWN for choice in request.choices):
         refuse_protected(branch)
     undone = _undone(repo, branch, request.undo)
     with repo.store.changing(branch.name) as work:

@@ -50,6 +50,11 @@ ELSEWHERE = {
 """What writes to new branches, or beside all of them."""
 ALLOWED = {"review_merge", "memory_revert"}
 """What a protected branch is there for, and what undoes that."""
+OWN: list[dict[str, Any]] = [
+    {"take": "value", "value": {"fact_text": "of one's own"}},
+    {"take": "delete"},
+]
+"""Decisions for what neither side has."""
 
 
 def protect(core: Session, branch: str, *requires: str) -> None:
@@ -193,11 +198,14 @@ def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) ->
         writer = Caller(access=Access("bob", scope="write"))
         undo = OPERATIONS["memory_revert"]
         refused(lambda: undo.call(house.context(writer), {"commit": merge_id}), "forbidden")
-        choices = [{"id": fact, "take": "value", "value": {"fact_text": "newer"}}]
-        refused(
-            lambda: by(house, "bob", "memory_revert", commit=merge_id, choices=choices),
-            "branch_protected",
-        )
+        for own in OWN:
+            choices = [{"id": fact, **own}]
+            refused(
+                lambda choices=choices: by(
+                    house, "bob", "memory_revert", commit=merge_id, choices=choices
+                ),
+                "branch_protected",
+            )
         by(house, "bob", "memory_revert", commit=merge_id)
         found = call(house, "memory_timeline")["result"]
         assert [memory["content"] for memory in found] == ["old"]
@@ -285,7 +293,8 @@ def test_a_fork_or_a_merge_is_no_way_around_for_the_author(tmp_path: Path) -> No
         merge_by(house, "bob", "gathered")
 
 
-def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", OWN, ids=["value", "delete"])
+def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path, own: Any) -> None:
     with opened(tmp_path / "store", create=True) as house:
         fact = write_by(house, None, "main", "old")
         fork_by(house, "ann", "side")
@@ -294,7 +303,7 @@ def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path) 
         requires = ["review", "other"]
         call(house, "memory_branch_protect", branch_name="main", requires=requires)
         review = by(house, "bob", "review_open", source_branch="side")["id"]
-        decision = {"id": fact, "take": "value", "value": {"fact_text": "both"}}
+        decision = {"id": fact, **own}
         by(house, "cy", "review_decide", review_id=review, decisions=[decision])
         for token in ("ann", "bob", "cy", None):
             missing = by(house, token, "review_show", review_id=review)["missing"]
@@ -307,13 +316,14 @@ def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path) 
         by(house, "dan", "review_merge", review_id=review)
 
 
-def test_a_value_of_ones_own_is_for_others_to_merge(tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", OWN, ids=["value", "delete"])
+def test_what_one_decides_alone_is_for_others_to_merge(tmp_path: Path, own: Any) -> None:
     with opened(tmp_path / "store", create=True) as house:
         fact = write_by(house, None, "main", "old")
         fork_by(house, "ann", "side")
         by(house, "ann", "memory_update_fact", fact_id=fact, fact_text="new", branch="side")
         call(house, "memory_branch_protect", branch_name="main", requires=["other"])
-        choices = [{"id": fact, "take": "value", "value": {"fact_text": "mine"}}]
+        choices = [{"id": fact, **own}]
         refused(lambda: merge_by(house, "bob", "side", choices=choices), "branch_protected")
         fork_by(house, "ann", "gathered")
         merge_by(house, "bob", "side", choices=choices, target_branch="gathered")

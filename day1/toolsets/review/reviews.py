@@ -6,6 +6,7 @@ from pydantic import Field
 
 from day1.model.branch import MAIN
 from day1.model.kind import WHOLE
+from day1.model.row_merge import OWN
 from day1.operation import (
     Context,
     Effect,
@@ -161,7 +162,7 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
         (ctx.origin(request).agent_id, ctx.caller.access.token_id),
         ctx.clock(),
     )
-    if any(one.take == "value" for one in request.decisions):
+    if any(one.take in OWN for one in request.decisions):
         ctx.note_token(seen.target)
     return ReviewState(**in_full(ctx, seen.review, seen))
 
