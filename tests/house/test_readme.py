@@ -69,3 +69,34 @@ def test_every_tool_of_the_readme_exists():
     assert named <= names
     short = {f"memory_branch{name}" for name in re.findall(r"`(_\w+)`", README)}
     assert short - {"memory_branch_create"} <= names
+
+
+def test_every_link_of_the_documentation_leads_somewhere():
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", text):
+            if not link.startswith(("http://", "https://")):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_commands_of_the_readme_have_the_options_it_shows():
+    from click.testing import CliRunner
+
+    from day1.interfaces.cli.main import day1
+
+    for line in re.findall(r"^day1 (.+)$", README, re.MULTILINE):
+        words = shlex.split(line, comments=True)
+        command = [words[0], words[1]] if words[0] in {"token", "import", "model"} else words[:1]
+        shown = CliRunner().invoke(day1, [*command, "--help"]).output
+        for option in (word for word in words if word.startswith("-")):
+            assert option in shown, line
+
+
+def test_every_dependency_has_its_reason():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    reasons = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    for name in (re.split(r"[<>=]", each)[0] for each in wanted):
+        assert re.search(rf"\b{name}\b", reasons), name
