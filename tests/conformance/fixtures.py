@@ -260,7 +260,8 @@ def tools(listening: Any) -> dict[str, Tool]:
     """All fixture tools; the lists of a server are changed through what listens to it."""
 
     async def change(event: Any, _ctx: Any, _params: Any) -> CallToolResult:
-        await listening._bus.publish(event)
+        for listeners in listening._listeners.values():
+            await listeners.bus.publish(event)
         return answer(text("Changed."))
 
     async def same(blocks: tuple[ContentBlock, ...], _ctx: Any, _params: Any) -> CallToolResult:

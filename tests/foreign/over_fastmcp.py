@@ -12,7 +12,7 @@ async def client(server: Any) -> dict[str, Any]:
         wire: Any = StreamableHttpTransport(server["url"], auth=server["token"])
     else:
         wire = StdioTransport(server["command"], server["args"], server["env"])
-    async with Client(wire) as session:
+    async with Client(wire, timeout=60, init_timeout=60) as session:
 
         async def call(tool: str, arguments: Arguments) -> Any:
             return (await session.call_tool(tool, arguments)).structured_content

@@ -30,7 +30,7 @@ async def client(server: Any) -> dict[str, Any]:
             return ModelResponse(parts=[TextPart("Done.")])
         return ModelResponse(parts=[ToolCallPart(tool, arguments)])
 
-    async with MCPToolset(wire) as tools:
+    async with MCPToolset(wire, init_timeout=60, read_timeout=60) as tools:
         agent = Agent(FunctionModel(model), toolsets=[tools])
         await agent.run("Keep what is said of tea.")
         schemas = TestModel(call_tools=["memory_write_fact", "memory_timeline"])

@@ -29,6 +29,7 @@ PINS = {
     "pydantic_ai": "pydantic-ai-slim[mcp]==2.68.0",
 }
 LIMIT_S = 120
+PLAIN = ("--format", "json", "--connect-timeout", str(LIMIT_S * 1_000))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ class Inspector:
     def ask(self, era: str, *what: str) -> Any:
         """Ask one thing; gives its answer."""
         done = subprocess.run(
-            [*self._command, *self._target, "--protocol-era", era, "--format", "json", *what],
+            [*self._command, *self._target, "--protocol-era", era, *PLAIN, *what],
             capture_output=True,
             text=True,
             check=False,
