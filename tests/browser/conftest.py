@@ -1,21 +1,18 @@
 """A real Chromium on a real server: one of each for the tests of a process, a new visit for each."""
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.browser.chromium import NoChromium, launched
 from tests.browser.visit import Visit
 from tests.wires.http_server import HttpServer
 from tests.wires.meaning import endpoint
 
 expect.set_options(timeout=15_000)
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-OFFLINE = ("--disable-background-networking", "--disable-component-update", "--no-first-run")
 
 # Not for the session: while it is open no other test of the process could run a loop of its own.
 package = pytest.fixture(scope="package")
@@ -24,15 +21,11 @@ package = pytest.fixture(scope="package")
 @package
 def chromium() -> Iterator[Browser]:
     """The machine's own Chromium, headless."""
-    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if found is None:
-        pytest.skip("there is no Chromium: install Debian's package chromium")
-    # Its sandbox refuses to run as root.
-    more = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=[*OFFLINE, *more])
-        yield browser
-        browser.close()
+    try:
+        with sync_playwright() as driver, launched(driver) as browser:
+            yield browser
+    except NoChromium as exc:
+        pytest.skip(str(exc))
 
 
 @package

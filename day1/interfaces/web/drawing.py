@@ -12,7 +12,7 @@ import numpy as np
 Node = Mapping[str, Any]
 _LANES: Final = 24
 """Branches in a picture; the list below it has them all."""
-_HIGH, _WIDE, _TOP = 30, 900, 22
+_HIGH, _WIDE, _TOP = 30, 1040, 22
 _LETTER: Final = 7.7
 _LETTERS: Final = 26
 
@@ -66,7 +66,7 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
     place = {t: round(left + step * n, 1) for n, t in enumerate(sorted(times))}
     paper = _Paper(lane, place, min(step * 0.8, 24))
     return Tree(
-        [paper.lane(branch, joins) for branch in shown],
+        [paper.lane(branch, shown, joins) for branch in shown],
         [paper.join(merge) for merge in joins],
         _WIDE,
         _TOP * 2 + _HIGH * (len(shown) - 1),
@@ -98,10 +98,11 @@ class _Paper:
     """By time: moments are evenly apart, however far from one another they were."""
     bend: float
 
-    def lane(self, branch: Node, joins: Sequence[Node]) -> Lane:
+    def lane(self, branch: Node, others: Sequence[Node], joins: Sequence[Node]) -> Lane:
         name, parent = branch["branch"], branch["parent"]
         forked, forks = self.x[branch["forked_at"]], parent in self.y
         start = forked + self.bend if forks else forked
+        forks_off = [self.x[b["forked_at"]] for b in others if b["parent"] == name]
         into = [self.x[m["at"]] for m in joins if m["target"] == name]
         out = [self.x[m["at"]] - self.bend for m in joins if m["source"] == name]
         return Lane(
@@ -110,7 +111,7 @@ class _Paper:
             branch["status"],
             self.y[name],
             start,
-            max(start, self.x[branch["moved_at"]], *into, *out),
+            max(start, self.x[branch["moved_at"]], *forks_off, *into, *out),
             _curve(forked, self.y[parent], start, self.y[name]) if forks else None,
         )
 
