@@ -19,6 +19,7 @@ from day1.model.kind import FACT
 from day1.model.origin import Origin
 from day1.ports.source import FactDraft
 from day1.services import (
+    backing_up,
     branching,
     bundling,
     curating,
@@ -125,6 +126,19 @@ def compact(house: House, _deed: Deed) -> None:
     house.repo.store.compact()
 
 
+def backup(house: House, _deed: Deed) -> str:
+    """Beside the store."""
+    file = house.folder.with_name("backup.tar.gz")
+    backing_up.back_up(house.repo, wiring.copying(house), wiring.archives(), file, now())
+    return str(file)
+
+
+def restore(house: House, deed: Deed) -> None:
+    """Of a backup, into another folder beside."""
+    file, folder = Path(backup(house, deed)), house.folder.with_name("restored")
+    backing_up.restore_backup(wiring.archives(), file, folder, house.repo.point)
+
+
 def look(house: House, deed: Deed) -> list[str]:
     with house.repo.store.reading(Ref(branch=deed["branch"])) as reading:
         return list(reading.get(FACT, [deed["id"]]))
@@ -145,6 +159,8 @@ DEEDS: dict[str, Callable[[House, Deed], Any]] = {
     "embed": embed,
     "compact": compact,
     "redact": redact,
+    "backup": backup,
+    "restore": restore,
     "look": look,
 }
 

@@ -275,6 +275,8 @@ def deed_for(point: str, state: State) -> Deed:
         "embed": {"deed": "embed", "branch": "main"},
         "compact": {"deed": "compact"},
         "redact": {"deed": "redact", "id": row_id},
+        "backup": {"deed": "backup"},
+        "restore": {"deed": "restore"},
     }
     return deeds[kind]
 
@@ -312,6 +314,12 @@ POINTS = (
     "redact.after_index",
     "compact.before",
     "compact.done",
+    "backup.ahead",
+    "backup.copied",
+    "backup.packed",
+    "backup.checked",
+    "restore.checked",
+    "restore.published",
 )
 
 

@@ -39,6 +39,10 @@ def test_a_kill_leaves_what_was_acknowledged(
         assert REDACTED in texts
         with closing(sqlite3.connect(tmp_path / "store" / "index.db")) as index:
             assert not index.execute("SELECT 1 FROM texts WHERE text LIKE 'as %'").fetchall()
+    if point.startswith("backup."):
+        assert not (tmp_path / "backup.tar.gz").exists()
+    if point.startswith("restore."):
+        assert (tmp_path / "restored").exists() == (point == "restore.published")
 
 
 def test_every_named_point_is_tried() -> None:
