@@ -193,9 +193,9 @@ def fork_under(
     raise Conflict("Others take every such name first: try again.", branch=wanted())
 
 
-def first_commit(repo: Repository) -> CommitId:
-    """The commit at which the store was made, which holds no rows."""
-    return next(commit for commit in repo.history.log(MAIN) if commit.op == "init").id
+def first_commit(repo: Repository, branch: str = MAIN) -> CommitId:
+    """The commit at which the store was made, which holds no rows: every branch goes back to it."""
+    return next(commit for commit in repo.history.log(branch) if commit.op == "init").id
 
 
 def adopt(repo: Repository, now: int) -> list[str]:

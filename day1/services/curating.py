@@ -45,7 +45,7 @@ def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
         id=repo.new_id("branch", now),
         name=name,
         parent_id=parent.id,
-        fork_commit=first_commit(repo),
+        fork_commit=first_commit(repo, parent.name),
         created_at=now,
         description=description,
     )

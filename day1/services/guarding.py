@@ -223,7 +223,7 @@ class GuardedLedger(Ledger):
         if isinstance(record, Branch):
             return self._access.sees(record.name)
         if isinstance(record, Bundle):
-            return self._reaches(record.commit)
+            return self._access.sees(record.source_branch) and self._reaches(record.commit)
         # Where a merge came from stands in the target's own log.
         fields = ("target_id",) if isinstance(record, MergeRecord) else _NAMING
         named = [getattr(record, field) for field in fields if hasattr(record, field)]

@@ -11,7 +11,9 @@ from day1.model.branch import MAIN, Branch
 from day1.model.change import Ref
 from day1.model.deed import Intent, Snapshot
 from day1.model.kind import FACT
+from day1.model.shared import Bundle
 from day1.services.branching import create
+from day1.services.curating import curate
 from day1.services.deeds import Repository
 from day1.services.guarding import guarded
 from day1.services.snapshotting import snapshot
@@ -98,6 +100,20 @@ def test_what_a_branch_had_from_the_start_is_its_own(house: House) -> None:
     limited = guarded(repo, Access("token", "read", ("mine/*",)))
     with limited.store.reading(Ref(commit=before)) as reading:
         assert list(reading.get(FACT, [row])) == [row]
+
+
+def test_a_chosen_part_of_a_visible_branch_makes_another(house: House) -> None:
+    limited = guarded(house.repo, Access("token", "write", ("mine/*",)))
+    create(house.repo, "mine/a", MAIN, 1)
+    assert curate(limited, "mine/part", "mine/a", [], [], 2).branch.name == "mine/part"
+
+
+def test_a_bundle_does_not_name_a_hidden_branch(house: House) -> None:
+    for name in ("mine/a", "hidden"):
+        create(house.repo, name, MAIN, 1)
+        call(house, "knowledge_bundle_create", name=f"of {name}", source_branch=name)
+    limited = guarded(house.repo, Access("token", "read", ("mine/*",)))
+    assert [bundle.name for bundle in limited.ledger.records(Bundle)] == ["of mine/a"]
 
 
 @pytest.mark.parametrize("name", ["mine/work", "Mine/Work"])
