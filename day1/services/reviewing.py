@@ -1,7 +1,9 @@
 """Reviews: opened, looked at as the branches are now, decided by several people, merged, closed."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from day1.errors import Conflict, NotFound, PlanChanged, Refused
 from day1.model.branch import Branch
@@ -12,7 +14,7 @@ from day1.model.origin import Origin
 from day1.model.review import Decision, Review, ReviewStatus, fingerprint, undecided
 from day1.model.row_merge import Choice, PlanRow, Take
 from day1.services.branching import find, refuse_closed
-from day1.services.deeds import Repository
+from day1.services.deeds import Repository, settle
 from day1.services.merging import (
     Merged,
     MergeRequest,
@@ -221,7 +223,7 @@ def decide(
         seen = fingerprint(row, one.cell)
         agent, token = by
         made.append(Decision(row.id, one.cell, one.choice.take, value, agent, now, seen, token))
-    with repo.ledger.together():
+    with _between_deeds(repo):
         fresh = _check_open(find_review(repo, review.id)).with_decisions(made, cleared)
         repo.ledger.put(fresh)
     return _decided(found, fresh)
@@ -242,6 +244,13 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
         both = row.source is not None and row.target is not None
         check_cell(row.id, given.cell, given.take, both=both)
     return row
+
+
+@contextmanager
+def _between_deeds(repo: Repository) -> Iterator[None]:
+    """Change a review while no merge of it is going on: one that began ends first."""
+    with repo.ledger.alone(partial(settle, repo)), repo.ledger.together():
+        yield
 
 
 def _check_open(review: Review) -> Review:
@@ -325,7 +334,7 @@ def close_review(
     Raises:
         Conflict: it is merged or closed already.
     """
-    with repo.ledger.together():
+    with _between_deeds(repo):
         found = _check_open(find_review(repo, review.id))
         closed = replace(found, status="closed", closed_by=by, closed_at=now, reason=reason)
         repo.ledger.put(closed)

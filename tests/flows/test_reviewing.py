@@ -1,12 +1,14 @@
 """Two people on one review, step by step, and how much reading a page of it costs."""
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from day1.errors import PlanChanged
+from day1.errors import Conflict, PlanChanged
 from day1.model.kind import FACT
 from day1.model.origin import Origin
 from day1.model.review import Review
@@ -71,6 +73,25 @@ def test_a_merge_does_not_pass_over_what_another_decided_meanwhile(house: House)
     assert review(house).status == "open"
     merge(house, review(house))
     assert find_review(house.repo, seen.id).status == "merged"
+
+
+def test_who_closes_a_review_while_it_is_merged_is_told_so(house: House) -> None:
+    seen = review(house)
+    with ThreadPoolExecutor(1) as other:
+        came: list[Future[Review]] = []
+
+        def point(name: str) -> None:
+            if name == "merge.after_deed":
+                given = (house.repo, seen, "bo", "too late", 3)
+                came.append(other.submit(reviewing.close_review, *given))
+                wait(came, 0.5)
+
+        asked = ("auto", None)
+        reviewing.merge_review(replace(house.repo, point=point), seen, asked, (Origin(), None), 2)
+        with pytest.raises(Conflict, match="The review is merged"):
+            came[0].result(30)
+    left = find_review(house.repo, seen.id)
+    assert (left.status, left.reason) == ("merged", None)
 
 
 def test_a_page_reads_no_more_for_more_rows(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
