@@ -4,19 +4,19 @@ import os
 import sqlite3
 import subprocess
 import sys
-import tarfile
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from day1.adapters.sql.sqlite_ledger import VERSION
+from day1.wiring import House
 from tests.flows.opened_house import MERGE, call, facts, opened, read_only, refused
 
 ROOT = Path(__file__).parents[2]
-STORE = Path(__file__).with_name("ledger_version_1.tar.gz")
-"""Made by the day1 whose ledger was version 1: a merge with a held item, a snapshot, a task, a
-template, a conversation, a waiting row. It had no reviews, tokens, redactions and protection."""
+LATER_TABLES = ("reviews", "tokens", "sign_ins", "redactions")
+LATER_COLUMNS = {"branches": "protection", "sessions": "token_id", "merges": "review_id"}
+"""What version 1 of the ledger did not have."""
 FACTS = [
     "The deploy job waits 60 seconds.",
     "Deploys run on Fridays.",
@@ -27,11 +27,33 @@ FACTS = [
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
+    """A store with a ledger of version 1: a held item, a snapshot, a task, a waiting row."""
     folder = tmp_path / "store"
-    with tarfile.open(STORE) as tar:
-        tar.extractall(folder, filter="data")
+    with opened(folder, create=True) as house:
+        clash = write_one(house, "The deploy job waits 20 seconds.")
+        write_one(house, "Deploys run on Fridays.")
+        call(house, "memory_branch_create", branch_name="earlier")
+        for branch, text in (("earlier", "30"), ("main", "60")):
+            text = f"The deploy job waits {text} seconds."
+            call(house, "memory_update_fact", fact_id=clash, fact_text=text, branch=branch)
+        write_one(house, "The deploy job needs 4 GB.", branch="earlier")
+        call(house, "memory_branch_merge", source_branch="earlier", strategy="auto")
+        call(house, "memory_snapshot", label="v1")
+        call(house, "memory_task_create", name="Upgrade", objectives=[{"description": "Do it."}])
+        write_one(house, "This one waits.")
+    with closing(sqlite3.connect(folder / "ledger.db", isolation_level=None)) as ledger:
+        for table in LATER_TABLES:
+            ledger.execute(f"DROP TABLE {table}")
+        for table, column in LATER_COLUMNS.items():
+            ledger.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        ledger.execute("PRAGMA user_version = 1")
     assert version(folder) == 1
     return folder
+
+
+def write_one(house: House, text: str, branch: str = "main") -> str:
+    made: str = call(house, "memory_write_fact", fact_text=text, branch=branch)["id"]
+    return made
 
 
 def version(folder: Path) -> int:
