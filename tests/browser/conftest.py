@@ -12,7 +12,7 @@ from tests.browser.visit import Visit
 from tests.wires.http_server import HttpServer
 from tests.wires.meaning import endpoint
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 
 # Not for the session: while it is open no other test of the process could run a loop of its own.
 package = pytest.fixture(scope="package")
@@ -45,9 +45,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 @package
-def secret(server: HttpServer) -> str:
-    """The token that may do everything; made first, it closes the door."""
-    return server.token("ada", "admin", None, agent_id="ada")
+def boss(server: HttpServer) -> str:
+    """The token that makes others; made first, it closes the door."""
+    return server.token("boss")
+
+
+@package
+def secret(server: HttpServer, boss: str) -> str:
+    """An agent's token that may do everything else."""
+    return server.token("ada", "admin", boss, agent_id="ada")
 
 
 Visiting = Callable[..., Visit]

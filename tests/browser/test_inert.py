@@ -22,7 +22,6 @@ HOSTILE = (
     "null",
     "undefined",
 )
-LONG = "w" * 32_000
 WIDE = "\U0001d534" * 32_000
 """A word of 128 KB: about as long as a text can be."""
 
@@ -48,17 +47,17 @@ def _filled(say: Any) -> list[str]:
     script, image, *_ = HOSTILE
     who = {"agent_id": image, "session_id": HOSTILE[6], "task_id": HOSTILE[7]}
     clash = say("memory_write_fact", fact_text=f"{script} at first")["id"]
-    for text in (*HOSTILE, LONG):
+    for text in HOSTILE:
         say("memory_write_fact", fact_text=text, category=text[:60], **who)
         triple = {"source_entity": text[:60], "target_entity": image, "relation_type": text[:60]}
         say("memory_write_relation", **triple, properties={script: text})
     say("memory_branch_create", branch_name="task/x", description=image)
     talk: dict[str, Any] = {"title": script}
-    for text in (*HOSTILE, LONG, WIDE):
+    for text in (*HOSTILE, WIDE):
         say("memory_write_fact", fact_text=f"{text} new", branch="task/x", **who)
         said = say("memory_log_message", role="user", content=text, model=image, **talk, **who)
         talk = {"conversation_id": said["conversation_id"]}
-    for branch, text in (("main", image), ("task/x", LONG)):
+    for branch, text in (("main", image), ("task/x", WIDE)):
         changed = {"fact_text": text, "reason": script, "branch": branch}
         say("memory_update_fact", fact_id=clash, **changed, **who)
     made = say("review_open", source_branch="task/x", title=image, description=script, **who)

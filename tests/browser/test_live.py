@@ -43,9 +43,9 @@ def test_the_first_page_brings_itself_up_to_date(
 
 
 def test_who_may_not_see_main_hears_nothing_of_it(
-    server: HttpServer, secret: str, visiting: Visiting
+    server: HttpServer, boss: str, secret: str, visiting: Visiting
 ) -> None:
-    limited = server.token("lim", "read", secret, branches=["quiet/*"])
+    limited = server.token("limited", "read", boss, branches=["quiet/*"])
     server.ok("memory_branch_create", secret, branch_name="quiet/a")
     page = visiting(limited).page
     # What arrives is what counts, not what the page makes of it.

@@ -30,7 +30,7 @@ class Visit:
         """Come to a server."""
         self.address = address
         self.context = browser.new_context(base_url=address, reduced_motion="reduce", **options)
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(60_000)
         self.context.add_init_script(_LISTEN)
         self.page: Page = self.context.new_page()
         self.scripted = options.get("java_script_enabled", True)

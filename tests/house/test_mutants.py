@@ -23,7 +23,8 @@ def test_every_fault_stands_in_one_place_and_leaves_a_program():
         text = (ROOT / fault["file"]).read_text(encoding="utf-8")
         if text.count(fault["old"]) != 1:
             stale.append(name)
-        compile(text.replace(fault["old"], fault["new"]), name, "exec")
+        if fault["file"].endswith(".py"):
+            compile(text.replace(fault["old"], fault["new"]), name, "exec")
     assert stale == []
 
 
