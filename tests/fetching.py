@@ -55,8 +55,8 @@ def _modules(*pins: str) -> Path:
 
 def _kept(kind: str, pins: Sequence[str], install: Callable[[Path], None]) -> Path:
     """The folder of a set of pins, filled by whoever comes first."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}" if kind == "python" else ""
-    digest = hashlib.sha256(" ".join((version, *pins)).encode()).hexdigest()[:12]
+    below = f"{sys.base_prefix} {sys.version}" if kind == "python" else ""
+    digest = hashlib.sha256(" ".join((below, *pins)).encode()).hexdigest()[:12]
     folder = CACHE / f"{kind}-{digest}"
     if folder in _MISSED:
         pytest.skip(_MISSED[folder])
