@@ -92,6 +92,8 @@ class Access:
 
 
 EVERYTHING: Final = Access()
+NOTHING: Final = Access(scope="read", branches=("",))
+"""What may be done by whoever was not asked: no branch is called so."""
 
 
 def access_of(token: Token) -> Access:

@@ -200,6 +200,11 @@ def test_a_sign_in_from_elsewhere_does_nothing(guarded: Guarded) -> None:
         assert browser.get("/review").address.startswith("/review/login")
 
 
+def test_who_did_not_sign_in_may_not_send_much(guarded: Guarded) -> None:
+    with Browser(guarded.server) as browser:
+        assert browser.http.post("/review/login", content=b"x" * 20_000).status_code == 413
+
+
 def test_where_nobody_needs_a_token_forms_are_of_this_browser_all_the_same(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store") as server, Browser(server) as browser:
         server.ok("memory_branch_create", branch_name="side")

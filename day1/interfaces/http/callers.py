@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import HTTPConnection
 
 from day1.errors import Forbidden
-from day1.model.access import EVERYTHING, Access
+from day1.model.access import NOTHING, Access
 from day1.model.branch import MAIN
 from day1.model.origin import Source
 from day1.operation import Caller, Context, Head, named
@@ -94,5 +94,5 @@ def _text(header: str | None) -> str | None:
 
 def access_of(request: HTTPConnection) -> Access:
     """What the request's token allows, as the door found it."""
-    found: Access = request.scope.get(ACCESS, EVERYTHING)
+    found: Access = request.scope.get(ACCESS, NOTHING)
     return found

@@ -34,6 +34,8 @@ _IDLE_S: Final = 60.0
 _BUCKETS: Final = 1_000
 _LOGGED: Final = 200
 """Bytes of a path that the log shows."""
+_UNKNOWN_BYTES: Final = 16_384
+"""Of the body of whoever has shown no token yet: a form to sign in."""
 _TRUSTED_S: Final = 1.0
 """A call that answers within this time does so to the end, even if it revokes its own token."""
 _CLIENT_LEFT: Final = 499
@@ -96,6 +98,7 @@ class AtTheDoor:
         """Stand before an app."""
         self._app = app
         self._limited = WholeBodies(app, rules.body_bytes)
+        self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES))
         self._door, self._rules, self._metrics, self._clock = door, rules, metrics, clock
         self._buckets = Buckets(rules.rate)
 
@@ -125,7 +128,8 @@ class AtTheDoor:
             refused = self._refusal(scope)
             # MCP's own manager limits its bodies: twice would double what an idle stream holds.
             limited = self._app if scope["path"].startswith("/mcp") else self._limited
-            await (refused or limited)(scope, receive, noted)
+            known = limited if ACCESS in scope else self._unknown
+            await (refused or known)(scope, receive, noted)
         except ClientDisconnect:
             status = _CLIENT_LEFT
         finally:
