@@ -22,9 +22,8 @@ HOSTILE = (
     "null",
     "undefined",
 )
-WIDE = "\U0001d534" * 32_000
-"""A word of 128 KB: about as long as a text can be."""
-
+WIDE = "\u2d30" * 32_700
+"""A word of 98 KB: as long as a text can be, in letters of three bytes."""
 _TOUCH = """(all) => all.forEach((one) => {
   for (const kind of ["mouseover", "focus"]) one.dispatchEvent(new Event(kind, {bubbles: true}));
 })"""

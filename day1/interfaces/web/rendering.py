@@ -61,8 +61,9 @@ def inert(text: object) -> Markup:
 
 
 def words(parts: Sequence[tuple[str, str]]) -> Markup:
-    """How a text became another: what was removed, and what was added."""
-    said = (Markup(_TAGS[how]).format(marked(part)) for how, part in parts)  # noqa: S704 - our own tags
+    """How a text became another: what was removed, and what was added; long parts are folded."""
+    shown = ((how, marked(part) if len(part) <= _FOLDED else inert(part)) for how, part in parts)
+    said = (Markup(_TAGS[how]).format(part) for how, part in shown)  # noqa: S704 - our own tags
     return Markup("<bdi>{}</bdi>").format(Markup("").join(said))
 
 
