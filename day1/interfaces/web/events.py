@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -44,7 +45,8 @@ class Events:
         def take(moved: Moved) -> None:
             # Who reads so slowly that this is full is told of later moves, and loads all anew then.
             if sees(moved.branch) and sending.statistics().current_buffer_used < _BACKLOG:
-                sending.send_nowait(moved)
+                with suppress(anyio.ClosedResourceError):  # the server leaves
+                    sending.send_nowait(moved)
 
         with anyio.CancelScope(shield=True):  # it reads the store, and must be left again
             leave = await to_thread.run_sync(self._feed.subscribe, take)
