@@ -95,9 +95,10 @@ def test_a_page_of_another_site_reaches_nothing(server: HttpServer, path: str) -
     assert server.ask("GET", path, headers={"Origin": "http://localhost:1"}).status == 403
 
 
-def test_a_body_may_not_be_longer_than_the_setting(server: HttpServer) -> None:
-    answer = server.ask("POST", "/api/v1/memory_write_fact", content=b"x" * 4_194_305)
-    assert answer.status == 413
+@pytest.mark.parametrize("path", ["/api/v1/memory_write_fact", "/mcp", "/mcp/all"])
+def test_a_body_may_not_be_longer_than_the_setting(server: HttpServer, path: str) -> None:
+    answer = server.ask("POST", path, content=b"x" * 4_194_305)
+    assert (answer.status, answer.code) == (413, "body_too_long")
 
 
 def test_headers_name_the_branch_and_the_agent_of_a_call(server: HttpServer) -> None:

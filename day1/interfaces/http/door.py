@@ -126,8 +126,9 @@ class AtTheDoor:
 
         try:
             refused = self._refusal(scope)
-            # MCP's own manager limits its bodies: twice would double what an idle stream holds.
-            limited = self._app if scope["path"].startswith("/mcp") else self._limited
+            # An idle MCP stream has no body, and its reading would be held as long as the stream.
+            stands = scope["method"] == "GET" and scope["path"].startswith("/mcp")
+            limited = self._app if stands else self._limited
             known = limited if ACCESS in scope else self._unknown
             await (refused or known)(scope, receive, noted)
         except ClientDisconnect:
