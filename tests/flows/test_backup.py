@@ -19,7 +19,7 @@ import pytest
 
 from day1.adapters.archive.copying import StoreCopying
 from day1.adapters.archive.files import FileArchives
-from day1.model.backup import Manifest
+from day1.model.backup import Content, Manifest
 from day1.services.backing_up import Backup, back_up, check_backup, restore_backup
 from day1.wiring import House, archives, copying, now
 from tests.flows import killed_process
@@ -547,3 +547,17 @@ def test_an_archive_that_came_out_wrong_never_gets_its_name(store: Path, tmp_pat
             lambda: back_up(house.repo, copying(house), Flipping(), made, now()), "store_damaged"
         )
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_an_archive_of_any_size_is_read_back(tmp_path: Path) -> None:
+    """A tar is filled up to its record, with more or less behind its last file."""
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / "ledger.db").write_bytes(b"ledger")
+    for blocks in range(tarfile.RECORDSIZE // tarfile.BLOCKSIZE + 1):
+        (tmp_path / "copy" / "memory.db").write_bytes(b"m" * blocks * tarfile.BLOCKSIZE)
+        parts = archives().parts(tmp_path / "copy")
+        manifest = Manifest(1, "0", "none", 0, Content((), {}), parts)
+        archive, out = tmp_path / f"{blocks}.tar.gz", tmp_path / str(blocks)
+        archives().pack(tmp_path / "copy", manifest, archive)
+        assert archives().unpack(archive, out) == manifest
+        assert digest(out) == digest(tmp_path / "copy")

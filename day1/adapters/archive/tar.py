@@ -27,6 +27,8 @@ MANIFEST: Final = "manifest.json"
 _MOST: Final = 64 * 1024 * 1024
 """Bytes of a manifest: 200,000 branches."""
 _CHUNK: Final = 1024 * 1024
+_END: Final = 2 * tarfile.BLOCKSIZE + tarfile.RECORDSIZE
+"""Bytes at most behind the last member: two empty blocks, and what fills the record."""
 _SPARE: Final = 1024 * 1024
 _manifests: Final = TypeAdapter(Manifest)
 _format: Final = TypeAdapter(dict[str, object])
@@ -115,8 +117,8 @@ class _Members:
 
     def end(self) -> None:
         """Nothing may follow but the zeros that fill a tar; then the checksum of all is there."""
-        rest = self._packed.read(tarfile.RECORDSIZE + 1)
-        if len(rest) > tarfile.RECORDSIZE or any(rest):
+        rest = self._packed.read(_END + 1)
+        if len(rest) > _END or any(rest):
             raise ValueError
 
 
