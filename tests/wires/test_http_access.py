@@ -332,46 +332,6 @@ def test_a_session_belongs_to_the_token_that_opened_it(guarded: Guarded) -> None
     assert post(other, ask, **{"Mcp-Session-Id": session}).status_code == 404
 
 
-def test_a_head_is_moved_by_the_token_of_its_session_only(guarded: Guarded) -> None:
-    server, said = guarded.server, {"Mcp-Session-Id": "the same"}
-    other = server.token("thief", "write", guarded.admin)
-    path = "/api/v1/memory_branch_switch"
-    for token, branch in ((guarded.admin, "mine/work"), (other, "main")):
-        there = {"branch_name": branch}
-        assert server.ask("POST", path, token, headers=said, json=there).status == 200
-    found = server.ask("POST", "/api/v1/memory_timeline", guarded.admin, headers=said, json={})
-    assert found.body["read"]["branch"] == "mine/work"
-
-
-def test_a_session_starts_on_the_one_branch_of_its_token(guarded: Guarded) -> None:
-    token = guarded.server.token("at home", "read", guarded.admin, branches=["mine/work"])
-    with HttpSession(guarded.server, token=token, mode="legacy") as session:
-        assert session.ok("memory_timeline")["read"]["branch"] == "mine/work"
-
-
-def test_a_stream_ends_with_its_token(guarded: Guarded) -> None:
-    server = guarded.server
-    token = server.token("of a stream", "read", guarded.admin)
-    bearer = {"Authorization": f"Bearer {token}"}
-    with server.http.stream("GET", "/review/events", headers=bearer) as stream:
-        lines = stream.iter_lines()
-        assert next(lines).startswith("retry")
-        time.sleep(1.1)  # as long as one call is trusted to the end
-        server.ok("token_revoke", guarded.admin, name="of a stream")
-        server.ok("memory_write_fact", guarded.admin, fact_text="Untold.", branch="main")
-        assert not [line for line in lines if line.startswith("data")]
-
-
-def test_a_token_that_is_bound_makes_none_that_is_free(guarded: Guarded) -> None:
-    bound = guarded.server.token("bound", "admin", guarded.admin, agent_id="ada")
-    assert guarded.server.post("token_create", bound, name="free").code == "forbidden"
-
-
-def test_numbers_of_the_whole_memory_are_not_for_a_limited_token(guarded: Guarded) -> None:
-    assert guarded.server.ask("GET", "/metrics", guarded.limited).code == "forbidden"
-    assert guarded.server.ask("GET", "/metrics", guarded.admin).status == 200
-
-
 def test_who_asks_too_often_is_told_to_wait(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store", DAY1_HTTP__RATE="2") as server:
         answers = [server.post("memory_timeline") for _ in range(12)]

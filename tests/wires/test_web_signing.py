@@ -7,15 +7,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
-import anyio
 import httpx2
 import pytest
 
-from day1.interfaces.web.events import Events
-from day1.model.access import EVERYTHING
-from day1.services.watching import Moved
 from tests.wires.browser import Browser
 from tests.wires.http_server import HttpServer
 
@@ -389,22 +384,6 @@ def test_a_page_is_told_what_moved_and_only_where_it_may_look(guarded: Guarded) 
 def test_who_did_not_sign_in_hears_nothing(guarded: Guarded) -> None:
     with Browser(guarded.server) as browser:
         assert browser.get("/review/events").address.startswith("/review/login")
-
-
-def test_news_while_the_server_leaves_break_nothing() -> None:
-    feed: Any = Mock()
-
-    async def leave() -> None:
-        events = Events(feed, lambda _: EVERYTHING)
-        stream = await events.stream(Mock())
-        told = aiter(stream.body_iterator)
-        await anext(told)
-        events.close()
-        (take,) = feed.subscribe.call_args.args
-        take(Moved("main", None))
-        assert [line async for line in told] == []
-
-    anyio.run(leave)
 
 
 def test_a_server_that_leaves_ends_its_streams(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""What belongs to a token: the HEADs of its sessions, its streams, and no more than it may see."""
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from unittest.mock import Mock
+
+import anyio
+import pytest
+
+from day1.interfaces.web.events import Events
+from day1.model.access import EVERYTHING
+from day1.services.watching import Moved
+from tests.wires.http_server import HttpServer, HttpSession
+
+
+class Guarded(NamedTuple):
+    server: HttpServer
+    admin: str
+    limited: str
+    """May do anything on branches `mine/*`."""
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    folder = tmp_path_factory.mktemp("tokens") / "store"
+    with HttpServer(folder, DAY1_HTTP__RATE="0") as server:
+        admin = server.token("root")
+        limited = server.token("limited", "admin", admin, branches=["mine/*"])
+        server.ok("memory_branch_create", admin, branch_name="mine/work")
+        yield Guarded(server, admin, limited)
+
+
+def test_a_head_is_moved_by_the_token_of_its_session_only(door: Guarded) -> None:
+    server, said = door.server, {"Mcp-Session-Id": "the same"}
+    other = server.token("thief", "write", door.admin)
+    path = "/api/v1/memory_branch_switch"
+    for token, branch in ((door.admin, "mine/work"), (other, "main")):
+        there = {"branch_name": branch}
+        assert server.ask("POST", path, token, headers=said, json=there).status == 200
+    found = server.ask("POST", "/api/v1/memory_timeline", door.admin, headers=said, json={})
+    assert found.body["read"]["branch"] == "mine/work"
+
+
+def test_a_session_starts_on_the_one_branch_of_its_token(door: Guarded) -> None:
+    token = door.server.token("at home", "read", door.admin, branches=["mine/work"])
+    with HttpSession(door.server, token=token, mode="legacy") as session:
+        assert session.ok("memory_timeline")["read"]["branch"] == "mine/work"
+
+
+def test_a_stream_ends_with_its_token(door: Guarded) -> None:
+    server = door.server
+    token = server.token("of a stream", "read", door.admin)
+    bearer = {"Authorization": f"Bearer {token}"}
+    with server.http.stream("GET", "/review/events", headers=bearer) as stream:
+        lines = stream.iter_lines()
+        assert next(lines).startswith("retry")
+        time.sleep(1.1)  # as long as one call is trusted to the end
+        server.ok("token_revoke", door.admin, name="of a stream")
+        server.ok("memory_write_fact", door.admin, fact_text="Untold.", branch="main")
+        assert not [line for line in lines if line.startswith("data")]
+
+
+def test_a_token_that_is_bound_makes_none_that_is_free(door: Guarded) -> None:
+    bound = door.server.token("bound", "admin", door.admin, agent_id="ada")
+    assert door.server.post("token_create", bound, name="free").code == "forbidden"
+
+
+def test_numbers_of_the_whole_memory_are_not_for_a_limited_token(door: Guarded) -> None:
+    assert door.server.ask("GET", "/metrics", door.limited).code == "forbidden"
+    assert door.server.ask("GET", "/metrics", door.admin).status == 200
+
+
+def test_news_while_the_server_leaves_break_nothing() -> None:
+    feed: Any = Mock()
+
+    async def leave() -> None:
+        events = Events(feed, lambda _: EVERYTHING)
+        stream = await events.stream(Mock())
+        told = aiter(stream.body_iterator)
+        await anext(told)
+        events.close()
+        (take,) = feed.subscribe.call_args.args
+        take(Moved("main", None))
+        assert [line async for line in told] == []
+
+    anyio.run(leave)
