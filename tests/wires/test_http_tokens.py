@@ -58,7 +58,7 @@ def test_a_stream_ends_with_its_token(door: Guarded) -> None:
         time.sleep(1.1)  # as long as one call is trusted to the end
         server.ok("token_revoke", door.admin, name="of a stream")
         server.ok("memory_write_fact", door.admin, fact_text="Untold.", branch="main")
-        assert not [line for line in lines if line.startswith("data")]
+        assert not any(line.startswith("data") for line in lines)
 
 
 def test_a_token_that_is_bound_makes_none_that_is_free(door: Guarded) -> None:
