@@ -20,7 +20,7 @@ from day1.model.access import EVERYTHING, Access, Scope
 from day1.model.branch import MAIN, Branch
 from day1.model.instant import parse
 from day1.model.kind import canonical
-from day1.model.origin import Origin, Source
+from day1.model.origin import MAX_LABEL, Origin, Source
 from day1.services.branching import find, refuse_protected
 from day1.services.sessions import note
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_TEXT = 32_768
-MAX_LABEL = 255
 MAX_INTEGER = 2**53
 _SURROGATE = re.compile("[\ud800-\udfff]")
 J = TypeVar("J", dict[str, JsonValue], list[JsonValue])
@@ -169,19 +168,6 @@ class Head(Protocol):
 
     def move(self, name: str) -> None:
         """Point it at another branch."""
-
-
-def named(given: object, what: str) -> str | None:
-    """A name that a wire brings beside the arguments, held against the same rule as `Label`.
-
-    Raises:
-        InvalidRequest: it is too long, or has characters that no name has.
-    """
-    if not isinstance(given, str) or not given.strip():
-        return None
-    if len(given) > MAX_LABEL or not given.isprintable():
-        raise InvalidRequest(f"{what} is a name of at most {MAX_LABEL} printable characters.")
-    return given
 
 
 @dataclass(frozen=True, slots=True)

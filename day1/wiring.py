@@ -26,8 +26,9 @@ from day1.adapters.sql.sqlite_ledger import open_ledger
 from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest, UnknownBranch
 from day1.model.branch import MAIN, Branch
 from day1.model.ids import new_id
+from day1.model.origin import named
 from day1.model.ranking import Weights
-from day1.operation import Caller, Context, Head, Limits, named
+from day1.operation import Caller, Context, Head, Limits
 from day1.services.branching import adopt, find
 from day1.services.candidates import Reach
 from day1.services.deeds import Point, Repository, no_point, settle

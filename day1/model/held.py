@@ -91,3 +91,22 @@ def open_items(
 def held_id(row_id: str, cell: str, source_commit: str) -> str:
     """The id of an item: the same for the same cell of the same source commit everywhere."""
     return derived_id("held", None, row_id, cell, source_commit)
+
+
+def closing_row(item: HeldItem, decision: str, row_id: str, origin: Row) -> Row:
+    """The row that closes an open item."""
+    return {
+        "id": row_id,
+        "row_id": item.row_id,
+        "row_kind": item.kind.table,
+        "cell": item.cell,
+        "ours": None,
+        "theirs": None,
+        "source_branch": item.source_branch,
+        "source_commit": item.source_commit,
+        "merge_id": item.merge_id,
+        "reason": item.reason,
+        "closes": item.id,
+        "decision": decision,
+        **origin,
+    }

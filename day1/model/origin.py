@@ -1,10 +1,13 @@
 """Who writes, for which session and task, and how the row came here."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from day1.errors import InvalidRequest
 from day1.model.kind import Row
 
+MAX_LABEL: Final = 255
+"""Characters of a short name."""
 Source = Literal["user", "agent", "tool", "import", "merge"]
 
 
@@ -28,3 +31,16 @@ class Origin:
             "origin_id": None,
             "origin_branch": None,
         }
+
+
+def named(given: object, what: str) -> str | None:
+    """A name that a wire brings beside the arguments, held against the same rule as `Label`.
+
+    Raises:
+        InvalidRequest: it is too long, or has characters that no name has.
+    """
+    if not isinstance(given, str) or not given.strip():
+        return None
+    if len(given) > MAX_LABEL or not given.isprintable():
+        raise InvalidRequest(f"{what} is a name of at most {MAX_LABEL} printable characters.")
+    return given

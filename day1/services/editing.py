@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.change import CommitId, Message, Query, Ref
-from day1.model.held import HeldItem, open_items
+from day1.model.held import HeldItem, closing_row, open_items
 from day1.model.kind import (
     EDIT,
     FACT,
@@ -23,7 +23,6 @@ from day1.model.origin import Origin
 from day1.ports.store import Work
 from day1.services.branching import find_open
 from day1.services.deeds import Repository
-from day1.services.merging import closing_row
 from day1.services.recording import changed_groups, edit_rows, fact_row
 from day1.services.tracing import newest_edits
 

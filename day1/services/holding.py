@@ -5,13 +5,20 @@ from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound
 from day1.model.change import CommitId, Message, Query, Ref
-from day1.model.held import Decision, HeldItem, columns_of, open_items, same_value, value_json
+from day1.model.held import (
+    Decision,
+    HeldItem,
+    closing_row,
+    columns_of,
+    open_items,
+    same_value,
+    value_json,
+)
 from day1.model.kind import FACT, HELD, WHOLE, Cell, Row, complete
 from day1.model.origin import Origin
 from day1.ports.store import Reading, Work
 from day1.services.branching import find, find_open
 from day1.services.deeds import Repository
-from day1.services.merging import closing_row
 from day1.services.recording import changed_groups, edit_rows
 
 

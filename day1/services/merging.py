@@ -7,7 +7,7 @@ from day1.errors import InvalidRequest, Json, NotFound, PlanChanged, Refused, Wo
 from day1.model.branch import Branch
 from day1.model.change import Changes, CommitId, Message, Pending, Query, Ref
 from day1.model.deed import MergeRecord
-from day1.model.held import HeldItem, closings, held_id, open_items, value_json
+from day1.model.held import closing_row, closings, held_id, open_items, value_json
 from day1.model.kind import BY_TABLE, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.model.merge import (
     MergePlan,
@@ -362,25 +362,6 @@ def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind,
         )
     for item_, decision in plan.closes:
         yield HELD, closing_row(item_, decision, what.repo.new_id(HELD.prefix, work.now), origin)
-
-
-def closing_row(item: HeldItem, decision: str, row_id: str, origin: Row) -> Row:
-    """The row that closes an open item."""
-    return {
-        "id": row_id,
-        "row_id": item.row_id,
-        "row_kind": item.kind.table,
-        "cell": item.cell,
-        "ours": None,
-        "theirs": None,
-        "source_branch": item.source_branch,
-        "source_commit": item.source_commit,
-        "merge_id": item.merge_id,
-        "reason": item.reason,
-        "closes": item.id,
-        "decision": decision,
-        **origin,
-    }
 
 
 def _left(plan: MergePlan) -> tuple[str, ...]:

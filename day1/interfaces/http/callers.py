@@ -11,8 +11,8 @@ from starlette.requests import HTTPConnection
 from day1.errors import Forbidden
 from day1.model.access import NOTHING, Access
 from day1.model.branch import MAIN
-from day1.model.origin import Source
-from day1.operation import Caller, Context, Head, named
+from day1.model.origin import Source, named
+from day1.operation import Caller, Context, Head
 from day1.wiring import House, LedgerHead, ProcessHead
 
 ACCESS: Final = "day1.access"
