@@ -74,8 +74,8 @@ def serve(env: dict[str, str], reviews: Sequence[str], *, once: bool) -> None:
         if once:
             print("  It is ready and its pages are there; it stops, since nobody is to stop it.")
             return
-        print("\n  Ctrl-C stops it.", flush=True)
         try:
+            print("\n  Ctrl-C stops it.", flush=True)
             process.wait()
         except KeyboardInterrupt:
             print("\n  Stopped; `day1 serve` on this store starts it again.")
