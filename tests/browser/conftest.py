@@ -14,11 +14,12 @@ from tests.wires.meaning import endpoint
 
 expect.set_options(timeout=60_000)
 
-# Not for the session: while it is open no other test of the process could run a loop of its own.
 package = pytest.fixture(scope="package")
 
 
-@package
+# For a module only: while it is open no other test of the process can run a loop of its own, and a
+# folder that is no Python package counts as the whole session.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """The machine's own Chromium, headless."""
     try:

@@ -259,6 +259,9 @@ class CopyingMemory:
         unknown = set(items or ()) | {c.row_id for c in choices} - t.rows.keys()
         if unknown - s.rows.keys() - b.rows.keys():
             raise Refusal("not_found")
+        both = s.rows.keys() & t.rows.keys()
+        if any(c.cell != "*" and (c.row_id not in both or c.take == "delete") for c in choices):
+            raise Refusal("invalid_request")
         held, closed = dict(t.items), t.closed
         if items is None:  # a pick brings rows only
             held = {key: item for key, item in s.items.items() if key not in b.items} | held

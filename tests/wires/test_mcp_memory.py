@@ -336,4 +336,10 @@ def test_every_tool_that_writes_rows_takes_the_writers_names(core: Session) -> N
         "memory_retract_fact",
         "memory_restore",
         "memory_held",
+        "memory_revert",
+        "memory_redact",
+        "review_open",
+        "review_decide",
+        "review_merge",
+        "review_close",
     }
