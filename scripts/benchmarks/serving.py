@@ -59,9 +59,9 @@ async def _one_by_one(bench: Bench, folder: Path) -> list[Row]:
         texts = facts(sizes.warm + sizes.calls, "http")
         writes = [{"fact_text": text, "category": category} for text, category in texts]
         searches = [{"query": text} for text in questions(sizes.warm + sizes.calls, "http")]
-        for tool, calls, limit in (
-            ("memory_write_fact", writes, 2.0),
+        for tool, calls, limit in (  # searches first: each gives some new texts their vectors
             ("memory_search", searches, 6.0),
+            ("memory_write_fact", writes, 2.0),
         ):
             name = f"{tool} over HTTP, p50"
             if tool == "memory_search" and bench.model_dir is None:
