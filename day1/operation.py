@@ -279,10 +279,7 @@ class Context:
         Raises:
             Forbidden: the token is bound to another agent than the one given.
         """
-        bound = self.caller.access.agent_id
-        if bound is not None and given not in {None, bound}:
-            raise Forbidden(f"This token writes as {bound!r} only.", agent_id=bound)
-        return bound or given or self.caller.agent_id
+        return self.caller.access.writes_as(given) or self.caller.agent_id
 
     def writer(self, request: WriteRequest, branch: Branch) -> Origin:
         """Who is about to add rows to a branch, noted so that those rows are found again."""

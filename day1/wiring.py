@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from day1.ports.judge import Judge
     from day1.ports.source import Source
     from day1.services.checking import Place
+    from day1.services.tending import Tender
 
 DEEDS = "deeds.lock"
 SERVED = "serve.lock"
@@ -87,6 +88,13 @@ class House:
             repo = guarded(repo, caller.access)
             search = replace(search, store=repo.store, history=repo.history)
         return Context(repo, search, now, self.judge, caller, limits, self.chat)
+
+    def tender(self) -> Tender:
+        """What keeps the store up between the calls of a process that stays."""
+        from day1.services.tending import Tender
+
+        compacts = self.settings.store.compact and not self.read_only
+        return Tender(self.repo, self.search, compacts=compacts)
 
     def close(self) -> None:
         """Close files and connections; doing it twice is harmless."""
@@ -297,17 +305,18 @@ class LedgerHead:
         self._repo.ledger.set_head(self._key, find(self._repo, name).id)
 
 
+def said_in(meta: Mapping[str, Any] | None, key: str) -> str | None:
+    """A name that a request's `_meta` gives for its call."""
+    return named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
+
+
 def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | None) -> Caller:
     """Who calls: the environment, and what the request's `_meta` says of this call."""
-
-    def said(key: str) -> str | None:
-        return named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
-
     return Caller(
-        agent_id=said("agent_id") or settings.agent_id,
-        session_id=said("session_id") or settings.session_id,
-        task_id=said("task_id") or settings.task_id,
-        branch=said("branch"),
+        agent_id=said_in(meta, "agent_id") or settings.agent_id,
+        session_id=said_in(meta, "session_id") or settings.session_id,
+        task_id=said_in(meta, "task_id") or settings.task_id,
+        branch=said_in(meta, "branch"),
         head=head,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,13 +15,9 @@ from day1.logs import to_stderr
 from day1.model.access import EVERYTHING
 from day1.model.branch import MAIN
 from day1.operation import Context
-from day1.services.tending import Tender
 from day1.settings import Settings
 from day1.toolsets import operations
 from day1.wiring import ProcessHead, caller_of, open_house
-
-_LEAVE_S = 3.0
-"""Longer than a batch takes."""
 
 
 def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:
@@ -31,9 +26,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     chosen = operations(toolsets)
     house = open_house(settings, create=True, serves=True)
     head = ProcessHead(house.repo, branch or settings.branch or MAIN)
-    tender = Tender(
-        house.repo, house.search, compacts=settings.store.compact and not house.read_only
-    )
+    tender = house.tender()
 
     def context(meta: Mapping[str, Any] | None, _: Any) -> Context:
         tender.called()
@@ -42,13 +35,10 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     feed = Feed(house.repo)
     listening = Listening(feed, lambda _: EVERYTHING)
     server = build_server(chosen, context, listening)
-    tending = threading.Thread(target=tender.run, name="day1-tender", daemon=True)
-    tending.start()
+    tender.start()
 
     def close() -> None:
         tender.stop()
-        # A batch that is being embedded ends first: the model's threads abort an exiting process.
-        tending.join(_LEAVE_S)
         house.close()
 
     serve(server, close, (feed.run, listening.run))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from collections.abc import Callable
 
 from day1.errors import Refused
@@ -13,13 +12,10 @@ from day1.interfaces.http.app import Served, build_app, needs_door
 from day1.interfaces.http.serving import address_of, listen, serve
 from day1.logs import to_stderr
 from day1.services.admitting import Door
-from day1.services.tending import Tender
 from day1.settings import Settings
 from day1.wiring import open_house, sole_server
 
 _COLLECT_AT = 2_000
-_LEAVE_S = 3.0
-"""Longer than a batch takes."""
 
 
 def run(settings: Settings, ready: Callable[[str], None]) -> None:
@@ -32,9 +28,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     to_stderr(settings.log_level)
     with listen(settings.http) as taken:
         house = open_house(settings, create=True, serves=True)
-        compacts = settings.store.compact and not house.read_only
-        tender = Tender(house.repo, house.search, compacts=compacts)
-        tending = threading.Thread(target=tender.run, name="day1-tender", daemon=True)
+        tender = house.tender()
         try:
             door = Door(house.repo, closed=needs_door(settings.http))
             if door.shut:
@@ -43,7 +37,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
                     "store has no token yet: `day1 token create NAME --scope admin` makes one.",
                     host=settings.http.host,
                 )
-            tending.start()
+            tender.start()
             # What is loaded stays; what sessions leave behind goes soon (the command line, which
             # lives for a moment, collects seldom).
             gc.freeze()
@@ -52,9 +46,6 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
                 serve(build_app(Served(house, door, tender.called)), taken, settings.http, ready)
         finally:
             tender.stop()
-            if tending.ident is not None:
-                # A batch that is being embedded ends first: the model's threads abort an exit.
-                tending.join(_LEAVE_S)
             house.close()
 
 

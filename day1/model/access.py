@@ -66,6 +66,16 @@ class Access:
                 f"{what} needs the scope {scope!r}; this token has {self.scope!r}.", needs=scope
             )
 
+    def writes_as(self, given: str | None) -> str | None:
+        """The agent of a write: the one that the access is bound to, else the one given.
+
+        Raises:
+            Forbidden: it is bound to another than the one given.
+        """
+        if self.agent_id is not None and given not in {None, self.agent_id}:
+            raise Forbidden(f"This token writes as {self.agent_id!r} only.", agent_id=self.agent_id)
+        return self.agent_id or given
+
     @property
     def home(self) -> str | None:
         """The one branch that it is limited to; None if there may be several."""

@@ -25,6 +25,8 @@ _LOOK_S = 30.0
 """A store that nobody writes to is looked through so often: waiting rows grow old."""
 _IDLE_S, _COMPACT_S = 60.0, 600.0
 """Compaction is thought of after so long without a call, and so often."""
+_LEAVE_S = 3.0
+"""Longer than a batch takes."""
 _PUT_OFF_S = 10.0
 """Vectors wait for a pause between calls, but at most so long; a search embeds the newest 16."""
 
@@ -40,6 +42,11 @@ class Tender:
         self._compacted = time.monotonic()
         self._stamp: Hashable = None
         self._followed: dict[str, CommitId] = {}
+        self._thread = threading.Thread(target=self.run, name="day1-tender", daemon=True)
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread.start()
 
     def run(self) -> None:
         """Tend until stopped; the first second belongs to the client's greeting."""
@@ -71,8 +78,13 @@ class Tender:
         return now - self._called > _QUIET_S or now - self._embedded > _PUT_OFF_S
 
     def stop(self) -> None:
-        """Let the thread end after its present step."""
+        """End after the present step; doing it twice is harmless.
+
+        A batch that is being embedded ends first: the model's threads abort an exiting process.
+        """
         self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(_LEAVE_S)
 
     def _tend(self, branch: Branch) -> None:
         self._repo.store.cut_if_due(branch.name)

@@ -14,11 +14,8 @@ from tests.wires.meaning import endpoint
 
 expect.set_options(timeout=60_000)
 
-package = pytest.fixture(scope="package")
 
-
-# For a module only: while it is open no other test of the process can run a loop of its own, and a
-# folder that is no Python package counts as the whole session.
+# For a module only: while it is open no other test of the process can run a loop of its own.
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """The machine's own Chromium, headless."""
@@ -29,7 +26,7 @@ def chromium() -> Iterator[Browser]:
         pytest.skip(str(exc))
 
 
-@package
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     """A server that knows synonyms; who comes needs a token."""
     with (
@@ -45,13 +42,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
         yield served
 
 
-@package
+@pytest.fixture(scope="session")
 def boss(server: HttpServer) -> str:
     """The token that makes others; made first, it closes the door."""
     return server.token("boss")
 
 
-@package
+@pytest.fixture(scope="session")
 def secret(server: HttpServer, boss: str) -> str:
     """An agent's token that may do everything else."""
     return server.token("ada", "admin", boss, agent_id="ada")

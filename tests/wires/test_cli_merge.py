@@ -1,29 +1,16 @@
 """Merging on the command line: the plan, the questions, the flags, what is held."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.wires.command_line import CommandLine
-
-OLD = "Ada: the gateway waits 30 seconds"
-OURS = "Ada: the gateway waits 45 seconds"
-THEIRS = "Ada: the gateway waits 60 seconds"
+from tests.wires.experiment import OURS, THEIRS, experiment
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Iterator[CommandLine]:
-    """On main; `experiment` added one fact and changed another that main changed too."""
-    cli = CommandLine(tmp_path)
-    cli("init")
-    cli.env["CLASH"] = cli.add(OLD)
-    cli("switch", "-c", "experiment")
-    cli.add("Bo: the cache is Redis since 2026-03")
-    cli("edit", cli.env["CLASH"], THEIRS)
-    cli("switch", "main")
-    cli("edit", cli.env["CLASH"], OURS)
-    return cli
+def cli(tmp_path: Path) -> CommandLine:
+    return experiment(tmp_path)
 
 
 def text(cli: CommandLine) -> str:

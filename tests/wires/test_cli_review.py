@@ -1,30 +1,19 @@
 """Reviews and protection on the command line: by flags, by keys, by two at once, and killed."""
 
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.wires.command_line import CommandLine
-
-OLD = "Ada: the gateway waits 30 seconds"
-OURS = "Ada: the gateway waits 45 seconds"
-THEIRS = "Ada: the gateway waits 60 seconds"
+from tests.wires.experiment import OURS, THEIRS, experiment
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Iterator[CommandLine]:
+def cli(tmp_path: Path) -> CommandLine:
     """On main, which is protected; `experiment` added a fact and changed one that main changed."""
-    cli = CommandLine(tmp_path)
-    cli("init")
-    cli.env["CLASH"] = cli.add(OLD)
-    cli("switch", "-c", "experiment")
-    cli.add("Bo: the cache is Redis since 2026-03")
-    cli("edit", cli.env["CLASH"], THEIRS)
-    cli("switch", "main")
-    cli("edit", cli.env["CLASH"], OURS)
+    cli = experiment(tmp_path)
     cli("branch", "--protect", "review", "main")
     return cli
 

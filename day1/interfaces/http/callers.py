@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
-from day1.errors import Forbidden
 from day1.model.access import NOTHING, Access
 from day1.model.branch import MAIN
 from day1.model.origin import Source, named
 from day1.operation import Caller, Context, Head
-from day1.wiring import House, LedgerHead, ProcessHead
+from day1.wiring import House, LedgerHead, ProcessHead, said_in
 
 ACCESS: Final = "day1.access"
 """Where in an ASGI scope the access of its token is."""
@@ -49,16 +48,12 @@ class Callers:
 
         def said(key: str) -> str | None:
             header = f"day1-{key.replace('_', '-')}"
-            by_meta = named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
-            return by_meta or named(_text(request.headers.get(header)), f"The header {header}")
-
-        agent = said("agent_id")
-        if access.agent_id is not None and agent not in {None, access.agent_id}:
-            raise Forbidden(
-                f"This token writes as {access.agent_id!r} only.", agent_id=access.agent_id
+            return said_in(meta, key) or named(
+                _text(request.headers.get(header)), f"The header {header}"
             )
+
         caller = Caller(
-            agent_id=access.agent_id or agent,
+            agent_id=access.writes_as(said("agent_id")),
             session_id=said("session_id"),
             task_id=said("task_id"),
             source=source,

@@ -1,0 +1,22 @@
+"""A clash on the command line: what main and a branch say of one fact."""
+
+from pathlib import Path
+
+from tests.wires.command_line import CommandLine
+
+OLD = "Ada: the gateway waits 30 seconds"
+OURS = "Ada: the gateway waits 45 seconds"
+THEIRS = "Ada: the gateway waits 60 seconds"
+
+
+def experiment(folder: Path) -> CommandLine:
+    """On main; `experiment` added one fact and changed another (`CLASH`) that main changed too."""
+    cli = CommandLine(folder)
+    cli("init")
+    cli.env["CLASH"] = cli.add(OLD)
+    cli("switch", "-c", "experiment")
+    cli.add("Bo: the cache is Redis since 2026-03")
+    cli("edit", cli.env["CLASH"], THEIRS)
+    cli("switch", "main")
+    cli("edit", cli.env["CLASH"], OURS)
+    return cli
