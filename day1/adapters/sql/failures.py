@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from day1.adapters.sql.server_failures import of_server, server_number
 from day1.errors import (
     Conflict,
     Day1Error,
@@ -59,7 +60,9 @@ HARMLESS = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CONSTRAINT", "SQLITE_INTERRU
 
 def is_drivers(exc: Exception) -> bool:
     """Whether an error came from a driver, by way of SQLAlchemy or directly."""
-    return isinstance(exc, DBAPIError) or hasattr(exc, "sqlite_errorname")
+    if isinstance(exc, DBAPIError) or hasattr(exc, "sqlite_errorname"):
+        return True
+    return server_number(exc) is not None
 
 
 def error_name(exc: Exception) -> str:
@@ -85,7 +88,10 @@ def translated(what: str, if_damaged: str = "put a backup in its place.") -> Ite
     except Exception as exc:
         if not is_drivers(exc):
             raise
-        name = error_name(exc)
+        known = of_server(exc)
+        if known is not None:
+            raise known from exc
+        name = error_name(exc) or str(server_number(exc) or "")
         if name.startswith(_DAMAGED):
             text = f"{what} is damaged: {if_damaged}"
             raise StoreDamaged(text, file=what, engine_code=name) from exc

@@ -1,0 +1,111 @@
+"""What a server's errors mean: by MySQL's numbers, and where Dolt has one for all, by its words."""
+
+import re
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+
+from day1.errors import (
+    Conflict,
+    Day1Error,
+    InvalidRequest,
+    NotAStore,
+    Refused,
+    StoreBusy,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+    UnknownBranch,
+)
+
+Meaning = tuple[type[Day1Error], str]
+
+_AGAIN: Final[Meaning] = (
+    StoreBusy,
+    "Another writer was quicker; nothing of this call was stored. Try again.",
+)
+_GONE: Final[Meaning] = (
+    StoreUnavailable,
+    "The store's server does not answer. Try again; what this call wrote may be stored already.",
+)
+_NOT_LET_IN: Final[Meaning] = (
+    Refused,
+    "The server does not let this user in: check name and password in DAY1_STORE__URL, and that "
+    "the user was given the store's databases (GRANT ALL PRIVILEGES ON …).",
+)
+_NO_DATABASE: Final[Meaning] = (
+    NotAStore,
+    "The server has no such database: check the name in DAY1_STORE__URL; `day1 init` makes one.",
+)
+_MAY_NOT: Final[Meaning] = (
+    StoreReadOnly,
+    "The server does not let this user write: give it the store's databases (GRANT ALL PRIVILEGES "
+    "ON …), or name another user in DAY1_STORE__URL.",
+)
+_FULL: Final[Meaning] = (
+    StoreFull,
+    "The server's disk is full: free some space there, then try again. Nothing of this call was "
+    "stored.",
+)
+_TOO_LONG: Final[Meaning] = (
+    InvalidRequest,
+    "A value is longer than the column that keeps it: shorten it.",
+)
+_NO_BRANCH: Final[Meaning] = (
+    UnknownBranch,
+    "The server has no such branch; memory_branch_list shows those there are.",
+)
+_BY_NUMBER: Final[dict[int, Meaning]] = {
+    # Deadlock, a lock not had in time; MatrixOne's deadlock, and its word for "once more".
+    **dict.fromkeys((1213, 1205, 20701, 20631), _AGAIN),
+    # Nobody there, too many clients, shutting down; the connection ended, or is out of step (0).
+    **dict.fromkeys((0, 1040, 1053, 2002, 2003, 2006, 2013, 2014, 2027), _GONE),
+    **dict.fromkeys((1044, 1045, 1698), _NOT_LET_IN),
+    **dict.fromkeys((1142, 1143, 1227, 1290, 1370, 1836), _MAY_NOT),
+    **dict.fromkeys((1021, 1114), _FULL),
+    1049: _NO_DATABASE,
+    1062: (Conflict, "A row with this id exists already."),
+    1406: _TOO_LONG,
+}
+# Only how a text begins: what follows may be what somebody wrote.
+_BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
+    (r"string '", _TOO_LONG),
+    (r"branch not found|database not found: [^/]+/", _NO_BRANCH),
+    # Two transactions gave one UNIQUE value: the one that is repeated sees the other's row.
+    (r"serialization failure|Committing this transaction resulted in", _AGAIN),
+    (r"command denied|Access denied|Database \S+ is read-only|database server is set to", _MAY_NOT),
+    (r"context canceled", _GONE),
+    (r"no space left on device|write \S+: no space left", _FULL),
+)
+_WORDY: Final = frozenset({1049, 1105})
+
+
+def server_number(exc: BaseException | None) -> int | None:
+    """The server's number of an error, 0 where it has none; None if no server's driver raised it.
+
+    The driver need not be installed, so it is known by its name.
+    """
+    found = exc.orig if isinstance(exc, DBAPIError) else exc
+    if found is None or type(found).__module__ != "pymysql.err":
+        return None
+    number = found.args[0] if found.args else 0
+    return number if isinstance(number, int) else 0
+
+
+def of_server(exc: BaseException) -> Day1Error | None:
+    """What a server's error means as day1's; None for an error that says nothing known."""
+    number = server_number(exc)
+    if number is None:
+        return None
+    meaning = _by_words(exc) if number in _WORDY else None
+    meaning = meaning or _BY_NUMBER.get(number)
+    return None if meaning is None else meaning[0](meaning[1], engine_code=str(number))
+
+
+def _by_words(exc: BaseException) -> Meaning | None:
+    found = exc.orig if isinstance(exc, DBAPIError) else exc
+    words = str(found.args[-1]) if found is not None and found.args else ""
+    for pattern, meaning in _BY_WORDS:
+        if re.match(pattern, words):
+            return meaning
+    return None

@@ -1,0 +1,69 @@
+"""What a caller is told of a server's errors: what to do, and never the driver's words."""
+
+import pytest
+from pymysql import err
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.sql.failures import is_drivers, translated
+from day1.errors import Day1Error
+
+NOTED = "what somebody wrote"
+SAID = [
+    (err.OperationalError(1213, "serialization failure: this transaction conflicts"), "store_busy"),
+    (err.OperationalError(1205, "Lock wait timeout exceeded"), "store_busy"),
+    (err.OperationalError(20701, "deadlock detected"), "store_busy"),
+    (err.OperationalError(20631, "txn need retry in rc mode"), "store_busy"),
+    (err.IntegrityError(1062, f"duplicate primary key given: [{NOTED}]"), "conflict"),
+    (err.OperationalError(1049, "database not found: day1"), "not_a_store"),
+    (err.OperationalError(1049, "database not found: day1/task/x"), "unknown_branch"),
+    (err.OperationalError(1105, "branch not found: task/x"), "unknown_branch"),
+    (err.OperationalError(1045, "Access denied for user 'day1'"), "refused"),
+    (err.OperationalError(1044, "Access denied for user 'day1' to database"), "refused"),
+    (err.OperationalError(1142, "INSERT command denied to user"), "store_read_only"),
+    (err.OperationalError(1105, "command denied to user 'day1'@'%'"), "store_read_only"),
+    (err.OperationalError(1105, "Database day1/x is read-only."), "store_read_only"),
+    (err.OperationalError(2003, "Can't connect to MySQL server"), "store_unavailable"),
+    (err.OperationalError(2006, "MySQL server has gone away"), "store_unavailable"),
+    (err.OperationalError(2013, "Lost connection to MySQL server"), "store_unavailable"),
+    (err.InterfaceError(0, ""), "store_unavailable"),
+    (err.InternalError("Packet sequence number wrong - got 1 expected 2"), "store_unavailable"),
+    (
+        err.OperationalError(1105, "Committing this transaction resulted in a working set with …"),
+        "store_busy",
+    ),
+    (err.DataError(1406, f"Data too long for column: {NOTED}"), "invalid_request"),
+    (err.OperationalError(1105, f"string '{NOTED}' is too large for column"), "invalid_request"),
+    # A text is no reason to think that a branch is gone.
+    (err.OperationalError(1105, "string 'branch not found: x' is too large"), "invalid_request"),
+    (err.OperationalError(1105, "write /data/x: no space left on device"), "store_full"),
+    (err.OperationalError(1105, f"something new about {NOTED}"), "store_unavailable"),
+]
+
+
+def by_sqlalchemy(error: Exception) -> Exception:
+    return DBAPIError.instance(f"INSERT {NOTED}", None, error, err.Error)
+
+
+@pytest.mark.parametrize(("error", "code"), SAID, ids=[str(e.args[0])[:20] for e, _ in SAID])
+@pytest.mark.parametrize("given", [by_sqlalchemy, lambda error: error], ids=["sqlalchemy", "raw"])
+def test_each_has_a_code_and_says_what_to_do(error, code, given):
+    with pytest.raises(Day1Error) as caught, translated("the ledger"):
+        raise given(error)
+    assert caught.value.code == code
+    body = str(caught.value.body())
+    assert NOTED not in body
+    assert "INSERT" not in body
+    assert caught.value.retryable == (code in {"store_busy", "store_unavailable", "store_full"})
+
+
+def test_a_number_that_begins_like_another_is_another():
+    with pytest.raises(Day1Error) as caught, translated("the ledger"):
+        raise by_sqlalchemy(err.OperationalError(20030, "unknown"))
+    assert caught.value.details["engine_code"] == "20030"
+    assert "server does not answer" not in str(caught.value)
+
+
+def test_others_errors_pass():
+    assert not is_drivers(ValueError("2013"))
+    with pytest.raises(ValueError, match="2013"), translated("the ledger"):
+        raise ValueError(2013)
