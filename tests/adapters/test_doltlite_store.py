@@ -4,7 +4,8 @@ import pytest
 from sqlalchemy import text
 
 from day1.adapters.doltlite import driver
-from day1.adapters.doltlite.store import CUT_AT_AGE, CUT_AT_ROWS, DoltLiteStore
+from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.sql.store import CUT_AT_AGE, CUT_AT_ROWS
 from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreVersionUnknown
 from day1.model.change import Message, Query, Ref
 from day1.model.kind import FACT

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from day1.adapters.doltlite import driver
+from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.sql.failures import (
     HARMLESS,
     error_name,
@@ -28,6 +29,7 @@ from day1.adapters.sql.failures import (
 from day1.errors import NotFound, StoreDamaged, StoreVersionUnknown, UnknownBranch
 from day1.model.branch import MAIN
 
+AWAKEN = "SELECT version FROM schema LIMIT 1"
 _STATES = 32
 """Branches and commits kept open; each connection costs about 1 MB."""
 _MAGIC, _FORMAT = b"CTLD", 12
@@ -56,9 +58,12 @@ registry.register("doltlite", __name__, DoltLiteDialect.__name__)
 class Connections:
     """Hands out connections that stand on the branch or commit asked for."""
 
-    def __init__(self, path: Path, *, read_only: bool, busy_timeout_s: float) -> None:
-        """Open nothing yet; `path` is the DoltLite file."""
+    def __init__(
+        self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float
+    ) -> None:
+        """Open nothing yet; `path` is the DoltLite file, and `lock` the one of its writers."""
         self.path = path
+        self.lock = lock
         self._read_only = read_only
         self._busy_ms = int(busy_timeout_s * 1000)
         self._compiled: dict[Any, Any] = {}
@@ -85,6 +90,28 @@ class Connections:
         """
         with self._open("commit", commit) as connection:
             yield connection
+
+    @contextmanager
+    def alone(self, branch: str) -> Iterator[Connection]:
+        """As `on`, with the lock of the whole file: the engine has one writer."""
+        with self.lock.held(), self.on(branch) as connection:
+            yield connection
+
+    @contextmanager
+    def awake(self, branch: str = MAIN) -> Iterator[Connection]:
+        """As `on`; a connection that slept learns of its peers' commits from a table read."""
+        with self.on(branch) as connection:
+            connection.exec_driver_sql(AWAKEN)
+            yield connection
+
+    def begin(self, connection: Connection, *, writes: bool) -> None:
+        """Begin a transaction, which sees what peers have committed."""
+        self.say(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
+        self.say(connection, AWAKEN)
+
+    def end(self, connection: Connection) -> None:
+        """Make the transaction durable."""
+        self.say(connection, "COMMIT")
 
     def _engine(self, what: str, name: str) -> Engine:
         with self._guard:

@@ -8,7 +8,8 @@ what is missing before it comes here.
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Float, Index, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Double, Float, Index, MetaData, String, Table, Text
+from sqlalchemy.dialects.mysql import LONGTEXT
 from sqlalchemy.types import TypeEngine
 
 from day1.model.kind import KINDS
@@ -18,8 +19,9 @@ SCHEMA_VERSION = 1
 versioned = MetaData()
 
 _ID = String(64)
+_LONG_TEXT = Text().with_variant(LONGTEXT(), "mysql")
 _TYPES: dict[str, TypeEngine[Any]] = {
-    "confidence": Float(),
+    "confidence": Float().with_variant(Double(), "mysql"),
     "created_at": BigInteger(),
     "happened_at": BigInteger(),
 }
@@ -50,12 +52,17 @@ def _column(name: str) -> Column[Any]:
         # The engine keeps a key from being null by itself, at no cost.
         return Column(name, _ID, primary_key=True, nullable=True)
     kind: TypeEngine[Any] = _TYPES.get(name) or (
-        _ID if name in _IDS else Text() if name in _LONG else String(255)
+        _ID if name in _IDS else _LONG_TEXT if name in _LONG else String(255)
     )
     return Column(name, kind)
 
 
-TABLES = {kind.table: Table(kind.table, versioned, *map(_column, kind.columns)) for kind in KINDS}
+_BY_BYTES: dict[str, Any] = {"mysql_collate": "utf8mb4_0900_bin", "mysql_charset": "utf8mb4"}
+"""Texts differ if their bytes do, as in SQLite."""
+TABLES = {
+    kind.table: Table(kind.table, versioned, *map(_column, kind.columns), **_BY_BYTES)
+    for kind in KINDS
+}
 for _table, _indexes in _INDEXED.items():
     for _index in _indexes:
         _names = (_index,) if isinstance(_index, str) else _index

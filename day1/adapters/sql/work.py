@@ -1,39 +1,36 @@
-"""A unit of work on a DoltLite branch: an open transaction under day1's lock."""
+"""A unit of work on a branch: an open transaction, with nobody else at work on the branch."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Insert, delete, insert, update
-from sqlalchemy.exc import DBAPIError
 
-from day1.adapters.doltlite.history import changes_between
 from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.rows import SqlReading, chunks, prepared
 from day1.adapters.sql.tables import TABLES
+from day1.adapters.sql.verbs import Verbs
 from day1.errors import IntegrityBroken
 from day1.model.change import Changes, CommitId, Message, Pending, RowChange, Writes
 from day1.model.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 from day1.model.redaction import CLEAR, Mask
 
-_COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
-
-class DoltLiteWork(SqlReading):
+class SqlWork(SqlReading):
     """`ports.store.Work`; the store begins and ends its transaction."""
 
     def __init__(
         self,
         connection: Connection,
+        verbs: Verbs,
         branch: str,
         tip: CommitId,
         pending: Pending,
-        now: int,
         mask: Mask,
     ) -> None:
-        """Wrap a connection on which BEGIN IMMEDIATE was said; `now` is the unit's time."""
+        """Wrap a connection on which a transaction was begun; the store says `now` at once."""
         super().__init__(connection, tip, pending, branch=branch, mask=mask)
-        self.now = now
-        self.committed = False
+        self.now = 0
+        self._verbs = verbs
         self.point: Callable[[str], None] = lambda _: None
         """Called at named points of `commit`, where a test may kill the process."""
         self._touched: dict[str, set[str]] = {}
@@ -78,25 +75,16 @@ class DoltLiteWork(SqlReading):
         A clashing row stays as it is on the target until then, so the conflicts that are left
         are decided ones: they are deleted by key (their ids renumber).
         """
-        try:
-            self.connection.exec_driver_sql(
-                "SELECT dolt_merge('--no-ff', '--no-commit', '-m', 'merge', ?)", (source,)
-            )
-        except DBAPIError as exc:
-            if "conflict" not in str(exc.orig):
-                raise
+        self._verbs.join(self.connection, source)
         merged = self._mend(self._changed(), writes)
-        tables = self.connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
-        for table in tables.all():
-            if table in TABLES:
-                self.connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
+        self._verbs.decided(self.connection)
         for table, rows in writes.items():
             self._touch(table, list(rows))
         self._planned, self._merged = writes, merged
 
     def _changed(self) -> Changes:
         """What the unit has changed by now, as it reads: as plans have it."""
-        return changes_between(self.connection, "HEAD", "WORKING", self.mask)
+        return self._verbs.uncommitted(self.connection, self.mask)
 
     def _mend(self, found: Changes, writes: Writes) -> Changes:
         """Bring what the engine changed to what is wanted; says what is changed then.
@@ -127,15 +115,12 @@ class DoltLiteWork(SqlReading):
         self._check(found)
         agents = _agents(found)
         text = encode(message, self.now, agents, _counts(found))
-        empty = "--allow-empty" if self._planned is not None else "--skip-empty"
         self.point("change.before_commit")
-        commit = self.connection.exec_driver_sql(_COMMIT, (text, author_of(agents), empty))
-        made = str(commit.scalar_one())
+        made = self._verbs.commit(
+            self.connection, text, author_of(agents), empty=self._planned is not None
+        )
         self.point("change.after_commit")
-        # dolt_commit opened a transaction of its own; nothing may be read in it.
-        self.connection.exec_driver_sql("COMMIT")
-        self.committed = True
-        return made if made != "0" else self.tip
+        return made or self.tip
 
     def _check(self, found: Changes) -> None:
         """Refuse to commit rows that are not of this unit, or not as the plan has them."""
@@ -162,12 +147,12 @@ def _insert(table_name: str) -> Insert:
     return insert(TABLES[table_name])
 
 
-def cut_waiting(connection: Connection, pending: Pending) -> CommitId:
+def cut_waiting(connection: Connection, verbs: Verbs, pending: Pending) -> CommitId:
     """Commit a branch's waiting rows as one `add`, having checked that they only add.
 
-    The transaction is begun by the caller under day1's lock, and ended here.
+    The transaction is begun by the caller, alone on the branch, and ended here.
     """
-    found = changes_between(connection, "HEAD", "WORKING", CLEAR)
+    found = verbs.uncommitted(connection, CLEAR)
     added = {c.id for changes in found.values() for c in changes if c.how == "added"}
     others = {c.id for changes in found.values() for c in changes} - added
     memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)
@@ -180,10 +165,7 @@ def cut_waiting(connection: Connection, pending: Pending) -> CommitId:
     agents = _agents(found)
     line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
     text = encode(Message("add", line), pending.newest, agents, _counts(found))
-    made = connection.exec_driver_sql(_COMMIT, (text, author_of(agents), "--skip-empty"))
-    commit = str(made.scalar_one())
-    connection.exec_driver_sql("COMMIT")
-    return commit
+    return str(verbs.commit(connection, text, author_of(agents), empty=False))
 
 
 def _to_mend(found: Changes, wanted: Writes) -> Writes:

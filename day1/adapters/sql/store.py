@@ -1,0 +1,168 @@
+"""Readings and units of work, for all engines that keep commits."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, func, select
+
+from day1.adapters.sql.empty import EmptyReading
+from day1.adapters.sql.history import SqlHistory
+from day1.adapters.sql.rows import SqlReading, waiting
+from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION
+from day1.adapters.sql.verbs import Places, Verbs
+from day1.adapters.sql.work import SqlWork, cut_waiting
+from day1.errors import StoreVersionUnknown
+from day1.model.change import Commit, CommitId, Pending, Ref
+from day1.model.instant import SECOND
+from day1.model.redaction import CLEAR, Mask
+from day1.ports.store import Reading, Work
+
+CUT_AT_ROWS = 256
+CUT_AT_AGE = 600 * SECOND
+
+Masks = Callable[[], Mask]
+"""What is redacted by now, by whichever process."""
+Point = Callable[[str], None]
+"""Called at named points of a unit, where a test may kill the process."""
+
+
+class SqlStore:
+    """Most of `ports.store.Store`: an engine adds what it can do, its size and its upkeep."""
+
+    def __init__(self, places: Places, verbs: Verbs, history: SqlHistory) -> None:
+        """Use an engine's connections and statements; nothing is opened yet."""
+        self._places = places
+        self._verbs = verbs
+        self._commits = history
+        self.point: Point = _pass
+        self._mask: Masks = _clear
+
+    def _clock(self, connection: Connection) -> int:
+        """Microseconds since 1970 UTC, as the store has it."""
+        raise NotImplementedError
+
+    def obey(self, mask: Masks) -> None:
+        """Read and write through the mask that is given for each reading and unit."""
+        self._mask = self._commits.mask = mask
+
+    @contextmanager
+    def reading(self, ref: Ref) -> Iterator[Reading]:
+        """Open a state for reading, as one snapshot."""
+        if ref.empty:
+            yield EmptyReading(ref.branch)
+            return
+        if ref.branch is None:
+            with self._places.at(str(ref.commit)) as connection:
+                yield self._reading(connection, str(ref.commit), None, ref.until)
+            return
+        with self._places.on(ref.branch) as connection:
+            tip, pending = self._stand(connection)
+            if ref.until is None or ref.until >= tip.ts:
+                yield self._reading(connection, tip.id, ref.branch, ref.until, pending)
+                return
+        past = self._commits.before(tip, ref.until)
+        if past.empty:
+            yield EmptyReading(ref.branch)
+            return
+        with self._places.at(str(past.commit)) as connection:
+            yield self._reading(connection, str(past.commit), ref.branch, past.until)
+
+    def _reading(
+        self,
+        connection: Connection,
+        tip: CommitId,
+        branch: str | None,
+        until: int | None,
+        pending: Pending = Pending(),  # noqa: B008 - frozen
+    ) -> SqlReading:
+        mask = self._mask()
+        return SqlReading(connection, tip, pending, branch=branch, until=until, mask=mask)
+
+    def _stand(self, connection: Connection, *, writes: bool = False) -> tuple[Commit, Pending]:
+        """Begin a transaction; says the tip and what waits."""
+        self._places.begin(connection, writes=writes)
+        tip = self._commits.tip(connection)
+        return tip, waiting(connection, tip.ts)
+
+    @contextmanager
+    def adding(self, branch: str) -> Iterator[Work]:
+        """Open work that only adds rows; leaving it makes them durable, without a commit."""
+        with self._places.alone(branch) as connection:
+            work = self._begin(connection, branch)
+            if self._is_due(connection, work.pending):
+                cut_waiting(connection, self._verbs, work.pending)
+                work = self._begin(connection, branch)
+            yield work
+            self.point("add.before_commit")
+            self._places.end(connection)
+            self.point("add.after_commit")
+
+    @contextmanager
+    def changing(self, branch: str) -> Iterator[Work]:
+        """Open work that ends in its own commit; waiting rows are cut before it."""
+        with self._places.alone(branch) as connection:
+            work = self._begin(connection, branch)
+            if work.pending.count:
+                cut_waiting(connection, self._verbs, work.pending)
+                self.point("change.after_cut")
+                work = self._begin(connection, branch)
+            work.point = self.point
+            yield work
+
+    def _begin(self, connection: Connection, branch: str) -> SqlWork:
+        tip, pending = self._stand(connection, writes=True)
+        work = SqlWork(connection, self._verbs, branch, tip.id, pending, self._mask())
+        work.now = max(self._clock(connection), max(tip.ts, pending.newest or 0) + 1)
+        return work
+
+    def cut(self, branch: str) -> CommitId:
+        """Commit the waiting rows of a branch as one `add`; returns the tip."""
+        with self._places.alone(branch) as connection:
+            tip, pending = self._stand(connection, writes=True)
+            if not pending.count:
+                return tip.id
+            self.point("cut.before_commit")
+            commit = cut_waiting(connection, self._verbs, pending)
+            self.point("cut.after_commit")
+            return commit
+
+    def cut_if_due(self, branch: str) -> None:
+        """Cut when 256 rows wait or the oldest has waited ten minutes."""
+        with self._places.on(branch) as connection:
+            _, pending = self._stand(connection)
+            due = self._is_due(connection, pending)
+        if due:
+            self.cut(branch)
+
+    def _is_due(self, connection: Connection, pending: Pending) -> bool:
+        if pending.count >= CUT_AT_ROWS or pending.oldest is None:
+            return pending.count >= CUT_AT_ROWS
+        return self._clock(connection) - pending.oldest >= CUT_AT_AGE
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._places.close()
+
+
+def check_schema(connection: Connection) -> None:
+    """Make sure that this day1 knows the tables of a state.
+
+    Raises:
+        StoreVersionUnknown: a later one made them.
+    """
+    version = connection.execute(select(func.max(SCHEMA.c.version))).scalar()
+    if version is None or version > SCHEMA_VERSION:
+        raise StoreVersionUnknown(
+            f"The store has schema version {version}, this day1 reads up to "
+            f"{SCHEMA_VERSION}: install a newer day1.",
+            version=version,
+        )
+
+
+def _clear() -> Mask:
+    """Nothing is redacted in a store without a ledger."""
+    return CLEAR
+
+
+def _pass(_: str) -> None:
+    """No point is armed outside tests."""
