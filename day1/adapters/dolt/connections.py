@@ -1,0 +1,111 @@
+"""Connections to a Dolt server: one pool; each unit says first on which branch it stands."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.sql.server import opened
+from day1.adapters.sql.server_failures import server_number
+from day1.errors import NotFound, StoreBusy, UnknownBranch
+from day1.model.branch import MAIN
+
+_UNKNOWN_DATABASE = 1049
+
+
+class Connections:
+    """`adapters.sql.verbs.Places` on a Dolt server."""
+
+    def __init__(self, engine: Engine, database: str, where: str, wait_s: float) -> None:
+        """Open nothing yet; a branch's lock is waited for at most `wait_s` seconds."""
+        self._engine = engine
+        self.database = database
+        self.where = where
+        self._wait_s = wait_s
+
+    @contextmanager
+    def on(self, branch: str) -> Iterator[Connection]:
+        """A connection whose plain table names mean `branch`."""
+        with opened(self._engine, self.where) as connection:
+            self._stand(connection, branch)
+            yield connection
+
+    @contextmanager
+    def at(self, commit: str) -> Iterator[Connection]:
+        """A read-only connection at a commit."""
+        with opened(self._engine, self.where) as connection:
+            try:
+                self._use(connection, commit)
+            except DBAPIError as exc:
+                if server_number(exc) != _UNKNOWN_DATABASE:
+                    raise
+                raise NotFound(f"There is no commit {commit}.", commit=commit) from exc
+            yield connection
+
+    @contextmanager
+    def alone(self, branch: str) -> Iterator[Connection]:
+        """As `on`, with the branch's lock, which is free when its connection ends, however."""
+        with opened(self._engine, self.where) as connection:
+            self._stand(connection, branch)
+            with locked(connection, lock_name(self.database, branch), self._wait_s):
+                yield connection
+
+    @contextmanager
+    def awake(self, branch: str = MAIN) -> Iterator[Connection]:
+        """As `on`: outside a transaction each statement sees the newest state."""
+        with self.on(branch) as connection:
+            yield connection
+
+    def _stand(self, connection: Connection, branch: str) -> None:
+        try:
+            self._use(connection, branch)
+        except DBAPIError as exc:
+            if server_number(exc) != _UNKNOWN_DATABASE:
+                raise
+            raise UnknownBranch(
+                f"There is no branch {branch!r}; memory_branch_list shows those there are.",
+                branch=branch,
+            ) from exc
+
+    def _use(self, connection: Connection, revision: str) -> None:
+        name = f"{self.database}/{revision}".replace("`", "``").replace("%", "%%")
+        connection.exec_driver_sql(f"USE `{name}`")
+
+    def begin(self, connection: Connection, *, writes: bool) -> None:  # noqa: ARG002 - as engines differ
+        """Begin a transaction: a snapshot of all branches."""
+        connection.exec_driver_sql("START TRANSACTION")
+
+    def end(self, connection: Connection) -> None:
+        """Make the transaction durable."""
+        connection.exec_driver_sql("COMMIT")
+
+    def close(self) -> None:
+        """Close every connection that is not in use."""
+        self._engine.dispose()
+
+
+def lock_name(database: str, what: str) -> str:
+    """The name of a lock on a server: of a branch, without regard to case, or of something else."""
+    digest = hashlib.sha256(f"{database}/{what.lower()}".encode()).hexdigest()
+    return f"day1/{digest[:40]}"
+
+
+@contextmanager
+def locked(connection: Connection, name: str, wait_s: float) -> Iterator[None]:
+    """Hold a named lock of the server on a connection.
+
+    Raises:
+        StoreBusy: another connection held it for longer than `wait_s` seconds.
+    """
+    got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, wait_s)).scalar()
+    if got != 1:
+        raise StoreBusy(
+            f"Another writer has held this branch for {wait_s:g} s; try again.", limit_s=wait_s
+        )
+    try:
+        yield
+    finally:
+        if not connection.invalidated:
+            connection.exec_driver_sql("SELECT RELEASE_LOCK(%s)", (name,))

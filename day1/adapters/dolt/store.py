@@ -1,0 +1,169 @@
+"""A store on a Dolt server: a database, which any number of day1s share."""
+
+from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, Engine, insert, inspect
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.dolt.connections import Connections, lock_name, locked
+from day1.adapters.dolt.verbs import DoltVerbs
+from day1.adapters.sql.history import SqlHistory
+from day1.adapters.sql.messages import author_of, encode
+from day1.adapters.sql.server import opened
+from day1.adapters.sql.store import SqlStore, check_schema
+from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
+from day1.errors import BranchExists, Json, NotAStore, Refused, Unsupported
+from day1.model.branch import MAIN
+from day1.model.change import CommitId, Message
+from day1.model.instant import SECOND
+from day1.ports.store import Capabilities
+
+_CREATE_S = 60.0
+Clock = Callable[[], int]
+
+
+class DoltHistory(SqlHistory):
+    """`ports.store.History` on a Dolt server."""
+
+    def fork(self, name: str, start: CommitId) -> None:
+        """Create a branch at a commit: a new ref, whatever the number of rows."""
+        self._refuse_taken(name)
+        try:
+            self._ref("CALL DOLT_BRANCH(%s, %s)", (name, start))
+        except DBAPIError as exc:
+            if "already exists" not in str(exc.orig):
+                raise
+            raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
+
+    def drop(self, name: str) -> None:
+        """Delete a branch's ref."""
+        self._ref("CALL DOLT_BRANCH('-D', %s)", (name,))
+
+    def keep(self, name: str, commit: CommitId) -> None:
+        """Tag a commit; a tag that is there stays."""
+        with self._places.awake() as connection:
+            if name in self._verbs.tags(connection):
+                return
+        self._ref("CALL DOLT_TAG(%s, %s)", (name, commit))
+
+    def _ref(self, statement: str, values: tuple[str, ...]) -> None:
+        with self._places.awake() as connection:
+            connection.exec_driver_sql(statement, values).all()
+
+
+class DoltStore(SqlStore):
+    """`ports.store.Store` on a database of a Dolt server."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        database: str,
+        *,
+        where: str,
+        version: str,
+        wait_s: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """Open a store that exists; times are the server's, unless a clock is given.
+
+        Raises:
+            NotAStore: the server has no such database, or it is empty.
+            StoreVersionUnknown: a later day1 made its tables.
+        """
+        self._version = version
+        self._given = clock
+        self._connections = Connections(engine, database, where, wait_s)
+        verbs = DoltVerbs(database)
+        self.history = DoltHistory(self._connections, verbs)
+        super().__init__(self._connections, verbs, self.history)
+        with self._connections.on(MAIN) as connection:
+            if not inspect(connection).has_table(SCHEMA.name):
+                raise NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
+            check_schema(connection)
+
+    @staticmethod
+    def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
+        """Make the database, its tables and its first commit; says whether they were missing.
+
+        Raises:
+            Refused: the database is another program's.
+        """
+        with (
+            opened(engine, where) as connection,
+            locked(connection, lock_name(database, "create/"), _CREATE_S),
+        ):
+            connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{database}`")
+            connection.exec_driver_sql(f"USE `{database}/{MAIN}`")
+            there = set(inspect(connection).get_table_names())
+            if SCHEMA.name in there and connection.execute(SCHEMA.select()).first() is not None:
+                return False
+            foreign = there - TABLES.keys() - {SCHEMA.name}
+            if foreign:
+                raise Refused(
+                    f"{where} holds tables of another program: name a database of day1's own.",
+                    tables=sorted(foreign)[:10],
+                )
+            # A killed process leaves tables without a row in `schema`, and this goes on.
+            versioned.create_all(connection)
+            now = clock() if clock else _server_clock(connection)
+            connection.exec_driver_sql("START TRANSACTION")
+            connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+            text = encode(Message("init", "init"), now, (), {})
+            DoltVerbs(database).commit(connection, text, author_of(()), empty=False)
+        return True
+
+    def _clock(self, connection: Connection) -> int:
+        return self._given() if self._given else _server_clock(connection)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What Dolt can do."""
+        return Capabilities(
+            engine="dolt",
+            version=self._version,
+            merge_base_moves=True,
+            row_history=True,
+            compaction=False,
+        )
+
+    def stamp(self) -> Hashable:
+        """Another value after every unit of work, whoever did it."""
+        return None
+
+    def size(self) -> int:
+        """Bytes of the tables as the server counts them: those of the past are not in it."""
+        statement = "SELECT SUM(data_length) FROM information_schema.tables WHERE table_schema = %s"
+        with self._connections.on(MAIN) as connection:
+            found = connection.exec_driver_sql(statement, (self._connections.database,)).scalar()
+        return int(found or 0)
+
+    def compact(self) -> dict[str, Json]:
+        """The server does this by itself."""
+        raise Unsupported(
+            "A Dolt server gives unused space back by itself; its administrator can say "
+            "CALL DOLT_GC().",
+            engine="dolt",
+            operation="gc",
+        )
+
+    def check(self) -> list[str]:
+        """Read the tables of every branch, and look for merges that nobody finished."""
+        found = []
+        for branch in self.history.branches():
+            with self._connections.on(branch) as connection:
+                for table in TABLES.values():
+                    connection.execute(table.select().with_only_columns(table.c.id)).all()
+                merging = "SELECT is_merging FROM dolt_merge_status"
+                if connection.exec_driver_sql(merging).scalar():
+                    found.append(
+                        f"{branch} is in the middle of a merge that is not day1's: end it with "
+                        "CALL DOLT_MERGE('--abort')"
+                    )
+        return found
+
+
+def _server_clock(connection: Connection) -> int:
+    found: datetime = connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one()
+    since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
+    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds

@@ -1,0 +1,143 @@
+"""A SQL server that keeps a store: which engine it is, and connections to it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from day1.adapters.sql.failures import translated
+from day1.errors import InvalidRequest
+
+DRIVER = "mysql+pymysql"
+_CONNECT_S, _ANSWER_S = 10, 600
+"""Seconds that a server may take to let somebody in, and to answer one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUrl:
+    """Where a store is: a server, and a database on it."""
+
+    url: URL
+    database: str
+
+    @property
+    def name(self) -> str:
+        """The same for messages: no user, no password."""
+        return f"{self.url.host}:{self.url.port or 3306}/{self.database}"
+
+
+def parse(text: str) -> ServerUrl:
+    """Read an address such as `mysql+pymysql://day1:…@host:3306/day1`.
+
+    Raises:
+        InvalidRequest: it is none of a database on a MySQL-like server.
+    """
+    form = f"{DRIVER}://USER:PASSWORD@HOST:3306/DATABASE"
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as exc:
+        raise InvalidRequest(f"DAY1_STORE__URL has the form {form}.") from exc
+    database = url.database or ""
+    if url.drivername not in {DRIVER, "mysql"} or not url.host:
+        raise InvalidRequest(f"DAY1_STORE__URL has the form {form}.")
+    plain = database.replace("_", "").replace("-", "")
+    if not (plain.isascii() and plain.isalnum() and len(database) <= _LONGEST):
+        raise InvalidRequest(
+            f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
+            f"digits, '_' and '-', no branch. Its form is {form}."
+        )
+    return ServerUrl(url.set(drivername=DRIVER, database=None), database)
+
+
+_LONGEST = 40
+"""Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
+
+
+def connect(place: ServerUrl) -> Engine:
+    """A pool of connections to a server, each of which says itself where it stands.
+
+    A transaction is begun and ended in so many words: what the driver says of its own accord a
+    Dolt server does not hear (a rollback would keep the row).
+
+    Raises:
+        InvalidRequest: the driver is not installed.
+    """
+    try:
+        return create_engine(
+            place.url,
+            poolclass=QueuePool,
+            pool_size=8,
+            max_overflow=56,
+            pool_use_lifo=True,
+            pool_reset_on_return=None,
+            isolation_level="AUTOCOMMIT",
+            hide_parameters=True,
+            connect_args={
+                "charset": "utf8mb4",
+                "connect_timeout": _CONNECT_S,
+                "read_timeout": _ANSWER_S,
+                "write_timeout": _ANSWER_S,
+            },
+        )
+    except ModuleNotFoundError as exc:
+        raise InvalidRequest(
+            "A store on a server needs the package pymysql: `pip install 'day1[servers]'`."
+        ) from exc
+
+
+@contextmanager
+def opened(engine: Engine, where: str) -> Iterator[Connection]:
+    """A connection of the pool, given back with nothing begun.
+
+    The server may have been restarted since it was used last, so it is asked before; a dead one
+    costs all of the pool.
+    """
+    with translated(where), _living(engine) as connection:
+        try:
+            yield connection
+        finally:
+            if not connection.invalidated:
+                raw: Any = connection.connection.driver_connection
+                if raw.open and raw.get_transaction_status():
+                    connection.exec_driver_sql("ROLLBACK")
+
+
+def _living(engine: Engine) -> Connection:
+    connection = engine.connect()
+    try:
+        connection.exec_driver_sql("SELECT 1")
+    except DBAPIError as exc:
+        connection.close()
+        if not exc.connection_invalidated:
+            raise
+        return engine.connect()
+    return connection
+
+
+def engine_of(engine: Engine, where: str) -> tuple[str, str]:
+    """Which engine a server is, and its version: `dolt` or `matrixone`.
+
+    Raises:
+        InvalidRequest: it is neither.
+        StoreUnavailable, Refused: it does not answer, or does not let this user in.
+    """
+    with opened(engine, where) as connection:
+        version = str(connection.exec_driver_sql("SELECT version()").scalar_one())
+        before, found, after = version.partition("-MatrixOne-v")
+        if found:
+            return "matrixone", after
+        try:
+            dolt = connection.exec_driver_sql("SELECT dolt_version()").scalar_one()
+        except DBAPIError as exc:
+            if exc.connection_invalidated:
+                raise
+            raise InvalidRequest(
+                f"The server at {where} is neither Dolt nor MatrixOne (it says {before!r}): day1 "
+                "needs an engine that keeps versions. docs/servers.md says which.",
+                version=before,
+            ) from exc
+    return "dolt", str(dolt)
