@@ -1,6 +1,65 @@
-"""What a run of the tests says at its end."""
+"""Servers that tests may ask for, and what a run of the tests says at its end."""
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests import servers
+
+
+@pytest.fixture(scope="session")
+def dolt_url() -> str:
+    """A Dolt server; skipped where there is none."""
+    return servers.dolt_url()
+
+
+@pytest.fixture(scope="session")
+def matrixone_url() -> str:
+    """A MatrixOne server; skipped where there is none."""
+    return servers.matrixone_url()
+
+
+@pytest.fixture(scope="session")
+def chroma_url() -> str:
+    """A Chroma server: it comes with its package."""
+    return servers.chroma_url()
+
+
+@pytest.fixture
+def dolt_database(dolt_url: str) -> Iterator[str]:
+    """The URL of a store on a Dolt server that is not there yet; it is dropped afterwards."""
+    with servers.database(dolt_url) as url:
+        yield url
+
+
+@pytest.fixture
+def matrixone_database(matrixone_url: str) -> Iterator[str]:
+    """The URL of a store on a MatrixOne server that is not there yet."""
+    with servers.database(matrixone_url) as url:
+        yield url
+
+
+@pytest.fixture
+def own_dolt(tmp_path: Path) -> Iterator[servers.DoltServer]:
+    """A Dolt server that the test may kill."""
+    if not servers.has_dolt():
+        pytest.skip("no `dolt` program on the PATH that a test could kill")
+    (tmp_path / "dolt").mkdir()
+    server = servers.DoltServer(tmp_path / "dolt")
+    server.up()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_chroma(tmp_path: Path) -> Iterator[servers.ChromaServer]:
+    """A Chroma server that the test may kill."""
+    (tmp_path / "chroma-server").mkdir()
+    server = servers.ChromaServer(tmp_path / "chroma-server")
+    server.up()
+    yield server
+    server.stop()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -7,7 +7,7 @@ Whoever finds its files damaged begins them anew and raises `IndexLost`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -116,6 +116,9 @@ class Vectors(Protocol):
     def approximate(self) -> bool:
         """Whether `neighbours` may give an answer in this process."""
 
+    def trouble(self) -> str | None:
+        """Why there are no approximate neighbours though there should be, if so it is."""
+
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, float]:
@@ -157,8 +160,8 @@ class Index(Protocol):
     def generation(self) -> str:
         """Changes when the index was begun anew: numbers of texts mean nothing then."""
 
-    def forget(self, content_hash: str) -> None:
-        """Delete words and vectors of a text, of every kind (redaction).
+    def forget(self, hashes: Collection[str]) -> None:
+        """Delete words and vectors of texts, of every kind (redaction); twice is harmless.
 
         Raises:
             IndexBehind: nothing can be written now.

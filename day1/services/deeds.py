@@ -37,7 +37,7 @@ def no_point(_: str) -> None:
     """No point is armed outside tests."""
 
 
-def nothing_to_forget(_: str) -> None:
+def nothing_to_forget(_: Collection[str]) -> None:
     """There is no index."""
 
 
@@ -50,8 +50,8 @@ class Repository:
     ledger: Ledger
     new_id: NewId
     point: Point = no_point
-    forget: Callable[[str], None] = nothing_to_forget
-    """Take a text out of the index, by its hash."""
+    forget: Callable[[Collection[str]], None] = nothing_to_forget
+    """Take texts out of this node's index, by their hashes."""
     noted: set[str] = field(default_factory=set)
     """Writers that this process has noted (`services.sessions`)."""
 
@@ -154,8 +154,8 @@ def _settle_redaction(repo: Repository, payload: dict[str, Json]) -> None:
 def record_redaction(repo: Repository, redaction: Redaction) -> None:
     """Write a redaction to the ledger, which masks; then take its texts out of the index.
 
-    They are out of reach already then. So an index that cannot be written now hinders nobody: a
-    redaction that is repeated cleans it.
+    They are out of reach already then. So an index that cannot be written now hinders nobody:
+    whoever opens the store next cleans it.
     """
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
@@ -164,13 +164,19 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
             repo.ledger.put(record)
         repo.ledger.put(redaction)
     repo.point("redact.after_ledger")
+    forget(repo, redaction.hashes)
+
+
+def forget(repo: Repository, hashes: Collection[str]) -> bool:
+    """Take redacted texts out of this node's index; says whether they are."""
     try:
-        for content in redaction.hashes:
-            repo.forget(content)
+        repo.forget(hashes)
     except IndexLost:
-        return  # it is empty, and learns masked texts from now on
+        pass  # it is empty, and learns masked texts from now on
     except IndexBehind as error:
         log.warning("the index keeps redacted texts: %s", error.details.get("engine_code"))
+        return False
+    return True
 
 
 def texts_of(repo: Repository, kind: Kind, row_id: str) -> dict[str, str]:

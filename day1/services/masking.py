@@ -1,4 +1,4 @@
-"""Masking: what is redacted by now, for the store to obey."""
+"""Masking: what is redacted by now, for the store and the index of this node to obey."""
 
 from day1.model.redaction import CLEAR, Mask, Redaction, mask_of
 from day1.ports.ledger import Ledger

@@ -145,6 +145,7 @@ class _Search:
         self._meanings: dict[str, Meaning] = {}
         self._notes: dict[str, None] = {}
         self._missing = 0
+        self._many = False
 
     def run(self) -> Found:
         """Prepare on one reading, embed without any open, and find on a fresh one.
@@ -201,6 +202,7 @@ class _Search:
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[View | Asked]:
         rows = self._ports.views.rows(reading, self._ref, wanted.kind)
         many = rows > self._ports.reach.exact_rows and not wanted.scope
+        self._many |= many
         if many and (self._mode == "keyword" or self._index.vectors.approximate()):
             yield Asked(wanted.kind, reading, self._index)
         else:
@@ -248,6 +250,9 @@ class _Search:
         for wanted in self._filters:
             some = self._candidates(reading, wanted)
             self._missing += some.missing
+            trouble = self._index.vectors.trouble()
+            if trouble and self._many and self._meanings:
+                self._note(trouble)
             found |= {c.row_id: (c, wanted.kind, some.texts[c.row_id]) for c in some.found}
         candidates = [candidate for candidate, _, _ in found.values()]
         weights = self._ports.weights

@@ -10,8 +10,9 @@ from day1.errors import Day1Error, EmbedderUnavailable
 from day1.model.branch import Branch
 from day1.model.change import CommitId
 from day1.services.compacting import compact_if_brief
-from day1.services.deeds import Repository
+from day1.services.deeds import Repository, forget
 from day1.services.following import embed_pending, follow
+from day1.services.masking import Masking
 from day1.services.searching import SearchPorts
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class Tender:
         self._compacted = time.monotonic()
         self._stamp: Hashable = None
         self._followed: dict[str, CommitId] = {}
+        self._mask = Masking(repo.ledger)
+        self._forgotten: frozenset[str] = frozenset()
         self._thread = threading.Thread(target=self.run, name="day1-tender", daemon=True)
 
     def start(self) -> None:
@@ -94,6 +97,7 @@ class Tender:
     def _step(self) -> bool:
         """Cut what is due, follow every branch, embed a batch; says whether more waits."""
         self._look()
+        self._forget()
         self._compact()
         if self._search.embedder is None or self._stopped.is_set() or not self._may_embed():
             return False
@@ -103,6 +107,15 @@ class Tender:
         except EmbedderUnavailable:
             return False
         return self._search.index.tend() or waiting > 0
+
+    def _forget(self) -> None:
+        """Take out of this node's index what any node has redacted.
+
+        Once more after each look: a search that began before may have learned it meanwhile.
+        """
+        hashes = frozenset() if self._search.index.read_only else self._mask().hashes
+        if hashes != self._forgotten and forget(self._repo, hashes):
+            self._forgotten = hashes
 
     def _compact(self) -> None:
         now = time.monotonic()
@@ -123,4 +136,4 @@ class Tender:
             if tip is not None and moved and not self._stopped.is_set():
                 self._tend(branch)
                 self._followed[branch.id] = tip
-        self._stamp, self._looked = stamp, now
+        self._stamp, self._looked, self._forgotten = stamp, now, frozenset()

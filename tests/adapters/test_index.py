@@ -73,7 +73,7 @@ def test_a_forgotten_text_is_in_no_file(tmp_path, index, embedder):
     (file,) = (tmp_path / "vectors").iterdir()
     secret = vector(embedder, "The zanzibar password is mandragora.").tobytes()
     assert secret in file.read_bytes()
-    index.forget(content_hash("The zanzibar password is mandragora."))
+    index.forget([content_hash("The zanzibar password is mandragora.")])
     assert secret not in file.read_bytes()
     for path in tmp_path.glob("index.db*"):
         assert b"zanzibar" not in path.read_bytes()
@@ -313,7 +313,7 @@ def test_neighbours_forget(owner, embedder):
     numbers = learn(owner, *TEXTS)
     embed_all(owner, embedder)
     tend(owner)
-    owner.forget(content_hash(TEXTS[0]))
+    owner.forget([content_hash(TEXTS[0])])
     for _ in range(2):  # before and after Chroma was told
         asked = vector(embedder, TEXTS[0])
         assert numbers[0] not in owner.vectors.neighbours(FACT, embedder, asked, 9)

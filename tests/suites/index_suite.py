@@ -182,7 +182,7 @@ class IndexSuite:
         numbers = learn(index, *TEXTS)
         learn(index, TEXTS[0], kind=OBSERVATION)
         embed_all(index, embedder)
-        index.forget(content_hash(TEXTS[0]))
+        index.forget([content_hash(TEXTS[0])])
         asked = vector(embedder, TEXTS[0])
         for kind in (FACT, OBSERVATION):
             assert index.words.known(kind, [content_hash(TEXTS[0])]) == {}

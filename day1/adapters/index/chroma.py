@@ -1,9 +1,10 @@
 """Approximate neighbours by Chroma over the vector files, owned by one process at a time.
 
 A client that was opened before another process wrote stays blind for good, so Chroma is opened
-only after the lock is had, which a process then keeps until it ends. What Chroma holds can be told
-from `index.db`: all rows of a kind before the `fed` mark; later rows are few and compared exactly.
-chromadb takes a second to import, so nothing but `tend` imports it.
+only after the lock is had, which a process then keeps until it ends; a Chroma server is used in
+another way (`chroma_server`). What Chroma holds can be told from `index.db`: all rows of a kind
+before the `fed` mark; later rows are few and compared exactly. chromadb takes a second to import,
+so nothing but `tend` imports it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from day1.adapters.index.database import Database
 from day1.adapters.index.lock import FileLock
-from day1.adapters.index.space import Space, top
+from day1.adapters.index.space import Integers, Space, top
 from day1.model.kind import KINDS, Kind
 from day1.ports.index import TextId
 
@@ -43,6 +44,9 @@ _LONGEST_TAIL = 20_000
 class Neighbours:
     """Chroma's collections, one for each kind and space, named as in `facts-minilm-l6-v2-384`."""
 
+    shared = False
+    """Whether also a process that does not own Chroma may ask it."""
+
     def __init__(self, database: Database) -> None:
         """Take and open nothing yet; `tend` does."""
         self._database = database
@@ -56,8 +60,12 @@ class Neighbours:
         self._generation = ""
 
     def ready(self) -> bool:
-        """Whether this process owns Chroma and has it open."""
+        """Whether this process has Chroma open."""
         return self._client is not None
+
+    def trouble(self) -> str | None:
+        """What a searcher should know of a Chroma that should be there and is not."""
+        return None
 
     def ask(self, kind: Kind, space: Space, vector: Vector, limit: int) -> list[TextId] | None:
         """The nearest texts, nearest first, some of them repeatedly; None when others must tell."""
@@ -71,13 +79,14 @@ class Neighbours:
             found = collection.query(
                 query_embeddings=[vector], n_results=limit, include=["distances"]
             )
-        except _failures() as error:
+        except self._failures() as error:
             self._lose(error)
             return None
-        seen = space.snapshot()
+        here, known = self._positions(space, kind, found["ids"][0])
         tail = np.array(later, np.int64)
-        positions = np.concatenate([np.array(found["ids"][0], np.int64), tail])
-        cosines = 1 - np.array(found["distances"][0], np.float32)
+        seen = space.snapshot()
+        cosines = 1 - np.array(found["distances"][0], np.float32)[known]
+        positions = np.concatenate([here, tail])
         scores = np.concatenate([cosines, seen.matrix[tail] @ vector])
         texts = seen.text_of[positions[top(scores, limit)]]
         return [int(text) for text in texts if text >= 0]
@@ -87,15 +96,17 @@ class Neighbours:
         with self._guard:
             if self._owned is None:
                 self._owned = self._lock.take(wait=False)
-            if self._owned is None:
+            if self._owned is None and not self.shared:
                 return False
             try:
                 if self._client is None or self._generation != self._database.generation():
                     self._open(spaces)
-                return self._feed_all(spaces)
-            except _failures() as error:
-                self._lose(error)
-                return True
+                return self._owned is not None and self._feed_all(spaces)
+            except self._failures() as error:
+                return self._lose(error)
+
+    def forget(self, hashes: Collection[str]) -> None:
+        """Hear of texts that are to be in no collection; the rows say so here (`forgotten`)."""
 
     def close(self) -> None:
         """Let another process take over."""
@@ -133,15 +144,35 @@ class Neighbours:
         found = self._collections.get((space.number, kind.table))
         if found is None:
             found = self._client.get_or_create_collection(
-                f"{kind.table}-{space.safe_name}",
+                self._name(space, kind),
                 embedding_function=None,
-                metadata={"generation": self._generation},
+                metadata=self._metadata(),
                 configuration={"hnsw": _GRAPH},
             )
-            if found.count() == 0:
-                self._mark(space, kind, 0)
             self._collections[space.number, kind.table] = found
+            if found.count() < self._count_fed(space, kind):  # it is new, or an older copy
+                self._mark(space, kind, 0)
         return found
+
+    def _name(self, space: Space, kind: Kind) -> str:
+        return f"{kind.table}-{space.safe_name}"
+
+    def _metadata(self) -> dict[str, str]:
+        return {"generation": self._generation}
+
+    def _mark_of(self, space: Space, kind: Kind) -> str:
+        """What the mark of a collection is kept under."""
+        del space
+        return kind.table
+
+    def _positions(self, space: Space, kind: Kind, ids: list[str]) -> tuple[Integers, Integers]:
+        """The rows of the vector file that Chroma speaks of, and which of `ids` these are of."""
+        del space, kind
+        return np.array(ids, np.int64), np.arange(len(ids))
+
+    def _put(self, collection: Any, positions: list[int], space: Space) -> None:
+        vectors = space.snapshot().matrix[positions]
+        collection.upsert(ids=[str(position) for position in positions], embeddings=vectors)
 
     def _feed_all(self, spaces: Sequence[Space]) -> bool:
         more = False
@@ -155,10 +186,9 @@ class Neighbours:
         collection = self._collection(space, kind)
         self._delete_forgotten(space, kind, collection)
         positions = self._not_fed(space, kind, _FED_IN_A_TICK)
-        seen = space.snapshot()
         for start in range(0, len(positions), _FED_AT_ONCE):
             some = positions[start : start + _FED_AT_ONCE]
-            collection.upsert(ids=[str(p) for p in some], embeddings=seen.matrix[some])
+            self._put(collection, some, space)
             self._mark(space, kind, some[-1] + 1)
         return len(positions) == _FED_IN_A_TICK
 
@@ -166,18 +196,34 @@ class Neighbours:
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT v.position FROM vectors AS v JOIN texts AS t ON t.id = v.text"
-                " WHERE v.space = ?1 AND t.kind = ?2 AND v.position >= coalesce("
-                " (SELECT fed FROM neighbours WHERE space = ?1 AND kind = ?2), 0)"
-                " ORDER BY v.position LIMIT ?3",
-                (space.number, kind.table, limit),
+                " WHERE v.space = ? AND t.kind = ? AND v.position >= ?"
+                " ORDER BY v.position LIMIT ?",
+                (space.number, kind.table, self._fed(space, kind), limit),
             )
             return [position for (position,) in found]
+
+    def _count_fed(self, space: Space, kind: Kind) -> int:
+        with self._database.reading() as connection:
+            found = connection.execute(
+                "SELECT count(*) FROM vectors AS v JOIN texts AS t ON t.id = v.text"
+                " WHERE v.space = ? AND t.kind = ? AND v.position < ?",
+                (space.number, kind.table, self._fed(space, kind)),
+            )
+            return int(found.fetchone()[0])
+
+    def _fed(self, space: Space, kind: Kind) -> int:
+        with self._database.reading() as connection:
+            found = connection.execute(
+                "SELECT fed FROM neighbours WHERE space = ? AND kind = ?",
+                (space.number, self._mark_of(space, kind)),
+            ).fetchone()
+        return int(found[0]) if found else 0
 
     def _mark(self, space: Space, kind: Kind, fed: int) -> None:
         with self._database.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO neighbours VALUES (?, ?, ?)",
-                (space.number, kind.table, fed),
+                (space.number, self._mark_of(space, kind), fed),
             )
 
     def _delete_forgotten(self, space: Space, kind: Kind, collection: Any) -> None:
@@ -191,20 +237,28 @@ class Neighbours:
                 statement = "DELETE FROM forgotten WHERE space = ? AND kind = ? AND position = ?"
                 connection.executemany(statement, [(*key, int(p)) for p in forgotten])
 
-    def _lose(self, error: BaseException) -> None:
+    def _lose(self, error: BaseException) -> bool:
+        """Begin anew; says whether there is more to be fed at once."""
         log.warning("chroma/ is damaged and is built anew: %s", type(error).__name__)
         with self._guard:
             self._shut()
             self._empty()
             self._opening.unlink(missing_ok=True)
+        return True
 
     def _shut(self) -> None:
         client, self._client, self._collections = self._client, None, {}
         if client is not None:
             try:
                 client.close()
-            except _failures():
-                log.warning("chroma/ could not be closed")
+            except self._failures():
+                log.warning("Chroma could not be closed")
+
+    def _failures(self) -> tuple[type[Exception], ...]:
+        from chromadb.errors import ChromaError  # noqa: PLC0415 - imported with the client
+
+        # After a client could not be opened, the next one fails once, by a missing attribute.
+        return ChromaError, OSError, ValueError, AttributeError
 
     def _empty(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -217,10 +271,3 @@ def _client(folder: Path) -> Any:
     from chromadb.config import Settings  # noqa: PLC0415
 
     return chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    from chromadb.errors import ChromaError  # noqa: PLC0415 - imported with the client
-
-    # After a client could not be opened, the next one fails once, by a missing attribute.
-    return ChromaError, OSError, ValueError, AttributeError

@@ -1,7 +1,11 @@
 """The index of this machine: words in `index.db`, vectors in files, Chroma beside them."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from day1.adapters.index import words
 from day1.adapters.index.database import Database
@@ -9,6 +13,10 @@ from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
 from day1.model.kind import KINDS, Kind
 from day1.ports.index import IndexLost, TextId
+
+if TYPE_CHECKING:  # both bring numpy
+    from day1.adapters.index.chroma import Neighbours
+    from day1.adapters.index.chroma_server import ChromaAddress
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +31,7 @@ class LocalIndex:
         read_only: bool = False,
         chroma: bool = False,
         chroma_above: int = 0,
+        chroma_server: ChromaAddress | None = None,
         wait_s: float = 5.0,
     ) -> None:
         """Open nothing yet.
@@ -32,15 +41,14 @@ class LocalIndex:
             read_only: the folder may not be written; what is there is used as it is.
             chroma: this process may own Chroma (a long-lived one, never a CLI call).
             chroma_above: how many vectors there must be before Chroma is opened.
+            chroma_server: the Chroma server to use in place of Chroma's own files.
             wait_s: how long a writer waits for another process's.
         """
         self.read_only = read_only
         self._database = Database(folder, read_only=read_only, wait_s=wait_s)
         neighbours = None
         if chroma and not read_only:
-            from day1.adapters.index.chroma import Neighbours  # noqa: PLC0415 - brings numpy
-
-            neighbours = Neighbours(self._database)
+            neighbours = _neighbours(self._database, chroma_server)
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, neighbours, chroma_above)
 
@@ -48,18 +56,20 @@ class LocalIndex:
         """Changes when the index was begun anew."""
         return self._database.generation()
 
-    def forget(self, content_hash: str) -> None:
-        """Delete words and vectors of a text, of every kind."""
+    def forget(self, hashes: Collection[str]) -> None:
+        """Delete words and vectors of texts, of every kind."""
         texts: dict[TextId, Kind] = {}
         for kind in KINDS:
             if kind.text:
-                known = self.words.known(kind, [content_hash])
+                known = self.words.known(kind, list(hashes))
                 texts |= dict.fromkeys(known.values(), kind)
-        with self._database.writing() as connection:
-            for text, kind in texts.items():
-                words.forget(connection, kind, text)
-        self.vectors.forget(texts)
-        self._database.checkpoint()
+        # The words last: a text that is known still is forgotten by whoever finds it.
+        self.vectors.forget(texts, hashes)
+        if texts:
+            with self._database.writing() as connection:
+                for text, kind in texts.items():
+                    words.forget(connection, kind, text)
+            self._database.checkpoint()
 
     def tend(self) -> bool:
         """Take Chroma over if nobody owns it, and feed it; returns whether more is to be fed."""
@@ -72,3 +82,10 @@ class LocalIndex:
         """Let go of files, with the WAL written back into `index.db`."""
         self.vectors.close()
         self._database.close()
+
+
+def _neighbours(database: Database, server: ChromaAddress | None) -> Neighbours:
+    from day1.adapters.index.chroma import Neighbours  # noqa: PLC0415 - brings numpy
+    from day1.adapters.index.chroma_server import ServerNeighbours  # noqa: PLC0415 - too
+
+    return Neighbours(database) if server is None else ServerNeighbours(database, server)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from day1.adapters.index.database import Database, rows_written
@@ -152,8 +152,19 @@ class FileVectors:
         space = self._space(embedder)
         return {} if space is None else space.snapshot().best_passages(vector, texts)
 
-    def forget(self, texts: Mapping[TextId, Kind]) -> None:
-        """Delete the vectors of texts: overwritten in the file, deleted from Chroma when it can."""
+    def trouble(self) -> str | None:
+        """Why there are no approximate neighbours though there should be, if so it is."""
+        return None if self._chroma is None else self._chroma.trouble()
+
+    def forget(self, texts: Mapping[TextId, Kind], hashes: Collection[str]) -> None:
+        """Delete the vectors of texts: overwritten in the file, deleted from Chroma when it can.
+
+        A Chroma server may have them by `hashes` although they are not known here.
+        """
+        if self._chroma is not None:
+            self._chroma.forget(hashes)
+        if not texts:
+            return
         with self._embedding.held(wait=True):
             for space in self._all():
                 with self._database.writing() as connection:

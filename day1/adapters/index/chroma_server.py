@@ -1,0 +1,177 @@
+"""Approximate neighbours by a Chroma server that the nodes of a store share.
+
+A collection is the store's. A row is known by its text's hash and its passage, so it is the same
+for every node: each puts in what it has embedded and is not there yet, in any order, as often as it
+likes. What a node put in is marked in its `index.db` under the collection's own id: a collection
+that was lost and made anew has no mark, and is fed again. Each node takes out what is redacted.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from day1.adapters.index.chroma import Neighbours
+from day1.adapters.index.database import Database
+from day1.adapters.index.space import Integers, Space
+from day1.errors import Day1Error, InvalidRequest
+from day1.model.kind import KINDS, Kind
+
+log = logging.getLogger(__name__)
+
+_TIMEOUT_S = 5.0
+"""A searcher waits no longer for an answer; comparing 50,000 vectors takes 8 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChromaAddress:
+    """Where the server is, and which store asks."""
+
+    url: str
+    token: str
+    store: Callable[[], str]
+    """What keeps stores apart on one server; asked for when it is first needed."""
+
+
+class ServerNeighbours(Neighbours):
+    """Collections named as in `facts-minilm-l6-v2-384-3f9c2a71d0b4`, the store's name last."""
+
+    shared = True
+
+    def __init__(self, database: Database, address: ChromaAddress) -> None:
+        """Ask nothing yet; `tend` does.
+
+        Raises:
+            InvalidRequest: the address is no URL of a server.
+        """
+        super().__init__(database)
+        self._address = address
+        parts = urlsplit(address.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/"):
+            raise InvalidRequest("DAY1_INDEX__CHROMA_URL is to be like http://chroma.example:8000.")
+        self._forgotten: set[str] = set()
+        self._store = ""
+        self._away = False
+
+    def trouble(self) -> str | None:
+        """What a searcher should know of a server that does not answer."""
+        return "the Chroma server does not answer: all were compared" if self._away else None
+
+    def forget(self, hashes: Collection[str]) -> None:
+        """Take texts out at the next `tend`; a node says at each start which they are."""
+        with self._guard:
+            self._forgotten.update(hashes)
+
+    def _open(self, spaces: Sequence[Space]) -> None:
+        self._shut()
+        self._store = self._store or self._address.store()
+        self._generation = self._database.generation()
+        self._client = _client(self._address)
+        for space in spaces:
+            for kind in KINDS:
+                if kind.text:
+                    self._collection(space, kind)
+        if self._away:
+            log.warning("the Chroma server answers again")
+        self._away = False
+
+    def _name(self, space: Space, kind: Kind) -> str:
+        return f"{super()._name(space, kind)}-{self._store}"
+
+    def _metadata(self) -> dict[str, str]:
+        return {"store": self._store}
+
+    def _mark_of(self, space: Space, kind: Kind) -> str:
+        return str(self._collections[space.number, kind.table].id)
+
+    def _positions(self, space: Space, kind: Kind, ids: list[str]) -> tuple[Integers, Integers]:
+        """Texts that another node has followed and this one not yet are left out."""
+        with self._database.reading() as connection:
+            found = connection.execute(
+                "SELECT v.position, wanted.key FROM json_each(?1) AS wanted"
+                " CROSS JOIN texts AS t ON t.kind = ?2"
+                " AND t.content_hash = substr(wanted.value, 1, instr(wanted.value, '.') - 1)"
+                " CROSS JOIN vectors AS v ON v.text = t.id AND v.space = ?3"
+                " AND v.passage = CAST(substr(wanted.value, instr(wanted.value, '.') + 1) AS INT)",
+                (json.dumps(ids), kind.table, space.number),
+            ).fetchall()
+        positions, known = np.array(found, np.int64).reshape(-1, 2).T
+        return positions, known
+
+    def _put(self, collection: Any, positions: list[int], space: Space) -> None:
+        with self._database.reading() as connection:
+            found = connection.execute(
+                "SELECT t.content_hash, v.passage, v.position FROM json_each(?) AS wanted"
+                " CROSS JOIN vectors AS v ON v.space = ? AND v.position = wanted.value"
+                " CROSS JOIN texts AS t ON t.id = v.text",
+                (json.dumps(positions), space.number),
+            ).fetchall()
+        rows = {f"{text}.{passage}": (position, text) for text, passage, position in found}
+        there = set(collection.get(ids=list(rows), include=[])["ids"]) if rows else set()
+        new = {row_id: row for row_id, row in rows.items() if row_id not in there}
+        if new:
+            collection.upsert(
+                ids=list(new),
+                embeddings=space.snapshot().matrix[[position for position, _ in new.values()]],
+                metadatas=[{"text": text} for _, text in new.values()],
+            )
+
+    def _feed_all(self, spaces: Sequence[Space]) -> bool:
+        with self._guard:
+            gone, self._forgotten = self._forgotten, set()
+        try:
+            if gone:
+                for collection in self._collections.values():
+                    collection.delete(where={"text": {"$in": sorted(gone)}})
+            return super()._feed_all(spaces)
+        except Exception:
+            self.forget(gone)  # once more, when the server is there again
+            raise
+
+    def _delete_forgotten(self, space: Space, kind: Kind, collection: Any) -> None:
+        """`forget` was told; the rows of other nodes have other numbers."""
+        del collection
+        with self._database.writing() as connection:
+            statement = "DELETE FROM forgotten WHERE space = ? AND kind = ?"
+            connection.execute(statement, (space.number, kind.table))
+
+    def _lose(self, error: BaseException) -> bool:
+        """Go on without; the next `tend` tries again."""
+        if isinstance(error, Day1Error):  # of the index's own files
+            raise error
+        if not self._away:
+            log.warning("the Chroma server does not answer: %s", type(error).__name__)
+        self._away = True
+        with self._guard:
+            self._shut()
+        return False
+
+    def _failures(self) -> tuple[type[Exception], ...]:
+        """Whatever a client raises: what only makes searching quicker is to hinder nobody."""
+        return (Exception,)
+
+
+def _client(address: ChromaAddress) -> Any:
+    import chromadb  # noqa: PLC0415 - a second that only a process that stays pays
+    import httpx  # noqa: PLC0415 - chromadb's own way to its server
+    from chromadb.config import Settings  # noqa: PLC0415 - imported with it
+
+    parts = urlsplit(address.url)
+    headers = {"Authorization": f"Bearer {address.token}"} if address.token else {}
+    # The client itself would wait for ever.
+    httpx.get(f"{address.url.rstrip('/')}/api/v2/heartbeat", headers=headers, timeout=_TIMEOUT_S)
+    client: Any = chromadb.HttpClient(
+        str(parts.hostname),
+        parts.port or (443 if parts.scheme == "https" else 80),
+        ssl=parts.scheme == "https",
+        headers=headers,
+        settings=Settings(anonymized_telemetry=False),
+    )
+    client._server._session.timeout = httpx.Timeout(_TIMEOUT_S)  # there is no option for it
+    return client

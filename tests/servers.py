@@ -1,0 +1,299 @@
+"""Where the servers that tests need come from: given, started here, or in a container.
+
+`DAY1_TEST_DOLT_URL`, `DAY1_TEST_MATRIXONE_URL` and `DAY1_TEST_CHROMA_URL` name servers that run. Else
+Dolt is started by the `dolt` program on the PATH, and Chroma by its own package; else both MySQL
+engines by testcontainers, where a Docker engine answers. Each is started once in a test process,
+when it is first needed, and ends with it. Where there is none the test is skipped, and says why.
+"""
+
+import atexit
+import contextlib
+import itertools
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_UP_S = 60.0
+_OF_A_DATABASE = ("", "_ledger", "_graph")
+"""What a store's databases are called after its own."""
+_numbers = itertools.count(1)
+_run = secrets.token_hex(3)
+
+
+class Program:
+    """A server program of the tests' own: started, killed and started again on the same data."""
+
+    def __init__(self, command: Callable[[Path, int], list[str]], folder: Path) -> None:
+        self.folder = folder
+        self.port = _free_port()
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, answers: Callable[[int], bool]) -> None:
+        """Start it and wait until it answers."""
+        surroundings = {
+            **os.environ,
+            "HOME": str(self.folder),
+            "DOLT_ROOT_PATH": str(self.folder),
+            "TZ": "UTC",
+            "ANONYMIZED_TELEMETRY": "False",
+        }
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command(self.folder, self.port),
+                cwd=self.folder,
+                env=surroundings,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the tests
+            )
+        until = time.monotonic() + _UP_S
+        while not answers(self.port):
+            if self._process.poll() is not None or time.monotonic() > until:
+                said = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+                self.stop()
+                raise RuntimeError(f"{self._process.args[0]!r} did not start: {said[-500:]}")
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """As a crash does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """As a shutdown does; twice is harmless."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(how)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class DoltServer(Program):
+    """A Dolt server of one test's own, which it may kill."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(_dolt_command, folder)
+
+    @property
+    def url(self) -> str:
+        return f"mysql+pymysql://root@127.0.0.1:{self.port}"
+
+    def up(self) -> None:
+        self.start(_mysql_answers)
+
+
+class ChromaServer(Program):
+    """A Chroma server of one test's own, which it may kill."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(_chroma_command, folder)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def up(self) -> None:
+        self.start(_chroma_answers)
+
+
+@cache
+def dolt_url() -> str:
+    """A Dolt server, as a URL that names no database."""
+    return _asked(_find_dolt())
+
+
+@cache
+def matrixone_url() -> str:
+    """A MatrixOne server, as a URL that names no database."""
+    return _asked(_find_matrixone())
+
+
+@cache
+def chroma_url() -> str:
+    """A Chroma server."""
+    given = os.environ.get("DAY1_TEST_CHROMA_URL")
+    if given:
+        return given.rstrip("/")
+    server = ChromaServer(_folder())
+    server.up()
+    atexit.register(server.stop)
+    return server.url
+
+
+@contextmanager
+def database(server: str) -> Iterator[str]:
+    """The URL of a store that is not there yet; what was made for it is dropped at the end."""
+    name = f"t_{_run}_{os.getpid()}_{next(_numbers)}"
+    try:
+        yield f"{server}/{name}"
+    finally:
+        with connection(server) as opened, opened.cursor() as cursor:
+            cursor.execute("SHOW DATABASES")
+            there = [str(row[0]) for row in cursor.fetchall()]
+            for found in there:
+                if found in {name + more for more in _OF_A_DATABASE} or found.startswith(
+                    f"{name}_b_"
+                ):
+                    with contextlib.suppress(Exception):  # what stays disturbs no other test
+                        cursor.execute(f"DROP DATABASE `{found}`")
+
+
+@contextmanager
+def connection(url: str) -> Iterator[Any]:
+    """A plain connection of the driver, in autocommit, on the URL's database if it names one."""
+    import pymysql
+    from sqlalchemy import make_url
+
+    parsed = make_url(url)
+    opened = pymysql.connect(
+        host=parsed.host,
+        port=parsed.port or 3306,
+        user=parsed.username,
+        password=parsed.password or "",
+        database=parsed.database,
+        autocommit=True,
+        connect_timeout=5,
+    )
+    try:
+        yield opened
+    finally:
+        with contextlib.suppress(Exception):
+            opened.close()
+
+
+def has_dolt() -> bool:
+    """Whether a test can have a Dolt server of its own."""
+    return shutil.which("dolt") is not None
+
+
+_Found = tuple[str | None, str]
+"""A URL, or why there is none."""
+
+
+def _asked(found: _Found) -> str:
+    url, reason = found
+    if url is None:
+        pytest.skip(reason)
+    return url
+
+
+@cache
+def _find_dolt() -> _Found:
+    given = os.environ.get("DAY1_TEST_DOLT_URL")
+    if given:
+        return given.rstrip("/"), ""
+    if has_dolt():
+        server = DoltServer(_folder())
+        server.up()
+        atexit.register(server.stop)
+        return server.url, ""
+    environment = {"DOLT_ROOT_HOST": "%", "DOLT_ROOT_PASSWORD": "day1"}
+    url, why = _container("dolthub/dolt-sql-server:2.3.1", 3306, environment, "root:day1")
+    return url, f"no Dolt server: DAY1_TEST_DOLT_URL is not set, no `dolt` on the PATH, {why}"
+
+
+@cache
+def _find_matrixone() -> _Found:
+    given = os.environ.get("DAY1_TEST_MATRIXONE_URL")
+    if given:
+        return given.rstrip("/"), ""
+    url, why = _container("matrixorigin/matrixone:4.2.0", 6001, {}, "root:111")
+    return url, f"no MatrixOne server: DAY1_TEST_MATRIXONE_URL is not set, {why}"
+
+
+def _container(image: str, port: int, environment: dict[str, str], user: str) -> _Found:
+    """A server in a container, and why not where there is none."""
+    try:
+        from testcontainers.core.container import DockerContainer
+    except ImportError:
+        return None, "and testcontainers is not installed"
+    try:
+        container = DockerContainer(image).with_exposed_ports(port)
+        for name, value in environment.items():
+            container.with_env(name, value)
+        container.start()
+    except Exception as error:  # whatever Docker's client raises, there is no server
+        return None, f"and Docker does not answer ({type(error).__name__})"
+    atexit.register(container.stop)
+    host, exposed = container.get_container_host_ip(), int(container.get_exposed_port(port))
+    url = f"mysql+pymysql://{user}@{host}:{exposed}"
+    until = time.monotonic() + _UP_S
+    while time.monotonic() < until:
+        with contextlib.suppress(Exception), connection(url):
+            return url, ""
+        time.sleep(0.5)
+    return None, f"and the container of {image} does not answer"
+
+
+def _dolt_command(folder: Path, port: int) -> list[str]:
+    """Its own HOME, so that nobody's settings count; no socket file; it tells nobody of itself."""
+    (folder / ".dolt").mkdir(exist_ok=True)
+    (folder / ".dolt" / "config_global.json").write_text(
+        '{"metrics.disabled":"true","user.name":"tests","user.email":"tests@day1"}',
+        encoding="utf-8",
+    )
+    (folder / "data").mkdir(exist_ok=True)
+    (folder / "server.yaml").write_text(
+        f"log_level: warning\n"
+        f"listener: {{host: 127.0.0.1, port: {port}, max_connections: 400}}\n"
+        f"data_dir: {folder / 'data'}\ncfg_dir: {folder / 'cfg'}\n",
+        encoding="utf-8",
+    )
+    return ["dolt", "sql-server", "--config", str(folder / "server.yaml")]
+
+
+def _chroma_command(folder: Path, port: int) -> list[str]:
+    code = "import sys; sys.argv[0] = 'chroma'; from chromadb.cli.cli import app; app()"
+    where = ["--path", str(folder / "data"), "--host", "127.0.0.1", "--port", str(port)]
+    return [sys.executable, "-c", code, "run", *where]
+
+
+def _mysql_answers(port: int) -> bool:
+    with contextlib.suppress(Exception), connection(f"mysql+pymysql://root@127.0.0.1:{port}"):
+        return True
+    return False
+
+
+def _chroma_answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v2/heartbeat", timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="day1-server-"))
+    # Registered first, so done last: after the server has stopped.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
