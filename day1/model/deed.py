@@ -1,4 +1,4 @@
-"""Ledger rows about deeds: snapshots, merges, and intents that are still to be done."""
+"""Ledger rows about deeds: snapshots, merges, what was copied, and what is still to be done."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +36,16 @@ class MergeRecord:
     created_at: int
     review_id: str | None = None
     """The review that it concludes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """Says of a store that it is the copy of another one, or half of it."""
+
+    id: CommitId
+    """The other store's first commit."""
+    created_at: int
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ and the like) are redacted by the row: of a listed row, and of a conversation's 
 are not shown any more, whoever changes them.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,6 +28,7 @@ from day1.model.kind import (
     Kind,
     Row,
     canonical,
+    complete,
     text_of,
 )
 
@@ -68,6 +70,8 @@ class Redaction:
     reason: str | None
     agent_id: str | None
     created_at: int
+    purged_at: int | None = None
+    """When the store's files were last written anew without what it masks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +132,17 @@ class Mask:
         masked = dict(row)
         for side in ("ours", "theirs"):
             cells = columns_of(text_of(row.get(side)))
-            if cells is None:
-                continue
-            kind = BY_TABLE[str(row["row_kind"])]
-            shown = self.row(kind, {**cells, "id": row["row_id"]})
-            if row["row_id"] in self.rows and "scores" in cells and "content_hash" not in cells:
-                shown = {**shown, "scores": None}  # nothing tells which text they are of
-            masked[side] = canonical({column: shown[column] for column in cells})
+            if cells is not None:
+                kind = BY_TABLE[str(row["row_kind"])]
+                masked[side] = canonical(self.cells(kind, str(row["row_id"]), cells))
         return masked
+
+    def cells(self, kind: Kind, row_id: str, cells: Row) -> Row:
+        """Some cells of a row, as they read."""
+        shown = self.row(kind, {**complete(kind, cells), "id": row_id})
+        if row_id in self.rows and "scores" in cells and "content_hash" not in shown:
+            shown = {**shown, "scores": None}  # nothing tells which text they are of
+        return {column: shown[column] for column in cells}
 
     def narrowed(self, kind: Kind, query: Query) -> Query:
         """The query that does not find a row by what is masked of it."""
@@ -171,6 +178,20 @@ def _masked(kind: Kind) -> frozenset[str]:
 
 CLEAR: Final = Mask()
 """Nothing is redacted."""
+
+Clean = Callable[[str], str]
+"""Takes what is redacted out of what somebody wrote."""
+
+
+def without(texts: Collection[str]) -> Clean:
+    """What takes out whole quotes of these texts."""
+
+    def clean(said: str) -> str:
+        for text in texts:
+            said = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", lambda _: REDACTED, said)
+        return said
+
+    return clean
 
 
 def mask_of(redactions: Iterable[Redaction]) -> Mask:

@@ -70,5 +70,8 @@ class Ledger(Protocol):
     def head(self, key: str) -> str | None:
         """The branch id that a client's HEAD points at."""
 
+    def heads(self) -> dict[str, str]:
+        """Every client's HEAD: the branch id by its key."""
+
     def set_head(self, key: str, branch_id: str) -> None:
         """Point a client's HEAD at a branch."""

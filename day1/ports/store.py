@@ -145,6 +145,17 @@ class Store(Protocol):
         Left without `commit`, it leaves no trace. Raises as `adding`.
         """
 
+    def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
+        """Make a commit of another store on a branch: its rows, times, author and message.
+
+        `writes` are what it changed, of its parents the ids are those of this store, and the
+        first one is the branch's tip. What waits on the branch is part of it. The message
+        also says which commit it was, as `from`.
+
+        Raises:
+            IntegrityBroken: the branch stands elsewhere, or what changed is not `writes`.
+        """
+
     def cut(self, branch: str) -> CommitId:
         """Commit the waiting rows of a branch as one `add`; returns the tip."""
 
@@ -192,6 +203,9 @@ class History(Protocol):
 
     def keep(self, name: str, commit: CommitId) -> None:
         """Tag a commit so that compaction does not destroy it; once is enough."""
+
+    def kept(self) -> dict[str, CommitId]:
+        """Every tag with its commit."""
 
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         """First parents from the tip of a branch, or from a commit, newest first."""

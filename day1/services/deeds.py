@@ -6,7 +6,6 @@ whose process is gone looks at what the engine did, and finishes or withdraws it
 """
 
 import logging
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -19,13 +18,14 @@ from day1.model.held import columns_of
 from day1.model.ids import NewId
 from day1.model.kind import BY_TABLE, HELD, Kind, Row, text_of
 from day1.model.record import from_json
-from day1.model.redaction import REDACTED, Redaction
+from day1.model.redaction import Redaction, without
 from day1.model.review import Review
 from day1.model.shared import FILLED, Bundle, Handoff, Template
 from day1.model.task import Objective, Task, TaskAgent
 from day1.ports.index import IndexBehind, IndexLost
 from day1.ports.ledger import Ledger
 from day1.ports.store import History, Store
+from day1.services.renaming import new_ids, rename_all
 
 log = logging.getLogger(__name__)
 
@@ -194,12 +194,7 @@ def _quoting(
     repo: Repository, redaction: Redaction, texts: Collection[str]
 ) -> Iterator[Handoff | Review]:
     """The handoffs and reviews that quote one of the texts, without it."""
-
-    def clean(said: str) -> str:
-        for text in texts:
-            said = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", lambda _: REDACTED, said)
-        return said
-
+    clean = without(texts)
     for handoff in repo.ledger.records(Handoff):
         said = clean(handoff.context_summary)
         if said != handoff.context_summary:
@@ -208,6 +203,13 @@ def _quoting(
         fresh = review.cleaned(redaction.rows, clean)
         if fresh != review:
             yield fresh
+
+
+def _settle_purge(repo: Repository, payload: dict[str, Json]) -> None:
+    """Of a store that was to be written anew: if it was, its commits have other ids."""
+    ids = new_ids(repo.history)
+    if payload["tip"] in ids:
+        rename_all(repo.ledger, ids)
 
 
 _FORKED: Mapping[str, type] = {
@@ -221,4 +223,5 @@ _SETTLERS: Mapping[str, Callable[[Repository, dict[str, Json]], None]] = {
     "retire": _settle_ref,
     "revive": _settle_ref,
     "redact": _settle_redaction,
+    "purge": _settle_purge,
 }

@@ -23,7 +23,7 @@ from day1.services.deeds import Repository, settle
 
 if TYPE_CHECKING:
     from day1.errors import Json
-    from day1.model.change import Changes, Commit, CommitId, Ref
+    from day1.model.change import Changes, Commit, CommitId, Ref, Writes
     from day1.model.kind import Kind, Row
     from day1.ports.store import Capabilities, Reading, Work
 
@@ -102,6 +102,10 @@ class GuardedHistory(History):
         self.check(commit)
         self._history.keep(name, commit)
 
+    def kept(self) -> dict[str, CommitId]:
+        """Tags of commits that are reached."""
+        return {name: tip for name, tip in self._history.kept().items() if self.reaches(tip)}
+
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         """First parents from the tip of a visible branch, or from a commit that is reached."""
         if start not in self.branches():
@@ -176,6 +180,14 @@ class GuardedStore(Store):
         """Open work that changes a visible branch."""
         self._access.check(branch)
         return self._store.changing(branch)
+
+    def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:  # noqa: ARG002 - whichever commit
+        """Let nobody with limits write the past.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise Forbidden("A copy is of every branch: use a token without limits.")
 
     def cut(self, branch: str) -> CommitId:
         """Commit the waiting rows of a visible branch."""
@@ -294,6 +306,11 @@ class GuardedLedger(Ledger):
     def head(self, key: str) -> str | None:
         """The branch id that a client's HEAD points at."""
         return self._ledger.head(key)
+
+    def heads(self) -> dict[str, str]:
+        """HEADs that point at visible branches."""
+        every = self._ledger.heads().items()
+        return {key: branch for key, branch in every if self.record(Branch, branch) is not None}
 
     def set_head(self, key: str, branch_id: str) -> None:
         """Point a client's HEAD at a branch."""

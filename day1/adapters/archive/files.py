@@ -80,9 +80,9 @@ class FileArchives:
         _nothing_at(target, folder=folder)
         try:
             if folder:
-                _sync(made)
+                sync(made)
             made.rename(target)
-            _sync(target.parent)
+            sync(target.parent)
         except OSError as exc:
             raise of_system(exc, target, writing=True) from exc
 
@@ -110,7 +110,7 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     """Bring a folder's names down to the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -228,6 +228,11 @@ class SqlLedger:
             found = connection.execute(statement).scalar()
         return None if found is None else str(found)
 
+    def heads(self) -> dict[str, str]:
+        """Every client's HEAD: the branch id by its key."""
+        with self._reading() as connection:
+            return {str(key): str(branch) for key, branch in connection.execute(select(HEADS))}
+
     def set_head(self, key: str, branch_id: str) -> None:
         """Point a client's HEAD at a branch."""
         self._put(HEADS, "key", {"key": key, "branch_id": branch_id})

@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from day1.model.access import SignIn, Token
 from day1.model.branch import Branch
-from day1.model.deed import Intent, MergeRecord, Snapshot
+from day1.model.deed import Clone, Intent, MergeRecord, Snapshot
 from day1.model.kind import canonical
 from day1.model.record import from_json, to_json
 from day1.model.redaction import Redaction
@@ -75,6 +75,7 @@ TABLES: Final[Mapping[type, Table]] = {
     Intent: _table("intents", Intent),
     Review: _table("reviews", Review, ("source_id", "target_id", "status")),
     Redaction: _table("redactions", Redaction, ("row_id",)),
+    Clone: _table("clones", Clone),
 }
 HEADS: Final = Table(
     "heads",

@@ -29,6 +29,12 @@ def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str
     return f"{line}\n\n{canonical(known)}"
 
 
+def encode_again(commit: Commit) -> str:
+    """Write the message of a commit of another store as it was there, and which one that is."""
+    known = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
+    return f"{commit.line}\n\n{canonical(known)}"
+
+
 def decode(
     commit: CommitId, parents: Iterable[CommitId], author: str, date: str, text: str
 ) -> Commit:

@@ -15,10 +15,10 @@ from sqlalchemy.pool import QueuePool
 
 from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.ledger import Lock, SqlLedger
-from day1.errors import Day1Error, StoreDamaged, StoreReadOnly
+from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"
-VERSION = 3
+VERSION = 4
 """To be raised with each new table or column."""
 _TABLES_THERE = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 IF_DAMAGED = (
@@ -96,6 +96,22 @@ def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
     ):
         copy.execute("PRAGMA synchronous=OFF")  # a copy that a crash takes is made anew
         live.backup(copy)
+
+
+def scrub_ledger(folder: Path, wait_s: float) -> None:
+    """Write `ledger.db` anew without what is free in it, and empty its log.
+
+    Raises:
+        StoreBusy: somebody reads it without a pause.
+    """
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as connection,
+    ):
+        connection.execute("VACUUM")
+        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if busy:
+        raise StoreBusy(f"Others read {FILE} without a pause: try again.", file=FILE)
 
 
 def count_records(folder: Path) -> dict[str, int]:

@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Insert, delete, insert, update
 
-from day1.adapters.sql.messages import author_of, encode
+from day1.adapters.sql.messages import author_of, encode, encode_again
 from day1.adapters.sql.rows import SqlReading, chunks, prepared
 from day1.adapters.sql.tables import TABLES
 from day1.adapters.sql.verbs import Verbs
 from day1.errors import IntegrityBroken
-from day1.model.change import Changes, CommitId, Message, Pending, RowChange, Writes
+from day1.model.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
 from day1.model.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 from day1.model.redaction import CLEAR, Mask
 
@@ -122,6 +122,18 @@ class SqlWork(SqlReading):
         self.point("change.after_commit")
         return made or self.tip
 
+    def repeat(self, commit: Commit, writes: Writes) -> CommitId:
+        """Bring about what a commit of another store changed, and make it durable as that one."""
+        if commit.parents[1:]:
+            self.merge(commit.parents[1], writes)
+        else:
+            self.apply(writes)
+            self._planned = writes
+        self._check(self._changed() if self._merged is None else self._merged)
+        author = author_of([commit.author])
+        made = self._verbs.commit(self.connection, encode_again(commit), author, empty=True)
+        return str(made)
+
     def _check(self, found: Changes) -> None:
         """Refuse to commit rows that are not of this unit, or not as the plan has them."""
         for table, changes in found.items():
@@ -138,7 +150,7 @@ class SqlWork(SqlReading):
         wrong = [row_id for rows in _to_mend(found, self._planned).values() for row_id in rows]
         if wrong:
             raise IntegrityBroken(
-                "The engine's merge is not the planned one; nothing was committed.",
+                "What the engine changed is not what was planned; nothing was committed.",
                 ids=sorted(wrong)[:10],
             )
 

@@ -82,6 +82,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "doctor": ("store", "Check the store and say what to do."),
         "gc": ("store", "Give unused space back and offer branches to retire."),
         "backup": ("backup", "Write the store to one file while it is used, or restore one."),
+        "copy": ("copy", "Copy the store to another folder or server."),
     },
     "Serve": {
         "mcp": ("serve", "Serve an agent over stdin and stdout (MCP)."),

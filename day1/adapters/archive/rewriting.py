@@ -1,0 +1,70 @@
+"""Writing an embedded store's rows into a new file beside the old one, and swapping the two."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from day1.adapters.archive.files import FileArchives, sync
+from day1.adapters.doltlite.lock import WriteLock
+from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
+from day1.adapters.sql.failures import of_system
+from day1.adapters.sql.sqlite_ledger import scrub_ledger
+from day1.errors import Refused
+from day1.ports.store import History, Store
+
+_PLACE: Final = "purged"
+"""What the new files would be called if they did not take the place of the old ones."""
+
+
+class StoreRewriting:
+    """`ports.rewriting.Rewriting` on a store's folder."""
+
+    def __init__(self, folder: Path, wait_s: float) -> None:
+        """Make nothing yet; locks are waited for at most `wait_s` seconds."""
+        self._folder, self._wait_s = folder, wait_s
+        self._lock = WriteLock(folder / LOCK_FILE, wait_s)
+        self._fresh: tuple[DoltLiteStore, Path] | None = None
+
+    @contextmanager
+    def fresh(self, born: int) -> Iterator[tuple[Store, History]]:
+        """Make a store in a folder beside, which goes with the block."""
+        with FileArchives().staging(self._folder / _PLACE) as place:
+            DoltLiteStore.create(place / "store", lambda: born)
+            store = DoltLiteStore(place / "store", lambda: born, wait_s=self._wait_s)
+            self._fresh = store, place / "store" / FILE
+            try:
+                yield store, store.history
+            finally:
+                store.close()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Let nobody write rows in the block."""
+        return self._lock.held()
+
+    def replace(self) -> None:
+        """Rename the new file over the old one; whoever has that open notices."""
+        if self._fresh is None:
+            raise Refused("There is no new store to take the place of this one.")
+        (store, made), old = self._fresh, self._folder / FILE
+        store.close()
+        try:
+            shutil.copymode(old, made)
+            with made.open("rb") as file:
+                os.fsync(file.fileno())
+            made.rename(old)
+            sync(self._folder)
+        except OSError as exc:
+            raise of_system(exc, old, writing=True) from exc
+
+    def scrub(self) -> None:
+        """Write the ledger's file anew, and empty its log."""
+        scrub_ledger(self._folder, self._wait_s)
+
+
+def clear(folder: Path) -> None:
+    """Remove what a killed process left of a new file, unless another is at it now."""
+    with suppress(Refused), FileArchives().staging(folder / _PLACE):
+        pass

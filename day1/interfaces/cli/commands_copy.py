@@ -1,0 +1,85 @@
+"""The whole store somewhere else: copy."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+
+if TYPE_CHECKING:
+    from day1.services.cloning import Cloned
+
+
+@click.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--purge-redacted", "purges", is_flag=True, help="Leave redacted words behind.")
+@porcelain
+def copy_command(session: Session, source: str, target: str, *, purges: bool) -> None:
+    """Copy the store FROM into a new one TO: each is a folder, or a database's URL on a server.
+
+    All of it: branches with their commits' order, authors and times, what waits, what is held,
+    tasks, reviews, tokens. FROM may be in use. TO must not be there yet; it is a store when the
+    copy is whole and was compared with FROM. A copy that was cut off goes on where it stopped.
+    """
+    from day1.model.redaction import CLEAR, Redaction, mask_of
+    from day1.services.cloning import as_it_is, clone
+    from day1.services.purging import cleaning
+    from day1.wiring import copied_to, open_house, seen_through, settings_at
+
+    with ExitStack() as opened:
+        house = open_house(settings_at(session.settings, source))
+        opened.callback(house.close)
+        redactions = house.repo.ledger.records(Redaction) if purges else []
+        mask = mask_of(redactions) if redactions else CLEAR
+        seen = opened.enter_context(seen_through(house, mask))
+        carry = cleaning(seen, redactions) if redactions else as_it_is
+        made = opened.enter_context(copied_to(settings_at(session.settings, target), seen))
+        with session.screen.progress("Copying") as report:
+            done = clone(seen, made, carry, report)
+    document = {"from": _shown(source), "to": _shown(target), "purged": len(redactions)}
+    if not session.answer({**document, **_document(done)}):
+        count = plural(len(done.branches), "branch", "branches")
+        main = next(one.rows for one in done.branches if one.name == "main")
+        session.screen.line(
+            f"Copied {count} ({plural(main, 'row')} on main) and {plural(done.commits, 'commit')} "
+            f"to {_shown(target)}; all is equal."
+        )
+        if done.moved:
+            session.screen.note(
+                f"{_shown(source)} was written to meanwhile: what came at the end is not in the "
+                "copy. Stop what writes there, and copy again to a new place."
+            )
+
+
+def _shown(where: str) -> str:
+    """An address without what opens it."""
+    if "://" not in where:
+        return where
+    url = urlsplit(where)
+    return f"{url.scheme}://{url.hostname}:{url.port}{url.path}"
+
+
+def _document(done: Cloned) -> dict[str, Any]:
+    return {
+        "commits": done.commits,
+        "repeated": done.repeated,
+        "tags": done.tags,
+        "records": done.records,
+        "source_moved": done.moved,
+        "branches": [
+            {
+                "branch_name": branch.name,
+                "commit": branch.commit,
+                "pending": branch.waiting,
+                "rows": branch.rows,
+                "sha256": branch.sha256,
+            }
+            for branch in done.branches
+        ],
+    }
