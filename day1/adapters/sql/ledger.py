@@ -74,9 +74,8 @@ class SqlLedger:
                 for column in table.columns:
                     if column.name not in there:
                         kind = column.type.compile(connection.dialect)
-                        connection.exec_driver_sql(
-                            f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}"
-                        )
+                        name = connection.dialect.identifier_preparer.quote(column.name)
+                        connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -90,7 +89,7 @@ class SqlLedger:
         if open_one is not None:
             yield open_one
             return
-        with translated(self._name, self._if_damaged), self._writer.begin() as connection:
+        with self._begun() as connection:
             self._local.connection = connection
             try:
                 yield connection
@@ -98,11 +97,23 @@ class SqlLedger:
                 self._local.connection = None
 
     @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        """A connection in a transaction, which leaving the block makes durable."""
+        with translated(self._name, self._if_damaged), self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
     def _reading(self) -> Iterator[Connection]:
         open_one: Connection | None = getattr(self._local, "connection", None)
         if open_one is not None:
             yield open_one
             return
+        with self._opened() as connection:
+            yield connection
+
+    @contextmanager
+    def _opened(self) -> Iterator[Connection]:
+        """A connection for single statements."""
         with translated(self._name, self._if_damaged), self._engine.connect() as connection:
             yield connection
 

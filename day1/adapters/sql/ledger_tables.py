@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table, Text
+from sqlalchemy.dialects.mysql import LONGTEXT
 from sqlalchemy.types import TypeEngine
 
 from day1.model.access import SignIn, Token
@@ -23,7 +24,10 @@ from day1.model.task import Objective, Task, TaskAgent
 T = TypeVar("T")
 
 metadata = MetaData()
+EXACT: Final = "utf8mb4_0900_bin"
+"""How servers compare text: `A` is not `a`."""
 _KEY: Final = String(255)
+_TEXT: Final = Text().with_variant(LONGTEXT(), "mysql")
 _hints = cache(get_type_hints)
 
 
@@ -35,14 +39,14 @@ def _kept_as(hint: Any) -> type:
     return given[0] if len(given) == 1 and given[0] in _PLAIN else object
 
 
-_PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: Text(), int: BigInteger(), bool: Boolean()}
+_PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: _TEXT, int: BigInteger(), bool: Boolean()}
 
 
 def _table(name: str, kind: type, keys: Iterable[str] = (), *more: Column[Any]) -> Table:
     """A table with a column for each field; `keys` are what records are looked up by."""
     hints = _hints(kind)
     columns = [_column(f.name, hints[f.name], set(keys)) for f in fields(kind)]
-    table = Table(name, metadata, *columns, *more)
+    table = Table(name, metadata, *columns, *more, mysql_collate=EXACT)
     for key in keys:
         Index(f"{name}_{key}", table.c[key])
     return table
@@ -52,7 +56,7 @@ def _column(name: str, hint: Any, keys: set[str]) -> Column[Any]:
     """A field's column."""
     if name == "id":
         return Column(name, _KEY, primary_key=True)
-    kind = _KEY if name in keys else _PLAIN.get(_kept_as(hint), Text())
+    kind = _KEY if name in keys else _PLAIN.get(_kept_as(hint), _TEXT)
     return Column(name, kind, nullable=type(None) in get_args(hint))
 
 
@@ -82,6 +86,7 @@ HEADS: Final = Table(
     metadata,
     Column("key", _KEY, primary_key=True),
     Column("branch_id", _KEY, nullable=False),
+    mysql_collate=EXACT,
 )
 _AS_JSON: Final = {
     kind: frozenset(n for n, hint in _hints(kind).items() if _kept_as(hint) is object)

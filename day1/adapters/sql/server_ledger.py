@@ -1,0 +1,175 @@
+"""The ledger of a store on a server: a database of its own beside the store's, never committed.
+
+One working set, in which each transaction is durable by itself. Writers take turns under a lock of
+the server's: two transactions that change the same to the same would both be told that they did.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    Table,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.sql.ledger import SqlLedger
+from day1.adapters.sql.server import ServerUrl, connect, opened
+from day1.adapters.sql.server_failures import server_number
+from day1.adapters.sql.server_lock import Locked, ServerLock, lock_name, locked
+from day1.adapters.sql.sqlite_ledger import VERSION
+from day1.errors import Day1Error, Refused
+from day1.model.deed import Intent
+from day1.ports.ledger import Settle
+
+SUFFIX: Final = "_ledger"
+DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
+"""Of all that is in the database, so also after a write by another program."""
+_MAKING_S: Final = 60.0
+_NOT_THERE: Final = (1049, 1146)
+"""No such database, no such table."""
+_SCHEMA: Final = Table(
+    "ledger_schema",
+    MetaData(),
+    Column("version", BigInteger(), primary_key=True, autoincrement=False),
+)
+"""One row per version that the tables were brought to."""
+
+
+def open_server_ledger(
+    engine: Engine,
+    place: ServerUrl,
+    *,
+    wait_s: float,
+    stamp: str | None = DOLT_STAMP,
+    hold: Locked = locked,
+) -> SqlLedger:
+    """Open the ledger that belongs to a store, making it where it is missing.
+
+    Args:
+        engine: connections to the server, which stand on no database.
+        place: the store.
+        wait_s: how long a writer waits for another one.
+        stamp: asks for a value that changes with each write; None if the engine has none.
+        hold: how a named lock is held on this engine.
+
+    Raises:
+        Refused: the user may not make its database.
+    """
+    own = connect(replace(place, url=place.url.set(database=place.database + SUFFIX)))
+    ledger = ServerLedger(own, place, wait_s=wait_s, stamp=stamp, hold=hold)
+    try:
+        if ledger.version() < VERSION:
+            _bring_up(engine, place, ledger, hold)
+    except Day1Error:
+        ledger.close()
+        raise
+    return ledger
+
+
+class _Stamp:
+    """`adapters.sql.ledger.Watch` by a question to the server."""
+
+    def __init__(self, opened: Callable[[], AbstractContextManager[Connection]], ask: str) -> None:
+        self._opened, self._ask = opened, ask
+
+    def version(self) -> Hashable:
+        with self._opened() as connection:
+            return str(connection.exec_driver_sql(self._ask).scalar_one())
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class ServerLedger(SqlLedger):
+    """`ports.ledger.Ledger` on a server."""
+
+    def __init__(
+        self, engine: Engine, place: ServerUrl, *, wait_s: float, stamp: str | None, hold: Locked
+    ) -> None:
+        """Use connections that stand on the ledger's database; open nothing yet."""
+        name = place.name + SUFFIX
+        deeds = ServerLock(engine, lock_name(place.database, "/deeds"), name, wait_s, hold)
+        watch = None if stamp is None else _Stamp(lambda: opened(engine, name), stamp)
+        super().__init__(engine, deeds, name, "its administrator can bring back a backup.", watch)
+        self._lock = deeds
+        self._turn = lock_name(place.database, "/ledger")
+        self._wait_s = wait_s
+        self._hold = hold
+
+    @contextmanager
+    def _opened(self) -> Iterator[Connection]:
+        with opened(self._engine, self._name) as connection:
+            yield connection
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        """A transaction, in its turn; inside a deed only if that is still alone.
+
+        The driver's own begin and rollback are not heard by every server.
+        """
+        with self._opened() as connection, self._hold(connection, self._turn, self._wait_s):
+            self._lock.check()
+            connection.exec_driver_sql("START TRANSACTION")
+            yield connection
+            connection.exec_driver_sql("COMMIT")
+
+    def _settle(self, intent: Intent, settle: Settle) -> None:
+        self._lock.check()
+        super()._settle(intent, settle)
+
+    def create(self) -> None:
+        """Make what is missing, and note the version when all of it is there."""
+        super().create()
+        with self._opened() as connection:
+            _SCHEMA.create(connection, checkfirst=True)
+        with self._writing() as connection:
+            connection.execute(insert(_SCHEMA), {"version": VERSION})
+
+    def version(self) -> int:
+        """Which version the tables have; 0 where there are none, or not all of them."""
+        try:
+            with self._opened() as connection:
+                return int(connection.execute(select(func.max(_SCHEMA.c.version))).scalar() or 0)
+        except Day1Error as exc:
+            if server_number(exc.__cause__) not in _NOT_THERE:
+                raise
+            return 0
+
+
+def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Locked) -> None:
+    """Give the database what this day1 keeps in it.
+
+    One at a time; a killed one leaves a version that is too low, and the next goes on.
+    """
+    with (
+        opened(engine, place.name + SUFFIX) as connection,
+        hold(connection, lock_name(place.database, "/ledger/create"), _MAKING_S),
+    ):
+        if ledger.version() >= VERSION:  # another was quicker
+            return
+        _make_database(connection, place.database + SUFFIX)
+        ledger.create()
+
+
+def _make_database(connection: Connection, name: str) -> None:
+    try:
+        connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{name}`")
+    except DBAPIError as exc:
+        if exc.connection_invalidated:
+            raise
+        raise Refused(
+            f"The server does not let this user make the database {name}, which keeps what is "
+            f"true across branches: its administrator is to say CREATE DATABASE `{name}` and "
+            f"GRANT ALL PRIVILEGES ON `{name}`.* TO the user.",
+            database=name,
+        ) from exc

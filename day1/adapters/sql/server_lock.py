@@ -1,0 +1,113 @@
+"""Named locks of a SQL server, which keep apart the day1s that share a store on it.
+
+The server frees a lock when the connection that has it ends, however that ends.
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+from sqlalchemy import Connection, Engine
+
+from day1.adapters.sql.failures import translated
+from day1.adapters.sql.server import opened
+from day1.errors import StoreBusy, StoreUnavailable
+
+Locked = Callable[[Connection, str, float], AbstractContextManager[None]]
+"""Holds a named lock on a connection, waiting for it at most so many seconds."""
+
+
+def lock_name(database: str, what: str) -> str:
+    """The name of a lock: of a branch, without regard to case, or of something else."""
+    digest = hashlib.sha256(f"{database}/{what.lower()}".encode()).hexdigest()
+    return f"day1/{digest[:40]}"
+
+
+@contextmanager
+def locked(connection: Connection, name: str, wait_s: float) -> Iterator[None]:
+    """Hold a named lock of the server on a connection.
+
+    Raises:
+        StoreBusy: another connection held it for longer than `wait_s` seconds.
+    """
+    got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, wait_s)).scalar()
+    if got != 1:
+        raise StoreBusy(
+            f"Another writer has held this part of the store for {wait_s:g} s; try again.",
+            limit_s=wait_s,
+        )
+    try:
+        yield
+    finally:
+        if not connection.invalidated:
+            connection.exec_driver_sql("SELECT RELEASE_LOCK(%s)", (name,))
+
+
+class ServerLock:
+    """`adapters.sql.ledger.Lock` on a connection of its own."""
+
+    def __init__(
+        self, engine: Engine, name: str, where: str, wait_s: float, hold: Locked = locked
+    ) -> None:
+        """Take nothing yet; `where` names the store in messages."""
+        self._engine = engine
+        self._name = name
+        self._where = where
+        self._wait_s = wait_s
+        self._hold = hold
+        self._mine = threading.local()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock for the block.
+
+        Raises:
+            StoreBusy: another day1 held it for longer than the limit.
+        """
+        with (
+            opened(self._engine, self._where) as connection,
+            self._hold(connection, self._name, self._wait_s),
+            self._noted(connection),
+        ):
+            yield
+
+    @contextmanager
+    def held_if_free(self) -> Iterator[bool]:
+        """Hold the lock for the block if nobody has it; says whether."""
+        with ExitStack() as stack:
+            connection = stack.enter_context(opened(self._engine, self._where))
+            try:
+                stack.enter_context(self._hold(connection, self._name, 0))
+            except StoreBusy:
+                yield False
+                return
+            stack.enter_context(self._noted(connection))
+            yield True
+
+    @contextmanager
+    def _noted(self, connection: Connection) -> Iterator[None]:
+        self._mine.connection = connection
+        try:
+            yield
+        finally:
+            self._mine.connection = None
+
+    def check(self) -> None:
+        """Make sure that the lock is held still, if this thread took it.
+
+        Raises:
+            StoreUnavailable: its connection ended, and another day1 may have it now.
+        """
+        connection: Connection | None = getattr(self._mine, "connection", None)
+        if connection is None:
+            return
+        with translated(self._where):
+            # One that was found dead would connect anew when it is asked, without the lock.
+            if not connection.invalidated:
+                connection.exec_driver_sql("SELECT 1")
+                return
+        raise StoreUnavailable(
+            "The connection to the server broke, and another day1 may go on with this: look "
+            "whether it was done, then try again."
+        )
