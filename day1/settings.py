@@ -4,9 +4,11 @@
 two underscores.
 """
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -21,6 +23,13 @@ class _Section(BaseModel):
 class StoreSettings(_Section):
     """The versioned store."""
 
+    url: Annotated[
+        SecretStr | None,
+        Field(
+            description="A database on a Dolt or MatrixOne server: "
+            "mysql+pymysql://USER:PASSWORD@HOST:3306/DATABASE; default: the store's folder."
+        ),
+    ] = None
     wait_s: Annotated[
         float, Field(gt=0, le=600, description="Seconds to wait for another writer.")
     ] = 10.0
@@ -140,9 +149,16 @@ class Settings(BaseSettings):
 
 
 def find_home(settings: Settings, start: Path | None = None) -> Path:
-    """The store's folder: DAY1_HOME, else the nearest `.day1` upward, else `~/.day1`."""
+    """The store's folder: DAY1_HOME, else the nearest `.day1` upward, else `~/.day1`.
+
+    Of a store on a server it holds what this machine has of its own, which can be made again.
+    """
     if settings.home is not None:
         return settings.home.expanduser().absolute()
+    if settings.store.url is not None:
+        url = urlsplit(settings.store.url.get_secret_value())
+        place = f"{url.hostname}:{url.port}{url.path}".encode()
+        return _cache() / "day1" / "nodes" / hashlib.sha256(place).hexdigest()[:16]
     here = (start or Path.cwd()).absolute()
     for folder in (here, *here.parents):
         if (folder / FOLDER / "memory.db").is_file():
@@ -152,13 +168,14 @@ def find_home(settings: Settings, start: Path | None = None) -> Path:
 
 def model_folders() -> list[Path]:
     """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
-    return [chroma, own_model_folder(cache)]
+    return [chroma, own_model_folder()]
 
 
-def own_model_folder(cache: Path | None = None) -> Path:
+def own_model_folder() -> Path:
     """Where `day1 model install` puts the model."""
-    if cache is None:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "day1" / "models" / "minilm-l6-v2"
+    return _cache() / "day1" / "models" / "minilm-l6-v2"
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

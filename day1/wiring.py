@@ -1,4 +1,4 @@
-"""The only file that knows an adapter: settings in, an open memory out."""
+"""Settings in, an open memory out; with engines.py the only file that knows an adapter."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
 
 from day1.adapters.doltlite.lock import WriteLock
-from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.judges.rules import RulesJudge
 from day1.adapters.sql.failures import of_system
-from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
-from day1.adapters.sql.sqlite_ledger import open_ledger
-from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest, UnknownBranch
-from day1.model.branch import MAIN, Branch
+from day1.engines import create_store, open_memory
+from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest
+from day1.model.branch import MAIN
 from day1.model.ids import new_id
-from day1.model.origin import named
 from day1.model.ranking import Weights
-from day1.operation import Caller, Context, Head, Limits
-from day1.services.branching import adopt, find
+from day1.model.redaction import Mask
+from day1.operation import Caller, Context, Limits
+from day1.services.branching import adopt
 from day1.services.candidates import Reach
+from day1.services.cloning import begin, born, refuse_half
 from day1.services.deeds import Point, Repository, no_point, settle
 from day1.services.guarding import guarded
 from day1.services.masking import Masking
@@ -45,7 +46,6 @@ from day1.settings import (
 )
 
 if TYPE_CHECKING:
-    from day1.ports.archive import Archives, Copying
     from day1.ports.chat import Chat
     from day1.ports.embedder import Embedder
     from day1.ports.index import Index
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from day1.services.checking import Place
     from day1.services.tending import Tender
 
-DEEDS = "deeds.lock"
 SERVED = "serve.lock"
 """Held by the one HTTP server of a store; says where that is."""
 
@@ -71,6 +70,11 @@ class House:
     """An open store with everything that works on it; close it once."""
 
     folder: Path
+    """Of a store on a server: what this machine has of its own."""
+    where: str
+    """The store, as a person knows it: a path, or HOST:PORT/DATABASE."""
+    node: str
+    """Tells this machine's HEAD from those of others; empty where the store is a folder."""
     settings: Settings
     repo: Repository
     search: SearchPorts
@@ -101,11 +105,6 @@ class House:
         self._closing.close()
 
 
-def create_store(folder: Path) -> bool:
-    """Make a store where there is none; says whether one was made."""
-    return DoltLiteStore.create(folder, now)
-
-
 def open_house(
     settings: Settings, *, create: bool = False, serves: bool = False, folder: Path | None = None
 ) -> House:
@@ -125,16 +124,12 @@ def open_house(
     except OSError as exc:  # another user's .day1 on the way up
         raise of_system(exc, Path(exc.filename), writing=False) from exc
     if create:
-        create_store(folder)
-    read_only = folder.is_dir() and not _writable(folder)
+        create_store(settings, folder, now)
     talker = chat(settings.chat)
-    wait_s = settings.store.wait_s
     with ExitStack() as opened:
-        store = DoltLiteStore(folder, now, read_only=read_only, wait_s=wait_s)
-        opened.callback(store.close)
-        deeds = WriteLock(folder / DEEDS, wait_s)
-        ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=wait_s)
-        opened.callback(ledger.close)
+        memory = open_memory(settings, folder, now, opened)
+        store, ledger, read_only = memory.store, memory.ledger, memory.read_only
+        refuse_half(ledger, memory.where)
         store.obey(Masking(ledger))
         store.point = _point(settings.kill_at)
         index = _index(settings, folder, read_only=read_only, serves=serves)
@@ -143,8 +138,53 @@ def open_house(
         if not read_only:
             _settle(repo)
         search = _search_ports(settings, repo, index)
-        judge = _judge(settings, talker)
-        return House(folder, settings, repo, search, talker, judge, read_only, opened.pop_all())
+        return House(
+            folder,
+            memory.where,
+            memory.node,
+            settings,
+            repo,
+            search,
+            talker,
+            _judge(settings, talker),
+            read_only,
+            opened.pop_all(),
+        )
+
+
+@contextmanager
+def seen_through(house: House, mask: Mask) -> Iterator[Repository]:
+    """The memory of a house through a mask that stays the same, whatever is redacted."""
+    with ExitStack() as opened:
+        memory = open_memory(house.settings, house.folder, now, opened)
+        memory.store.obey(lambda: mask)
+        yield replace(house.repo, store=memory.store, history=memory.store.history)
+
+
+@contextmanager
+def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
+    """The store that the settings name, made or found as a copy of `source` that is not whole.
+
+    Raises:
+        Conflict: another store is there.
+    """
+    folder, instant = find_home(settings), born(source)
+    create_store(settings, folder, lambda: instant)
+    with ExitStack() as opened:
+        memory = open_memory(settings, folder, now, opened)
+        store = memory.store
+        point = _point(settings.kill_at)
+        target = Repository(store, store.history, memory.ledger, new_id, point)
+        begin(source, target, memory.where, now())
+        yield target
+
+
+def settings_at(settings: Settings, where: str) -> Settings:
+    """The settings for the store at an address: a server's URL, or a folder."""
+    url = SecretStr(where) if "://" in where else None
+    home = None if url else Path(where).expanduser().absolute()
+    store = settings.store.model_copy(update={"url": url})
+    return settings.model_copy(update={"home": home, "store": store})
 
 
 @contextmanager
@@ -180,12 +220,6 @@ def _settle(repo: Repository) -> None:
             lost = len([name for name in adopt(repo, now()) if name != MAIN])
         if lost:
             log.warning("the ledger lacked %s branches: they are noted anew, below main", lost)
-
-
-def _writable(folder: Path) -> bool:
-    """Whether this user may write the folder and what is in it: another one may own a part."""
-    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, DEEDS)]
-    return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
 
 
 def _index(settings: Settings, folder: Path, *, read_only: bool, serves: bool) -> Index:
@@ -264,63 +298,6 @@ def _judge(settings: Settings, chat: Chat | None) -> Judge:
     return ChatJudge(chat)
 
 
-class ProcessHead:
-    """The HEAD of one process: it starts on a branch and is forgotten with the process."""
-
-    def __init__(self, repo: Repository, start: str) -> None:
-        """Begin on a branch, which need not exist until it is used."""
-        self._repo, self._name = repo, start
-
-    def name(self) -> str:
-        """The branch it points at."""
-        return self._name
-
-    def move(self, name: str) -> None:
-        """Point it at another branch."""
-        self._name = name
-
-
-class LedgerHead:
-    """A HEAD that lasts: the CLI's, one per store, and those of tokens."""
-
-    def __init__(self, repo: Repository, key: str) -> None:
-        """Use the ledger's head of this key."""
-        self._repo, self._key = repo, key
-
-    def name(self) -> str | None:
-        """The branch it points at; None until it is moved."""
-        branch_id = self._repo.ledger.head(self._key)
-        if branch_id is None:
-            return None
-        branch = self._repo.ledger.record(Branch, branch_id)
-        if branch is not None:
-            return branch.name
-        raise UnknownBranch(
-            "The branch you were on is gone: `day1 switch main` goes back to main.",
-            head=self._key,
-        )
-
-    def move(self, name: str) -> None:
-        """Point it at another branch."""
-        self._repo.ledger.set_head(self._key, find(self._repo, name).id)
-
-
-def said_in(meta: Mapping[str, Any] | None, key: str) -> str | None:
-    """A name that a request's `_meta` gives for its call."""
-    return named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
-
-
-def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | None) -> Caller:
-    """Who calls: the environment, and what the request's `_meta` says of this call."""
-    return Caller(
-        agent_id=said_in(meta, "agent_id") or settings.agent_id,
-        session_id=said_in(meta, "session_id") or settings.session_id,
-        task_id=said_in(meta, "task_id") or settings.task_id,
-        branch=said_in(meta, "branch"),
-        head=head,
-    )
-
-
 def _point(kill_at: str | None) -> Point:
     """A point at which the process kills itself: how tests prove what survives."""
     if kill_at is None:
@@ -367,20 +344,6 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
     return MarkdownSource(paths, root)
 
 
-def archives() -> Archives:
-    """Where backups are kept: files."""
-    from day1.adapters.archive.files import FileArchives
-
-    return FileArchives()
-
-
-def copying(house: House) -> Copying:
-    """What copies an open store's files."""
-    from day1.adapters.archive.copying import StoreCopying
-
-    return StoreCopying(house.folder, house.settings.store.wait_s)
-
-
 def point(settings: Settings) -> Point:
     """The named points of deeds that need no open store."""
     return _point(settings.kill_at)
@@ -391,7 +354,7 @@ def place_of(house: House) -> Place:
     from day1.services.checking import Place
 
     return Place(
-        store_bytes=(house.folder / FILE).stat().st_size,
+        store_bytes=house.repo.store.size(),
         free_bytes=shutil.disk_usage(house.folder).free,
         read_only=house.read_only,
         chroma=(house.folder / "chroma").is_dir(),

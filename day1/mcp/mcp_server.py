@@ -8,6 +8,7 @@ from typing import Any
 
 from day1.interfaces.cli.main import run as command
 from day1.interfaces.feed import Feed
+from day1.interfaces.heads import ProcessHead, caller_of
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.mcp.stdio import serve
@@ -17,7 +18,7 @@ from day1.model.branch import MAIN
 from day1.operation import Context
 from day1.settings import Settings
 from day1.toolsets import operations
-from day1.wiring import ProcessHead, caller_of, open_house
+from day1.wiring import open_house
 
 
 def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:

@@ -13,6 +13,7 @@ from benchmarks.bench import Bench
 from benchmarks.report import Row, skipped
 from benchmarks.stores import ORIGIN
 from benchmarks.texts import facts
+from day1.engines import create_store
 from day1.model.branch import MAIN
 from day1.model.ids import derived_id
 from day1.model.kind import FACT
@@ -20,7 +21,8 @@ from day1.ports.source import FactDraft
 from day1.services.branching import find
 from day1.services.following import embed_pending, follow
 from day1.services.importing import import_foreign
-from day1.wiring import House, create_store
+from day1.settings import Settings
+from day1.wiring import House, now
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +58,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     texts = list(facts(count, "import"))
     folder = bench.folder / "imported"
     shutil.rmtree(folder, ignore_errors=True)
-    create_store(folder)
+    create_store(Settings(), folder, now)
     house = bench.open(folder)
     try:
         yield from _imported(bench, house, texts)

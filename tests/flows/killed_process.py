@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from day1 import wiring
+from day1 import engines, wiring
 from day1.errors import Day1Error
 from day1.model.change import Ref
 from day1.model.instant import SECOND
@@ -129,14 +129,16 @@ def compact(house: House, _deed: Deed) -> None:
 def backup(house: House, _deed: Deed) -> str:
     """Beside the store."""
     file = house.folder.with_name("backup.tar.gz")
-    backing_up.back_up(house.repo, wiring.copying(house), wiring.archives(), file, now())
+    backing_up.back_up(
+        house.repo, engines.copying(house.settings, house.folder), engines.archives(), file, now()
+    )
     return str(file)
 
 
 def restore(house: House, deed: Deed) -> None:
     """Of a backup, into another folder beside."""
     file, folder = Path(backup(house, deed)), house.folder.with_name("restored")
-    backing_up.restore_backup(wiring.archives(), file, folder, house.repo.point)
+    backing_up.restore_backup(engines.archives(), file, folder, house.repo.point)
 
 
 def look(house: House, deed: Deed) -> list[str]:

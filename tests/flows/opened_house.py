@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from day1.errors import Day1Error
+from day1.interfaces.heads import ProcessHead, caller_of
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
 from day1.toolsets import operations
-from day1.wiring import House, ProcessHead, caller_of, open_house
+from day1.wiring import House, open_house
 
 _TOOLS = {operation.name: operation for operation in operations("core,review")}
 SIDES = {"source_branch": "side", "target_branch": "main"}

@@ -19,9 +19,10 @@ import pytest
 
 from day1.adapters.archive.copying import StoreCopying
 from day1.adapters.archive.files import FileArchives
+from day1.engines import archives, copying
 from day1.model.backup import Content, Manifest
 from day1.services.backing_up import Backup, back_up, check_backup, restore_backup
-from day1.wiring import House, archives, copying, now
+from day1.wiring import House, now
 from tests.flows import killed_process
 from tests.flows.killing import Process, check_doctor, fact_id, facts_on
 from tests.flows.opened_house import MERGE, call, digest, facts, make, mounted, opened, refused
@@ -32,7 +33,7 @@ OFFLINE = {"DAY1_EMBEDDER__KIND": "none", "DAY1_SEARCH__CHROMA": "false"}
 
 
 def backed_up(house: House, file: Path) -> Backup:
-    return back_up(house.repo, copying(house), archives(), file, now())
+    return back_up(house.repo, copying(house.settings, house.folder), archives(), file, now())
 
 
 def restored(file: Path, folder: Path) -> Manifest:
@@ -488,7 +489,7 @@ def test_a_backup_of_a_later_day1_names_the_way(backup: Path, tmp_path: Path) ->
 def test_a_store_that_is_not_whole_is_not_backed_up(store: Path, tmp_path: Path) -> None:
     """A backup of it would look like one, and push a good one out of the row."""
     with opened(store) as house:
-        real = copying(house)
+        real = copying(house.settings, house.folder)
 
         class Spoiling(StoreCopying):
             def rest(self, to: Path) -> Any:
@@ -544,7 +545,10 @@ def test_an_archive_that_came_out_wrong_never_gets_its_name(store: Path, tmp_pat
     with opened(store) as house:
         made = tmp_path / "b"
         refused(
-            lambda: back_up(house.repo, copying(house), Flipping(), made, now()), "store_damaged"
+            lambda: back_up(
+                house.repo, copying(house.settings, house.folder), Flipping(), made, now()
+            ),
+            "store_damaged",
         )
     assert {path.name for path in tmp_path.iterdir()} == before
 

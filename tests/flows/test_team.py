@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from day1.interfaces.heads import ProcessHead
 from day1.operation import Caller
 from day1.services.checking import Place, check
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
-from day1.wiring import House, ProcessHead, open_house
+from day1.wiring import House, open_house
 from tests.flows.team import (
     Agent,
     Work,

@@ -1,14 +1,16 @@
 """day1's services over an embedded store, with the face that the contract suite sees."""
 
 import itertools
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from day1.adapters.doltlite.lock import WriteLock
-from day1.adapters.doltlite.store import DoltLiteStore
-from day1.adapters.sql.sqlite_ledger import open_ledger
+from pydantic import SecretStr
+
+from day1.engines import create_store, open_memory
 from day1.errors import Day1Error
 from day1.model.change import Query, Ref
 from day1.model.held import Decision
@@ -29,6 +31,7 @@ from day1.services import (
     tracing,
 )
 from day1.services.deeds import Repository
+from day1.settings import Settings, StoreSettings
 from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, Reverted, State
 
 _Answer = TypeVar("_Answer")
@@ -41,23 +44,27 @@ def _new_id(prefix: str, now: int) -> str:
 
 
 class EngineMemory:
-    """`tests.suites.memory.Memory` on the DoltLite store in `folder`, made if it is not there.
+    """`tests.suites.memory.Memory` on the store at `place`, made if it is not there.
 
-    A second one on the same folder is a second writer with a clock of its own.
+    The place is a folder, or the URL of a database on a server. A second one on the same place is
+    a second writer with a clock of its own.
     """
 
-    def __init__(self, folder: Path, clock: Clock | None = None, agent: str = "one") -> None:
+    def __init__(self, place: Path | str, clock: Clock | None = None, agent: str = "one") -> None:
         self.clock = clock or Clock()
-        DoltLiteStore.create(folder, lambda: 1)
-        self.store = DoltLiteStore(folder, self.clock)
-        self.ledger = open_ledger(folder, WriteLock(folder / "deeds", 10.0), read_only=False)
+        url = None if isinstance(place, Path) else SecretStr(place)
+        settings = Settings(store=StoreSettings(url=url))
+        folder = place if isinstance(place, Path) else Path(tempfile.mkdtemp())
+        create_store(settings, folder, lambda: 1, lambda: 1)
+        self.opened = ExitStack()
+        memory = open_memory(settings, folder, self.clock, self.opened, self.clock)
+        self.store, self.ledger = memory.store, memory.ledger
         self.repo = Repository(self.store, self.store.history, self.ledger, _new_id)
         self.origin = Origin(agent_id=agent)
         branching.adopt(self.repo, self.clock())
 
     def close(self) -> None:
-        self.ledger.close()
-        self.store.close()
+        self.opened.close()
 
     # Deeds on one branch
 

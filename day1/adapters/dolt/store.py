@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Engine, insert, inspect
+from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.dolt.connections import Connections, lock_name, locked
@@ -75,10 +75,9 @@ class DoltStore(SqlStore):
         self._given = clock
         self._connections = Connections(engine, database, where, wait_s)
         verbs = DoltVerbs(database)
-        self.history = DoltHistory(self._connections, verbs)
-        super().__init__(self._connections, verbs, self.history)
+        super().__init__(self._connections, verbs, DoltHistory(self._connections, verbs))
         with self._connections.on(MAIN) as connection:
-            if not inspect(connection).has_table(SCHEMA.name):
+            if SCHEMA.name not in _tables(connection):
                 raise NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
             check_schema(connection)
 
@@ -95,7 +94,7 @@ class DoltStore(SqlStore):
         ):
             connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{database}`")
             connection.exec_driver_sql(f"USE `{database}/{MAIN}`")
-            there = set(inspect(connection).get_table_names())
+            there = _tables(connection)
             if SCHEMA.name in there and connection.execute(SCHEMA.select()).first() is not None:
                 return False
             foreign = there - TABLES.keys() - {SCHEMA.name}
@@ -104,8 +103,10 @@ class DoltStore(SqlStore):
                     f"{where} holds tables of another program: name a database of day1's own.",
                     tables=sorted(foreign)[:10],
                 )
-            # A killed process leaves tables without a row in `schema`, and this goes on.
-            versioned.create_all(connection)
+            # A killed process leaves tables without a row in `schema`, perhaps without an index.
+            for name in there:
+                connection.exec_driver_sql(f"DROP TABLE `{name}`")
+            versioned.create_all(connection, checkfirst=False)
             now = clock() if clock else _server_clock(connection)
             connection.exec_driver_sql("START TRANSACTION")
             connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
@@ -128,15 +129,15 @@ class DoltStore(SqlStore):
         )
 
     def stamp(self) -> Hashable:
-        """Another value after every unit of work, whoever did it."""
-        return None
+        """How many rows the server has added to tables, and where its branches stand."""
+        added = "SHOW GLOBAL STATUS LIKE 'Com_insert'"
+        with self._connections.awake() as connection:
+            found = connection.exec_driver_sql(added).one()
+            return tuple(found), frozenset(self._verbs.branches(connection).items())
 
     def size(self) -> int:
-        """Bytes of the tables as the server counts them: those of the past are not in it."""
-        statement = "SELECT SUM(data_length) FROM information_schema.tables WHERE table_schema = %s"
-        with self._connections.on(MAIN) as connection:
-            found = connection.exec_driver_sql(statement, (self._connections.database,)).scalar()
-        return int(found or 0)
+        """The server does not tell: 0."""
+        return 0
 
     def compact(self) -> dict[str, Json]:
         """The server does this by itself."""
@@ -161,6 +162,11 @@ class DoltStore(SqlStore):
                         "CALL DOLT_MERGE('--abort')"
                     )
         return found
+
+
+def _tables(connection: Connection) -> set[str]:
+    """The tables of the branch; SQLAlchemy's inspector would ask about a branch by its whole name."""
+    return {str(name) for name in connection.exec_driver_sql("SHOW TABLES").scalars()}
 
 
 def _server_clock(connection: Connection) -> int:

@@ -50,8 +50,8 @@ class DoltLiteStore(SqlStore):
         lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._connections = Connections(path, lock, read_only=read_only, busy_timeout_s=wait_s)
         verbs = DoltLiteVerbs()
-        self.history = DoltLiteHistory(self._connections, verbs)
-        super().__init__(self._connections, verbs, self.history)
+        history = DoltLiteHistory(self._connections, verbs)
+        super().__init__(self._connections, verbs, history)
         try:
             self._check_version()
         except Day1Error:

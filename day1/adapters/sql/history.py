@@ -1,5 +1,6 @@
 """The commit graph, for all engines that keep one."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -21,8 +22,8 @@ _FEW = 32
 """Unknown commits read one by one before the whole log is read at once."""
 
 
-class SqlHistory:
-    """Most of `ports.store.History`: an engine adds `fork`, `drop` and `keep`.
+class SqlHistory(ABC):
+    """`ports.store.History`; an engine adds what makes and removes refs.
 
     Commits never change, so they are read once.
     """
@@ -41,9 +42,26 @@ class SqlHistory:
         with self._places.awake() as connection:
             return self._verbs.branches(connection)
 
+    @abstractmethod
+    def fork(self, name: str, start: CommitId) -> None:
+        """Create a branch at a commit."""
+
+    @abstractmethod
+    def drop(self, name: str) -> None:
+        """Delete a branch's ref."""
+
+    @abstractmethod
+    def keep(self, name: str, commit: CommitId) -> None:
+        """Tag a commit; a tag that is there stays."""
+
     def _refuse_taken(self, name: str) -> None:
         if name in self.branches():
             raise BranchExists(f"The branch {name!r} exists already.", branch=name)
+
+    def kept(self) -> dict[str, CommitId]:
+        """Every tag with its commit."""
+        with self._places.awake() as connection:
+            return self._verbs.tags(connection)
 
     def unsettled(self) -> set[str]:
         """Branches that have rows which no commit holds yet."""

@@ -1,6 +1,7 @@
 """Readings and units of work, for all engines that keep commits."""
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, func, select
@@ -11,11 +12,11 @@ from day1.adapters.sql.rows import SqlReading, waiting
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.sql.verbs import Places, Verbs
 from day1.adapters.sql.work import SqlWork, cut_waiting
-from day1.errors import StoreVersionUnknown
-from day1.model.change import Commit, CommitId, Pending, Ref
+from day1.errors import IntegrityBroken, Json, StoreVersionUnknown
+from day1.model.change import Commit, CommitId, Pending, Ref, Writes
 from day1.model.instant import SECOND
 from day1.model.redaction import CLEAR, Mask
-from day1.ports.store import Reading, Work
+from day1.ports.store import Capabilities, Reading, Work
 
 CUT_AT_ROWS = 256
 CUT_AT_AGE = 600 * SECOND
@@ -26,24 +27,45 @@ Point = Callable[[str], None]
 """Called at named points of a unit, where a test may kill the process."""
 
 
-class SqlStore:
-    """Most of `ports.store.Store`: an engine adds what it can do, its size and its upkeep."""
+class SqlStore(ABC):
+    """`ports.store.Store`; an engine adds what it can do, its size and its upkeep."""
 
     def __init__(self, places: Places, verbs: Verbs, history: SqlHistory) -> None:
         """Use an engine's connections and statements; nothing is opened yet."""
         self._places = places
         self._verbs = verbs
-        self._commits = history
+        self.history = history
         self.point: Point = _pass
         self._mask: Masks = _clear
 
+    @abstractmethod
     def _clock(self, connection: Connection) -> int:
         """Microseconds since 1970 UTC, as the store has it."""
-        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What the engine can do."""
+
+    @abstractmethod
+    def stamp(self) -> Hashable:
+        """Another value after every unit of work, whoever did it."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes that the store takes."""
+
+    @abstractmethod
+    def compact(self) -> dict[str, Json]:
+        """Give unused space back."""
+
+    @abstractmethod
+    def check(self) -> list[str]:
+        """Read everything; says what is wrong."""
 
     def obey(self, mask: Masks) -> None:
         """Read and write through the mask that is given for each reading and unit."""
-        self._mask = self._commits.mask = mask
+        self._mask = self.history.mask = mask
 
     @contextmanager
     def reading(self, ref: Ref) -> Iterator[Reading]:
@@ -60,7 +82,7 @@ class SqlStore:
             if ref.until is None or ref.until >= tip.ts:
                 yield self._reading(connection, tip.id, ref.branch, ref.until, pending)
                 return
-        past = self._commits.before(tip, ref.until)
+        past = self.history.before(tip, ref.until)
         if past.empty:
             yield EmptyReading(ref.branch)
             return
@@ -81,7 +103,7 @@ class SqlStore:
     def _stand(self, connection: Connection, *, writes: bool = False) -> tuple[Commit, Pending]:
         """Begin a transaction; says the tip and what waits."""
         self._places.begin(connection, writes=writes)
-        tip = self._commits.tip(connection)
+        tip = self.history.tip(connection)
         return tip, waiting(connection, tip.ts)
 
     @contextmanager
@@ -114,6 +136,17 @@ class SqlStore:
         work = SqlWork(connection, self._verbs, branch, tip.id, pending, self._mask())
         work.now = max(self._clock(connection), max(tip.ts, pending.newest or 0) + 1)
         return work
+
+    def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
+        """Make a commit of another store on a branch: its rows, times, author and message."""
+        with self._places.alone(branch) as connection:
+            work = self._begin(connection, branch)
+            if work.tip != commit.parents[0]:
+                raise IntegrityBroken(
+                    f"{branch!r} was written to meanwhile: a copy is used when it is whole.",
+                    branch=branch,
+                )
+            return work.repeat(commit, writes)
 
     def cut(self, branch: str) -> CommitId:
         """Commit the waiting rows of a branch as one `add`; returns the tip."""

@@ -46,11 +46,12 @@ def backup_command(
 
 
 def _write(session: Session, file: Path) -> None:
+    from day1.engines import archives, copying
     from day1.services.backing_up import back_up
-    from day1.wiring import archives, copying, now
+    from day1.wiring import now
 
     house = session.house()
-    made = back_up(house.repo, copying(house), archives(), file, now())
+    made = back_up(house.repo, copying(house.settings, house.folder), archives(), file, now())
     waited = round(made.held_s * 1000, 1)
     size = file.stat().st_size
     document = {**_document(made.manifest, file), "bytes": size, "writers_waited_ms": waited}
@@ -61,9 +62,10 @@ def _write(session: Session, file: Path) -> None:
 
 
 def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -> None:
+    from day1.engines import archives
     from day1.services.backing_up import check_backup, restore_backup
     from day1.settings import FOLDER
-    from day1.wiring import archives, point
+    from day1.wiring import point
 
     if not restore:
         aside = file.with_name(f"{file.name}.check")

@@ -41,7 +41,7 @@ def status_command(session: Session, branch: str | None) -> None:
             "pending_vectors": index.pending_vectors,
             "model": model,
         },
-        "folder": str(house.folder),
+        "folder": house.where,
     }
     if session.answer(document):
         return

@@ -9,7 +9,7 @@ import click
 
 from day1.errors import Day1Error, NotAStore
 from day1.interfaces.cli.codes import FAILED
-from day1.interfaces.cli.render import Part, in_commands, short_commit
+from day1.interfaces.cli.render import Part, in_commands, plural, short_commit
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
@@ -114,13 +114,17 @@ def _draw_findings(session: Session, findings: list[Finding]) -> None:
 
 @click.command("gc")
 @click.option("--retire", is_flag=True, help="Retire the branches that are offered.")
+@click.option("--purge-redacted", "purges", is_flag=True, help="Purge what is redacted first.")
 @porcelain
-def gc_command(session: Session, *, retire: bool) -> None:
+def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     """Give unused space back, and offer branches to retire.
 
     Offered are branches that are merged with nothing held, or past their ttl_days. A
     retired branch gives up its ref; `day1 switch` brings it back. Everybody else waits
     while the store is compacted.
+
+    Purging writes the store's files anew without the words that are redacted; commits get other
+    ids, and each says which one it was. Backups and exports from before still have the words.
     """
     from day1.services import retiring
     from day1.wiring import now
@@ -130,13 +134,18 @@ def gc_command(session: Session, *, retire: bool) -> None:
     if retire:
         for one in offered:
             retiring.retire(repo, one.state.branch.name, now())
+    purged = _purge(session) if purges else {}
     sizes = repo.store.compact()
     branches = [
         {"branch_name": one.state.branch.name, "commit": one.state.tip, "why": one.why}
         for one in offered
     ]
-    if session.answer({**sizes, "retired" if retire else "offered": branches}):
+    if session.answer({**purged, **sizes, "retired" if retire else "offered": branches}):
         return
+    if purges:
+        redactions, commits = purged["purged"], purged["commits"]
+        said = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
+        session.screen.line(f"Purged {said}." if redactions else "Nothing is redacted.")
     before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
     session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
     for one in offered:
@@ -145,3 +154,21 @@ def gc_command(session: Session, *, retire: bool) -> None:
         session.screen.line(done, (one.state.branch.name, "branch"), " ", tip, f" {one.why}")
     if offered and not retire:
         session.screen.note("`day1 gc --retire` retires them")
+
+
+def _purge(session: Session) -> dict[str, int]:
+    """Write the store anew as it reads."""
+    from day1.engines import rewriting
+    from day1.model.redaction import Redaction, mask_of
+    from day1.services.purging import purge
+    from day1.wiring import now, seen_through
+
+    house = session.house()
+    files = rewriting(house.settings, house.folder)
+    redactions = house.repo.ledger.records(Redaction)
+    with (
+        seen_through(house, mask_of(redactions)) as seen,
+        session.screen.progress("Purging") as report,
+    ):
+        done = purge(seen, redactions, files, report, now())
+    return {"purged": done.redactions, "commits": done.commits}

@@ -25,17 +25,23 @@ def init_command(session: Session, folder: Path | None) -> None:
 
     A store that is there already is left as it is.
     """
-    from day1.settings import FOLDER
-    from day1.wiring import create_store, open_house
+    from day1.engines import create_store
+    from day1.settings import FOLDER, find_home
+    from day1.wiring import now, open_house
 
-    home = session.settings.home
-    place = home.expanduser() if home and folder is None else (folder or Path()) / FOLDER
-    place = place.absolute()
-    made = create_store(place)
-    open_house(session.settings, folder=place).close()
-    if not session.answer({"folder": str(place), "created": made, "branch": "main"}):
+    settings = session.settings
+    if settings.home and folder is None:
+        here = settings.home.expanduser().absolute()
+    elif settings.store.url is not None:
+        here = find_home(settings)
+    else:
+        here = ((folder or Path()) / FOLDER).absolute()
+    made = create_store(settings, here, now)
+    house = open_house(settings, folder=here)
+    house.close()
+    if not session.answer({"folder": house.where, "created": made, "branch": "main"}):
         kind = "Initialized empty" if made else "Reinitialized existing"
-        session.screen.line(f"{kind} day1 store in {place}")
+        session.screen.line(f"{kind} day1 store in {house.where}")
 
 
 @click.command("add")

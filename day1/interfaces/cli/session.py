@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Watch = tuple[Callable[[int, int | None], None], Callable[[], bool]]
 
 HEAD = "cli"
-"""The ledger's key of the HEAD that the command line has in each store."""
+"""The ledger's key of the HEAD that the command line has in each store, on each machine."""
 
 EVERY_TOOLSET = "core,review,admin"
 
@@ -83,8 +83,8 @@ class Session:
 
     def context(self, *, create: bool = False) -> Context:
         """What an operation works with, called by a person."""
+        from day1.interfaces.heads import LedgerHead
         from day1.operation import Caller
-        from day1.wiring import LedgerHead
 
         house = self.house(create=create)
         settings = self.settings
@@ -94,7 +94,7 @@ class Session:
                 settings.session_id,
                 settings.task_id,
                 source="user",
-                head=LedgerHead(house.repo, HEAD),
+                head=LedgerHead(house.repo, f"{HEAD}/{house.node}" if house.node else HEAD),
             )
         )
 

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
+from day1.interfaces.heads import LedgerHead, ProcessHead, said_in
 from day1.model.access import NOTHING, Access
 from day1.model.branch import MAIN
 from day1.model.origin import Source, named
 from day1.operation import Caller, Context, Head
-from day1.wiring import House, LedgerHead, ProcessHead, said_in
+from day1.wiring import House
 
 ACCESS: Final = "day1.access"
 """Where in an ASGI scope the access of its token is."""

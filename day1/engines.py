@@ -1,0 +1,193 @@
+"""Which engine keeps a store, as the settings say; knows the adapters of engines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Engine
+
+from day1.adapters.dolt.store import DoltStore
+from day1.adapters.doltlite.lock import WriteLock
+from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
+from day1.adapters.sql.failures import of_system
+from day1.adapters.sql.ledger import SqlLedger
+from day1.adapters.sql.server import ServerUrl, connect, engine_of, parse
+from day1.adapters.sql.server_ledger import open_server_ledger
+from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
+from day1.adapters.sql.sqlite_ledger import open_ledger
+from day1.adapters.sql.store import SqlStore
+from day1.errors import Unsupported
+from day1.model.ids import new_id
+from day1.settings import Settings
+
+if TYPE_CHECKING:
+    from day1.ports.archive import Archives, Copying
+    from day1.ports.rewriting import Rewriting
+
+DEEDS = "deeds.lock"
+NODE = "node"
+LEFT = "purged.tmp"
+"""What a process leaves that is killed while it writes a store's rows anew."""
+
+Clock = Callable[[], int]
+
+
+def create_store(
+    settings: Settings, folder: Path, clock: Clock, server_clock: Clock | None = None
+) -> bool:
+    """Make a store where there is none; says whether one was made. Clocks as in `open_memory`."""
+    if settings.store.url is None:
+        return DoltLiteStore.create(folder, clock)
+    with ExitStack() as opened:
+        server = _server(settings, opened)
+        place = server.place
+        return server.adapter.create(server.engine, place.database, place.name, server_clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What only the engine's adapter knows how to open."""
+
+    store: SqlStore
+    ledger: SqlLedger
+    where: str
+    node: str = ""
+    read_only: bool = False
+
+
+def open_memory(
+    settings: Settings,
+    folder: Path,
+    clock: Clock,
+    opened: ExitStack,
+    server_clock: Clock | None = None,
+) -> Memory:
+    """Open rows and ledger; `opened` closes them.
+
+    Rows on a server have its times, unless tests give a `server_clock`.
+
+    Raises:
+        NotAStore: there is none.
+    """
+    if settings.store.url is None:
+        return _in_folder(settings, folder, clock, opened)
+    store, ledger, where = _on_server(settings, opened, server_clock)
+    return Memory(store, ledger, where, _node(folder, clock))
+
+
+def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack) -> Memory:
+    read_only = folder.is_dir() and not _writable(folder)
+    wait_s = settings.store.wait_s
+    if not read_only and (folder / LEFT).exists():
+        from day1.adapters.archive.rewriting import clear
+
+        clear(folder)
+    store = DoltLiteStore(folder, clock, read_only=read_only, wait_s=wait_s)
+    opened.callback(store.close)
+    deeds = WriteLock(folder / DEEDS, wait_s)
+    ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=wait_s)
+    opened.callback(ledger.close)
+    return Memory(store, ledger, str(folder), read_only=read_only)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server that answers, and what its engine's adapter is."""
+
+    place: ServerUrl
+    engine: Engine
+    adapter: type[DoltStore]
+    version: str
+
+
+def _server(settings: Settings, opened: ExitStack) -> _Server:
+    url = settings.store.url
+    place = parse(url.get_secret_value() if url else "")
+    engine = connect(place)
+    opened.callback(engine.dispose)
+    _kind, version = engine_of(engine, place.name)
+    return _Server(place, engine, DoltStore, version)
+
+
+def _on_server(
+    settings: Settings, opened: ExitStack, clock: Clock | None
+) -> tuple[SqlStore, SqlLedger, str]:
+    server = _server(settings, opened)
+    place, wait_s = server.place, settings.store.wait_s
+    store = server.adapter(
+        server.engine,
+        place.database,
+        where=place.name,
+        version=server.version,
+        wait_s=wait_s,
+        clock=clock,
+    )
+    opened.callback(store.close)
+    ledger = open_server_ledger(server.engine, place, wait_s=wait_s)
+    opened.callback(ledger.close)
+    return store, ledger, place.name
+
+
+def _node(folder: Path, clock: Clock) -> str:
+    """What this machine is known by; made when it first opens the store."""
+    path = folder / NODE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+            file.write(new_id("node", clock()))
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        raise of_system(exc, path, writing=True) from exc
+
+
+def _writable(folder: Path) -> bool:
+    """Whether this user may write the folder and what is in it: another one may own a part."""
+    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, DEEDS)]
+    return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
+
+
+def archives() -> Archives:
+    """Where backups are kept: files."""
+    from day1.adapters.archive.files import FileArchives
+
+    return FileArchives()
+
+
+def copying(settings: Settings, folder: Path) -> Copying:
+    """What copies an open store's files.
+
+    Raises:
+        Unsupported: a server has them.
+    """
+    if settings.store.url is not None:
+        raise Unsupported(
+            "A store on a server is backed up with the server's own tools (docs/servers.md says "
+            "how); `day1 copy` brings it into a folder, and `day1 export --all` into text.",
+            operation="backup",
+        )
+    from day1.adapters.archive.copying import StoreCopying
+
+    return StoreCopying(folder, settings.store.wait_s)
+
+
+def rewriting(settings: Settings, folder: Path) -> Rewriting:
+    """What writes an open store's rows anew, without what is redacted.
+
+    Raises:
+        Unsupported: a server has them.
+    """
+    if settings.store.url is not None:
+        raise Unsupported(
+            "A database on a server cannot be written anew in its place: `day1 copy "
+            "--purge-redacted` writes it into a new one, which you then use instead.",
+            operation="purge",
+            instead="day1 copy --purge-redacted",
+        )
+    from day1.adapters.archive.rewriting import StoreRewriting
+
+    return StoreRewriting(folder, settings.store.wait_s)

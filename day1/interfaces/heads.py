@@ -1,0 +1,69 @@
+"""Which branch a client is on, and who calls."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from day1.errors import UnknownBranch
+from day1.model.branch import Branch
+from day1.model.origin import named
+from day1.operation import Caller, Head
+from day1.services.branching import find
+from day1.services.deeds import Repository
+from day1.settings import Settings
+
+
+class ProcessHead:
+    """The HEAD of one process: it starts on a branch and is forgotten with the process."""
+
+    def __init__(self, repo: Repository, start: str) -> None:
+        """Begin on a branch, which need not exist until it is used."""
+        self._repo, self._name = repo, start
+
+    def name(self) -> str:
+        """The branch it points at."""
+        return self._name
+
+    def move(self, name: str) -> None:
+        """Point it at another branch."""
+        self._name = name
+
+
+class LedgerHead:
+    """A HEAD that lasts: the CLI's, one per store, and those of tokens."""
+
+    def __init__(self, repo: Repository, key: str) -> None:
+        """Use the ledger's head of this key."""
+        self._repo, self._key = repo, key
+
+    def name(self) -> str | None:
+        """The branch it points at; None until it is moved."""
+        branch_id = self._repo.ledger.head(self._key)
+        if branch_id is None:
+            return None
+        branch = self._repo.ledger.record(Branch, branch_id)
+        if branch is not None:
+            return branch.name
+        raise UnknownBranch(
+            "The branch you were on is gone: `day1 switch main` goes back to main.",
+            head=self._key,
+        )
+
+    def move(self, name: str) -> None:
+        """Point it at another branch."""
+        self._repo.ledger.set_head(self._key, find(self._repo, name).id)
+
+
+def said_in(meta: Mapping[str, Any] | None, key: str) -> str | None:
+    """A name that a request's `_meta` gives for its call."""
+    return named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
+
+
+def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | None) -> Caller:
+    """Who calls: the environment, and what the request's `_meta` says of this call."""
+    return Caller(
+        agent_id=said_in(meta, "agent_id") or settings.agent_id,
+        session_id=said_in(meta, "session_id") or settings.session_id,
+        task_id=said_in(meta, "task_id") or settings.task_id,
+        branch=said_in(meta, "branch"),
+        head=head,
+    )
