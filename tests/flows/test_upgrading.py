@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.sql.sqlite_ledger import VERSION
+from day1.adapters.sql.ledger_tables import VERSION
 from day1.wiring import House
 from tests.flows.opened_house import MERGE, call, facts, opened, read_only, refused
 

@@ -23,6 +23,8 @@ from day1.model.task import Objective, Task, TaskAgent
 
 T = TypeVar("T")
 
+VERSION: Final = 4
+"""To be raised with each new table or column."""
 metadata = MetaData()
 EXACT: Final = "utf8mb4_0900_bin"
 """How servers compare text: `A` is not `a`."""

@@ -23,10 +23,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.ledger import SqlLedger
+from day1.adapters.sql.ledger_tables import VERSION
 from day1.adapters.sql.server import ServerUrl, connect, opened
 from day1.adapters.sql.server_failures import server_number
 from day1.adapters.sql.server_lock import Locked, ServerLock, lock_name, locked
-from day1.adapters.sql.sqlite_ledger import VERSION
 from day1.errors import Day1Error, Refused
 from day1.model.deed import Intent
 from day1.ports.ledger import Settle

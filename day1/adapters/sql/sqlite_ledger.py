@@ -15,11 +15,10 @@ from sqlalchemy.pool import QueuePool
 
 from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.ledger import Lock, SqlLedger
+from day1.adapters.sql.ledger_tables import VERSION
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"
-VERSION = 4
-"""To be raised with each new table or column."""
 _TABLES_THERE = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 IF_DAMAGED = (
     "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "
