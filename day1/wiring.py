@@ -169,9 +169,13 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
         Conflict: another store is there.
     """
     folder, instant = find_home(settings), born(source)
-    create_store(settings, folder, lambda: instant)
+
+    def clock() -> int:  # that of the first commit; by it nothing waits for too long either
+        return instant
+
+    create_store(settings, folder, clock, clock)
     with ExitStack() as opened:
-        memory = open_memory(settings, folder, now, opened)
+        memory = open_memory(settings, folder, clock, opened, clock)
         store = memory.store
         point = _point(settings.kill_at)
         target = Repository(store, store.history, memory.ledger, new_id, point)

@@ -193,9 +193,10 @@ class Connections:
                 self._watch()
 
     def _watch(self) -> None:
-        """Close what is open if a backup was copied over the file: what it knows is wrong now.
+        """Close what is open if the file is another one: what it knows is wrong now.
 
-        A file only grows; compaction puts another in its place, as a backup that is moved there.
+        A file only grows, so one that is smaller had a backup copied over it. Compaction, purging
+        and who moves a backup there put another in its place.
         """
         with self._guard:
             try:
@@ -204,7 +205,7 @@ class Connections:
                 return
             file, size = self._seen
             self._seen = found.st_ino, found.st_size
-        if file == found.st_ino and found.st_size < size:
+        if file and (file != found.st_ino or found.st_size < size):
             self.close()
 
     @staticmethod

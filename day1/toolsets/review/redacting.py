@@ -61,10 +61,13 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
         )
     agent = ctx.origin(request).agent_id
     done = redact(ctx.repo, target, request.reason, agent, ctx.clock())
-    notes = [
-        "Masked on every read; the bytes are still in the store's files: purging rewrites the "
-        "store and is a separate step."
-    ]
+    purged = done.purged_at is not None and not target.hashes
+    notes = ["Masked on every read, and no file of the store has the words any more."]
+    if not purged:
+        notes = [
+            "Masked on every read; the bytes are still in the store's files: purging with `day1 gc "
+            "--purge-redacted` rewrites them (a store on a server: `day1 copy --purge-redacted`)."
+        ]
     if target.kind is CONVERSATION:
         notes.append("Its messages are memories of their own: redact each by its id.")
     commit = ctx.repo.history.branches()[branch]
@@ -75,7 +78,7 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
         texts=len(done.hashes),
         rows=done.masked_rows,
         branches=done.branches,
-        purged=False,
+        purged=purged,
         redacted_at=show(done.created_at),
         written=Written(branch=branch, commit=commit, notes=notes),
     )
