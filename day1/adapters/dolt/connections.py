@@ -1,6 +1,5 @@
 """Connections to a Dolt server: one pool; each unit says first on which branch it stands."""
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,7 +8,8 @@ from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.server import opened
 from day1.adapters.sql.server_failures import server_number
-from day1.errors import NotFound, StoreBusy, UnknownBranch
+from day1.adapters.sql.server_lock import lock_name, locked
+from day1.errors import NotFound, UnknownBranch
 from day1.model.branch import MAIN
 
 _UNKNOWN_DATABASE = 1049
@@ -84,28 +84,3 @@ class Connections:
     def close(self) -> None:
         """Close every connection that is not in use."""
         self._engine.dispose()
-
-
-def lock_name(database: str, what: str) -> str:
-    """The name of a lock on a server: of a branch, without regard to case, or of something else."""
-    digest = hashlib.sha256(f"{database}/{what.lower()}".encode()).hexdigest()
-    return f"day1/{digest[:40]}"
-
-
-@contextmanager
-def locked(connection: Connection, name: str, wait_s: float) -> Iterator[None]:
-    """Hold a named lock of the server on a connection.
-
-    Raises:
-        StoreBusy: another connection held it for longer than `wait_s` seconds.
-    """
-    got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, wait_s)).scalar()
-    if got != 1:
-        raise StoreBusy(
-            f"Another writer has held this branch for {wait_s:g} s; try again.", limit_s=wait_s
-        )
-    try:
-        yield
-    finally:
-        if not connection.invalidated:
-            connection.exec_driver_sql("SELECT RELEASE_LOCK(%s)", (name,))

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.exc import DBAPIError
 
-from day1.adapters.dolt.connections import Connections, lock_name, locked
+from day1.adapters.dolt.connections import Connections
 from day1.adapters.dolt.verbs import DoltVerbs
 from day1.adapters.sql.history import SqlHistory
 from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.server import opened
+from day1.adapters.sql.server_lock import lock_name, locked
 from day1.adapters.sql.store import SqlStore, check_schema
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
 from day1.errors import BranchExists, Json, NotAStore, Refused, Unsupported
@@ -165,7 +166,7 @@ class DoltStore(SqlStore):
 
 
 def _tables(connection: Connection) -> set[str]:
-    """The tables of the branch; SQLAlchemy's inspector would ask about a branch by its whole name."""
+    """The tables of the branch; SQLAlchemy's inspector would ask for them by another name."""
     return {str(name) for name in connection.exec_driver_sql("SHOW TABLES").scalars()}
 
 
