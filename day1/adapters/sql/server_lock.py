@@ -34,7 +34,7 @@ def locked(connection: Connection, name: str, wait_s: float) -> Iterator[None]:
     got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, wait_s)).scalar()
     if got != 1:
         raise StoreBusy(
-            f"Another writer has held this part of the store for {wait_s:g} s; try again.",
+            f"Another writer has held this store for {wait_s:g} s; try again.",
             limit_s=wait_s,
         )
     try:
