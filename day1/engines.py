@@ -17,7 +17,7 @@ from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.adapters.sql.failures import of_system
 from day1.adapters.sql.ledger import SqlLedger
 from day1.adapters.sql.server import ServerUrl, connect, engine_of, parse
-from day1.adapters.sql.server_ledger import open_server_ledger
+from day1.adapters.sql.server_ledger import DOLT_STAMP, open_server_ledger
 from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
 from day1.adapters.sql.sqlite_ledger import open_ledger
 from day1.adapters.sql.store import SqlStore
@@ -26,6 +26,7 @@ from day1.model.ids import new_id
 from day1.settings import Settings
 
 if TYPE_CHECKING:
+    from day1.adapters.matrixone.store import MatrixOneStore
     from day1.ports.archive import Archives, Copying
     from day1.ports.rewriting import Rewriting
 
@@ -101,8 +102,10 @@ class _Server:
 
     place: ServerUrl
     engine: Engine
-    adapter: type[DoltStore]
+    adapter: type[DoltStore] | type[MatrixOneStore]
     version: str
+    stamp: str | None
+    """Asks for a value that changes with each write to the ledger."""
 
 
 def _server(settings: Settings, opened: ExitStack) -> _Server:
@@ -110,8 +113,12 @@ def _server(settings: Settings, opened: ExitStack) -> _Server:
     place = parse(url.get_secret_value() if url else "")
     engine = connect(place)
     opened.callback(engine.dispose)
-    _kind, version = engine_of(engine, place.name)
-    return _Server(place, engine, DoltStore, version)
+    kind, version = engine_of(engine, place.name)
+    if kind == "dolt":
+        return _Server(place, engine, DoltStore, version, DOLT_STAMP)
+    from day1.adapters.matrixone.store import MatrixOneStore
+
+    return _Server(place, engine, MatrixOneStore, version, None)
 
 
 def _on_server(
@@ -128,7 +135,7 @@ def _on_server(
         clock=clock,
     )
     opened.callback(store.close)
-    ledger = open_server_ledger(server.engine, place, wait_s=wait_s)
+    ledger = open_server_ledger(server.engine, place, wait_s=wait_s, stamp=server.stamp)
     opened.callback(ledger.close)
     return store, ledger, place.name
 

@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from day1.adapters.sql.changes import row_changes
 from day1.adapters.sql.messages import decode
 from day1.adapters.sql.tables import TABLES
+from day1.adapters.sql.verbs import Touched
 from day1.errors import NotFound
 from day1.model.change import Changes, Commit, CommitId
 from day1.model.kind import BY_TABLE, Cell, Kind
@@ -88,7 +89,7 @@ class DoltVerbs:
                 found[table] = rows
         return found
 
-    def uncommitted(self, connection: Connection, mask: Mask) -> Changes:
+    def uncommitted(self, connection: Connection, mask: Mask, _touched: Touched) -> Changes:
         """What the branch has beyond its head."""
         return self.changes(connection, "HEAD", "WORKING", mask)
 

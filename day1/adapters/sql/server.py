@@ -82,6 +82,8 @@ def connect(place: ServerUrl) -> Engine:
             isolation_level="AUTOCOMMIT",
             hide_parameters=True,
             connect_args={
+                # From the first: MatrixOne then says that it is on, while the driver's 0 is.
+                "autocommit": True,
                 "charset": "utf8mb4",
                 "connect_timeout": _CONNECT_S,
                 "read_timeout": _ANSWER_S,

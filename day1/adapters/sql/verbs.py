@@ -1,6 +1,6 @@
 """What each engine says in words of its own; everything above is the same for all of them."""
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence, Set
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -9,6 +9,9 @@ from sqlalchemy import Connection
 from day1.model.change import Changes, Commit, CommitId
 from day1.model.kind import Cell, Kind, Row
 from day1.model.redaction import Mask
+
+Touched = Mapping[str, Set[str]]
+"""Ids of rows by table."""
 
 
 class Places(Protocol):
@@ -90,8 +93,11 @@ class Verbs(Protocol):
         only in what is masked does not differ to any reader, plans included.
         """
 
-    def uncommitted(self, connection: Connection, mask: Mask) -> Changes:
-        """What the connection's branch has beyond its head, the open transaction included."""
+    def uncommitted(self, connection: Connection, mask: Mask, touched: Touched) -> Changes:
+        """What the connection's branch has beyond its head, the open transaction included.
+
+        `touched` says which rows that wrote: not every engine can tell.
+        """
 
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId

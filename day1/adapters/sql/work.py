@@ -84,7 +84,7 @@ class SqlWork(SqlReading):
 
     def _changed(self) -> Changes:
         """What the unit has changed by now, as it reads: as plans have it."""
-        return self._verbs.uncommitted(self.connection, self.mask)
+        return self._verbs.uncommitted(self.connection, self.mask, self._touched)
 
     def _mend(self, found: Changes, writes: Writes) -> Changes:
         """Bring what the engine changed to what is wanted; says what is changed then.
@@ -164,7 +164,7 @@ def cut_waiting(connection: Connection, verbs: Verbs, pending: Pending) -> Commi
 
     The transaction is begun by the caller, alone on the branch, and ended here.
     """
-    found = verbs.uncommitted(connection, CLEAR)
+    found = verbs.uncommitted(connection, CLEAR, {})
     added = {c.id for changes in found.values() for c in changes if c.how == "added"}
     others = {c.id for changes in found.values() for c in changes} - added
     memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)

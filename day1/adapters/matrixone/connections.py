@@ -1,0 +1,140 @@
+"""Connections to a MatrixOne server: one pool; each says first where it stands."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine
+
+from day1.adapters.matrixone.graph import Graph, clock
+from day1.adapters.matrixone.stand import Stand, State, put, stand_of
+from day1.adapters.matrixone.window import Window
+from day1.adapters.sql.server import opened
+from day1.adapters.sql.server_lock import lock_name, locked
+from day1.errors import NotFound, UnknownBranch
+from day1.model.branch import MAIN
+from day1.model.change import CommitId
+
+
+class Connections:
+    """`adapters.sql.verbs.Places` on a MatrixOne server."""
+
+    def __init__(self, engine: Engine, database: str, where: str, wait_s: float) -> None:
+        """Open nothing yet; a branch's lock is waited for at most `wait_s` seconds."""
+        self._engine = engine
+        self._database = database
+        self.where = where
+        self._wait_s = wait_s
+        self.graph = Graph(database)
+        self.window = Window()
+        self._states: dict[CommitId, State] = {}
+
+    @contextmanager
+    def plain(self) -> Iterator[Connection]:
+        """A connection that stands nowhere: for the graph, and for what is done to databases."""
+        with opened(self._engine, self.where) as connection:
+            put(connection, None)
+            try:
+                yield connection
+            finally:
+                if not connection.invalidated:
+                    put(connection, None)
+
+    @contextmanager
+    def on(self, branch: str) -> Iterator[Connection]:
+        """A connection that reads a branch as it is now, and goes on reading that state."""
+        with self.plain() as connection:
+            ns = clock(connection) * 1_000
+            stand = self._stand(connection, branch, ns)
+            stand.state = State(stand.database, ns)
+            put(connection, stand)
+            yield connection
+
+    @contextmanager
+    def at(self, commit: CommitId) -> Iterator[Connection]:
+        """A connection that reads a commit."""
+        with self.plain() as connection:
+            state = self.state(connection, commit)
+            put(connection, Stand("", state.database, commit, state))
+            yield connection
+
+    @contextmanager
+    def alone(self, branch: str) -> Iterator[Connection]:
+        """A connection that writes a branch, with its lock, which ends with the connection."""
+        with self.plain() as connection, self._locked(connection, branch):
+            stand = self._stand(connection, branch)
+            self._settle(connection, stand.tip)
+            connection.exec_driver_sql(f"USE `{stand.database}`")
+            put(connection, stand)
+            yield connection
+
+    @contextmanager
+    def awake(self, branch: str = MAIN) -> Iterator[Connection]:
+        """As `on`."""
+        with self.on(branch) as connection:
+            yield connection
+
+    @contextmanager
+    def _locked(self, connection: Connection, branch: str) -> Iterator[None]:
+        with locked(connection, lock_name(self._database, branch), self._wait_s):
+            try:
+                yield
+            finally:
+                # What was not committed goes while the branch is still locked.
+                if not connection.invalidated:
+                    connection.exec_driver_sql("ROLLBACK")
+
+    def _stand(self, connection: Connection, branch: str, ns: int | None = None) -> Stand:
+        found = self.graph.branch(connection, branch, ns)
+        if found is None:
+            raise UnknownBranch(
+                f"There is no branch {branch!r}; memory_branch_list shows those there are.",
+                branch=branch,
+            )
+        return Stand(branch, *found)
+
+    def state(self, connection: Connection, commit: CommitId) -> State:
+        """Where and when a commit's rows are.
+
+        Raises:
+            NotFound: there is no such commit, or the server no longer keeps its rows.
+        """
+        state = self._states.get(commit)
+        if state is None:
+            state = self._states[commit] = self._find(connection, commit)
+        self.window.check(connection, state)
+        return state
+
+    def _find(self, connection: Connection, commit: CommitId) -> State:
+        database, ns = self._place(connection, commit)
+        if ns is None:
+            # Its writer is about to say, or was killed: nobody has written since.
+            branch = self.graph.branch_of(connection, database)
+            with self.plain() as other, self._locked(other, branch):
+                ns = self._settle(other, commit)
+        return State(database, ns)
+
+    def _place(self, connection: Connection, commit: CommitId) -> tuple[str, int | None]:
+        found = self.graph.place(connection, commit)
+        if found is None:
+            raise NotFound(f"There is no commit {commit}.", commit=commit)
+        return found
+
+    def _settle(self, connection: Connection, commit: CommitId) -> int:
+        """The time of a branch's tip, stamped if its process was killed before it could."""
+        _, ns = self._place(connection, commit)
+        return self.graph.stamp(connection, commit) if ns is None else ns
+
+    def begin(self, connection: Connection, *, writes: bool) -> None:
+        """Begin a transaction; what is read without writing needs none."""
+        if writes:
+            connection.exec_driver_sql("START TRANSACTION")
+
+    def end(self, connection: Connection) -> None:
+        """Make the transaction durable."""
+        stand = stand_of(connection)
+        self.graph.count_unit(connection, stand.branch, stand.tip)
+        connection.exec_driver_sql("COMMIT")
+
+    def close(self) -> None:
+        """Close every connection that is not in use."""
+        self._engine.dispose()

@@ -1,0 +1,160 @@
+"""The commit graph, which MatrixOne does not keep: tables of day1's own in a database beside.
+
+A commit is the database of a branch at a time. It is written in the transaction that makes its
+rows, when that time is not known yet, and stamped after the server has acknowledged it.
+"""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from day1.adapters.matrixone.stand import Stand
+from day1.adapters.sql.messages import decode
+from day1.errors import StoreUnavailable
+from day1.model.change import Commit, CommitId
+from day1.model.instant import SECOND
+
+_TABLES = (
+    "commits (id VARCHAR(32) PRIMARY KEY, db VARCHAR(64) NOT NULL, ns BIGINT,"
+    " parent VARCHAR(32), merged VARCHAR(32), author VARCHAR(255) NOT NULL, message TEXT NOT NULL)",
+    "branches (name VARCHAR(100) PRIMARY KEY, db VARCHAR(64) NOT NULL, tip VARCHAR(32) NOT NULL,"
+    " units BIGINT NOT NULL)",
+    "tags (name VARCHAR(255) PRIMARY KEY, commit_id VARCHAR(32) NOT NULL)",
+)
+_COMMIT = "id, parent, merged, author, message"
+_TRIES, _PAUSE_S = 200, 0.005
+"""How long a commit is waited for that was acknowledged but is not in the past yet."""
+
+
+class Graph:
+    """Commits, branches and tags of one store."""
+
+    def __init__(self, database: str) -> None:
+        """Name the store's database."""
+        self.database = f"{database}_graph"
+        self._commits, self._branches, self._tags = (
+            f"`{self.database}`.`{table}`" for table in ("commits", "branches", "tags")
+        )
+
+    def create(self, connection: Connection) -> None:
+        """Make what is missing."""
+        connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{self.database}`")
+        for table in _TABLES:
+            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS `{self.database}`.{table}")
+
+    def branch(
+        self, connection: Connection, name: str, ns: int | None = None
+    ) -> tuple[str, CommitId] | None:
+        """A branch's database and tip, now or at a time."""
+        when = "" if ns is None else f" {{MO_TS = {ns}}}"
+        statement = f"SELECT db, tip FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
+        found = connection.exec_driver_sql(statement, (name,)).first()
+        return None if found is None else (str(found[0]), str(found[1]))
+
+    def branches(self, connection: Connection) -> dict[str, tuple[str, CommitId]]:
+        """Every branch with its database and tip."""
+        statement = f"SELECT name, db, tip FROM {self._branches}"  # noqa: S608 - our own names
+        rows = connection.exec_driver_sql(statement).all()
+        return {str(name): (str(database), str(tip)) for name, database, tip in rows}
+
+    def branch_of(self, connection: Connection, database: str) -> str:
+        """The branch that has a database; empty if it is gone."""
+        statement = f"SELECT name FROM {self._branches} WHERE db = %s"  # noqa: S608 - our own names
+        return str(connection.exec_driver_sql(statement, (database,)).scalar() or "")
+
+    def put_branch(self, connection: Connection, name: str, database: str, tip: CommitId) -> None:
+        """Note a branch."""
+        statement = f"INSERT INTO {self._branches} (name, db, tip, units) VALUES (%s, %s, %s, 0)"  # noqa: S608 - our own names
+        connection.exec_driver_sql(statement, (name, database, tip))
+
+    def remove_branch(self, connection: Connection, name: str) -> None:
+        """Forget a branch; its commits stay."""
+        connection.exec_driver_sql(f"DELETE FROM {self._branches} WHERE name = %s", (name,))  # noqa: S608 - our own names
+
+    def tags(self, connection: Connection) -> dict[str, CommitId]:
+        """Every tag with its commit."""
+        statement = f"SELECT name, commit_id FROM {self._tags}"  # noqa: S608 - our own names
+        return {str(name): str(tip) for name, tip in connection.exec_driver_sql(statement).all()}
+
+    def put_tag(self, connection: Connection, name: str, commit: CommitId) -> None:
+        """Note a tag; one that is there stays."""
+        statement = f"INSERT IGNORE INTO {self._tags} (name, commit_id) VALUES (%s, %s)"  # noqa: S608 - our own names
+        connection.exec_driver_sql(statement, (name, commit))
+
+    def commit(self, connection: Connection, commit: CommitId) -> Commit | None:
+        """One commit."""
+        statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
+        found = connection.exec_driver_sql(statement, (commit,)).first()
+        return None if found is None else _decoded(found)
+
+    def commits(self, connection: Connection) -> Iterator[Commit]:
+        """Every commit there is."""
+        statement = f"SELECT {_COMMIT} FROM {self._commits}"  # noqa: S608 - our own names
+        return map(_decoded, connection.exec_driver_sql(statement).all())
+
+    def put_commit(
+        self, connection: Connection, commit: CommitId, stand: Stand, author: str, text: str
+    ) -> None:
+        """Write a commit, without its time, as the new tip of where a connection stands."""
+        connection.exec_driver_sql(
+            f"INSERT INTO {self._commits} (id, db, parent, merged, author, message)"  # noqa: S608 - our own names
+            " VALUES (%s, %s, %s, %s, %s, %s)",
+            (commit, stand.database, stand.tip or None, stand.source, author, text),
+        )
+        self.count_unit(connection, stand.branch, commit)
+
+    def count_unit(self, connection: Connection, branch: str, tip: CommitId) -> None:
+        """Count a unit of work of a branch, which has this tip by it."""
+        statement = f"UPDATE {self._branches} SET tip = %s, units = units + 1 WHERE name = %s"  # noqa: S608 - our own names
+        connection.exec_driver_sql(statement, (tip, branch))
+
+    def units(self, connection: Connection) -> tuple[tuple[str, int], ...]:
+        """How many units of work each branch has seen."""
+        statement = f"SELECT db, units FROM {self._branches} ORDER BY db"  # noqa: S608 - our own names
+        rows = connection.exec_driver_sql(statement).all()
+        return tuple((str(database), int(units)) for database, units in rows)
+
+    def place(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
+        """The database of a commit, and its time if that is known; None if there is no commit."""
+        statement = f"SELECT db, ns FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
+        found = connection.exec_driver_sql(statement, (commit,)).first()
+        return None if found is None else (str(found[0]), found[1] and int(found[1]))
+
+    def stamp(self, connection: Connection, commit: CommitId) -> int:
+        """Write down when the rows of a commit were there; its branch takes no writes meanwhile.
+
+        The time is one at which the past has the commit, so also its rows: a server whose clock
+        is behind the one that committed is waited for.
+
+        Raises:
+            StoreUnavailable: the past does not get it.
+        """
+        for _ in range(_TRIES):
+            ns = clock(connection) * 1_000
+            past = f"SELECT 1 FROM {self._commits} {{MO_TS = {ns}}} WHERE id = %s"  # noqa: S608 - our own names
+            if connection.exec_driver_sql(past, (commit,)).first() is not None:
+                statement = f"UPDATE {self._commits} SET ns = %s WHERE id = %s"  # noqa: S608 - our own names
+                connection.exec_driver_sql(statement, (ns, commit))
+                return ns
+            time.sleep(_PAUSE_S)
+        raise StoreUnavailable(
+            "The server's clocks are too far apart for day1 to name a state: let them be set by "
+            "NTP, then try again.",
+            commit=commit,
+        )
+
+
+def clock(connection: Connection) -> int:
+    """Microseconds since 1970 UTC, as the server has it."""
+    found: datetime = connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one()
+    since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
+    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
+
+
+def _decoded(row: Any) -> Commit:
+    commit, parent, merged, author, message = row
+    parents = [str(one) for one in (parent, merged) if one is not None]
+    return decode(str(commit), parents, str(author), "1970-01-01", str(message))

@@ -1,0 +1,118 @@
+"""Branches as databases, and the past of rows, on a MatrixOne server."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from typing import NoReturn
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.matrixone.connections import Connections
+from day1.adapters.matrixone.graph import clock
+from day1.adapters.matrixone.stand import State
+from day1.adapters.matrixone.verbs import MatrixOneVerbs
+from day1.adapters.sql.history import SqlHistory
+from day1.adapters.sql.verbs import row_of
+from day1.errors import NotFound, Refused, Unsupported
+from day1.model.change import CommitId
+from day1.model.kind import HELD, Cell, Kind, Row
+
+_SLUG = 12
+_QUOTA = "has reached the limit"
+
+
+class MatrixOneHistory(SqlHistory):
+    """`ports.store.History` on a MatrixOne server."""
+
+    def __init__(self, connections: Connections, verbs: MatrixOneVerbs, database: str) -> None:
+        """Name the store's database: those of its branches are named after it."""
+        super().__init__(connections, verbs)
+        self._connections = connections
+        self._graph = connections.graph
+        self._past = verbs.past
+        self._database = database
+
+    def fork(self, name: str, start: CommitId) -> None:
+        """Create a branch at a commit: a clone, whose cost grows little with the rows."""
+        self._refuse_taken(name)
+        with self._connections.plain() as connection:
+            state = self._connections.state(connection, start)
+            database = fresh_database(self._database, name)
+            connection.exec_driver_sql("START TRANSACTION")
+            _clone(connection, database, state)
+            self._graph.put_branch(connection, name, database, start)
+            connection.exec_driver_sql("COMMIT")
+
+    def drop(self, name: str) -> None:
+        """Delete a branch; its commits can be read for as long as the server keeps the past."""
+        with self._connections.alone(name) as connection:
+            found = self._graph.branch(connection, name)
+            connection.exec_driver_sql("START TRANSACTION")
+            self._graph.remove_branch(connection, name)
+            connection.exec_driver_sql(f"DATA BRANCH DELETE DATABASE `{found and found[0]}`")
+            connection.exec_driver_sql("COMMIT")
+
+    def keep(self, name: str, commit: CommitId) -> None:
+        """Tag a commit; a tag that is there stays."""
+        with self._connections.plain() as connection:
+            self._graph.put_tag(connection, name, commit)
+
+    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
+        """Every version of a row, or of the held items on it, as it was written.
+
+        Each commit is asked by itself (2 ms), since there is no history of rows.
+        """
+        found: dict[tuple[Cell, ...], Row] = {}
+        with self._connections.plain() as connection:
+            for state in self._states(connection):
+                key = "row_id" if kind is HELD else "id"
+                columns = ", ".join(f"`{column}`" for column in kind.columns)
+                statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {key} = %s"  # noqa: S608 - our own names
+                rows = connection.exec_driver_sql(statement, (row_id,)).all()
+                found |= {tuple(row): row_of(kind, row) for row in rows}
+        return list(found.values())
+
+    def _states(self, connection: Connection) -> Iterator[State]:
+        """Every state that a branch or tag still has: the present ones, and all before."""
+        branches = self._graph.branches(connection)
+        now = clock(connection) * 1_000
+        yield from (State(database, now) for database, _ in branches.values())
+        past: dict[CommitId, None] = {}
+        for tip in (*(tip for _, tip in branches.values()), *self._graph.tags(connection).values()):
+            past |= self._past(connection, tip)
+        for commit in past:
+            try:
+                yield self._connections.state(connection, commit)
+            except NotFound:  # the server no longer keeps it
+                continue
+
+    def versions(self, _kind: Kind, _row_id: str, _start: CommitId) -> NoReturn:
+        """There is no history of rows: they are asked for commit by commit."""
+        raise Unsupported(
+            "MatrixOne keeps no history of rows.",
+            operation="versions",
+            instead="read the row at each commit (`row`), as memory_history does",
+        )
+
+
+def fresh_database(database: str, branch: str) -> str:
+    """A name for a branch's database that was never used: those deleted can still be read."""
+    slug = re.sub(r"[^a-z0-9]+", "_", branch.lower())[:_SLUG].strip("_")
+    return f"{database.lower()}_b_{slug}_{secrets.token_hex(4)}"
+
+
+def _clone(connection: Connection, database: str, state: State) -> None:
+    statement = f"DATA BRANCH CREATE DATABASE `{database}` FROM `{state.database}`"
+    try:
+        connection.exec_driver_sql(f"{statement} {{MO_TS = {state.ns}}}")
+    except DBAPIError as exc:
+        if _QUOTA not in str(exc.orig):
+            raise
+        raise Refused(
+            "The server's quota of branch tables is used up (each branch of day1 takes 8): "
+            "`day1 gc` offers branches to retire, or the administrator of the tenant `sys` "
+            "raises the quota of BRANCH in mo_catalog.mo_feature_limit.",
+            engine="matrixone",
+            tables_of_a_branch=8,
+        ) from exc

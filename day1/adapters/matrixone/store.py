@@ -1,0 +1,172 @@
+"""A store on a MatrixOne server: a database for each branch, and the graph beside them."""
+
+import re
+from collections.abc import Callable, Hashable
+
+from sqlalchemy import Connection, Engine, insert
+
+from day1.adapters.matrixone.connections import Connections
+from day1.adapters.matrixone.graph import Graph
+from day1.adapters.matrixone.graph import clock as server_clock
+from day1.adapters.matrixone.history import MatrixOneHistory, fresh_database
+from day1.adapters.matrixone.stand import Stand, put
+from day1.adapters.matrixone.verbs import MatrixOneVerbs, new_commit
+from day1.adapters.matrixone.window import WITHOUT, keep
+from day1.adapters.sql.messages import encode
+from day1.adapters.sql.server import opened
+from day1.adapters.sql.server_lock import lock_name, locked
+from day1.adapters.sql.store import SqlStore, check_schema
+from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
+from day1.errors import Json, NotAStore, Unsupported
+from day1.model.branch import MAIN
+from day1.model.change import Message
+from day1.ports.store import Capabilities
+
+Clock = Callable[[], int]
+_CREATE_S = 60.0
+_OLDEST = (4, 2)
+"""The first that has GET_LOCK, and differences between two times."""
+
+
+class MatrixOneStore(SqlStore):
+    """`ports.store.Store` on databases of a MatrixOne server."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        database: str,
+        *,
+        where: str,
+        version: str,
+        wait_s: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """Open a store that exists; times are the server's, unless a clock is given.
+
+        Raises:
+            NotAStore: the server has none of that name.
+            StoreVersionUnknown: a later day1 made its tables.
+            Unsupported: the server is too old.
+        """
+        check_version(version)
+        self._version = version
+        self._given = clock
+        self._database = database
+        self._connections = Connections(engine, database, where, wait_s)
+        verbs = MatrixOneVerbs(self._connections)
+        super().__init__(
+            self._connections, verbs, MatrixOneHistory(self._connections, verbs, database)
+        )
+        with self._connections.plain() as connection:
+            if self._connections.graph.branch(connection, MAIN) is None:
+                raise NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
+        with self._connections.on(MAIN) as connection:
+            check_schema(connection)
+
+    @staticmethod
+    def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
+        """Make the graph, the first branch and its first commit; says whether they were missing.
+
+        The server is told to keep its past, unless it is told so or this user may not.
+        """
+        graph = Graph(database)
+        with (
+            opened(engine, where) as connection,
+            locked(connection, lock_name(database, "create/"), _CREATE_S),
+        ):
+            put(connection, None)
+            graph.create(connection)
+            if graph.branch(connection, MAIN) is not None:
+                return False
+            keep(connection)
+            now = clock() if clock else server_clock(connection)
+            stand = Stand(MAIN, fresh_database(database, MAIN), "")
+            connection.exec_driver_sql("START TRANSACTION")
+            connection.exec_driver_sql(f"CREATE DATABASE `{stand.database}`")
+            connection.exec_driver_sql(f"USE `{stand.database}`")
+            versioned.create_all(connection, checkfirst=False)
+            connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+            commit = new_commit()
+            graph.put_branch(connection, MAIN, stand.database, commit)
+            graph.put_commit(
+                connection, commit, stand, "day1", encode(Message("init", "init"), now, (), {})
+            )
+            connection.exec_driver_sql("COMMIT")
+            graph.stamp(connection, commit)
+        return True
+
+    def _clock(self, connection: Connection) -> int:
+        return self._given() if self._given else server_clock(connection)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What MatrixOne can do, with day1's graph."""
+        return Capabilities(
+            engine="matrixone",
+            version=self._version,
+            merge_base_moves=True,
+            row_history=False,
+            compaction=False,
+        )
+
+    def stamp(self) -> Hashable:
+        """How many units of work each branch has seen."""
+        with self._connections.plain() as connection:
+            return self._connections.graph.units(connection)
+
+    def size(self) -> int:
+        """Bytes of the branches' tables as the server counts them: their past is not in it."""
+        statement = "SELECT SUM(data_length) FROM information_schema.tables WHERE table_schema = %s"
+        with self._connections.plain() as connection:
+            branches = self._connections.graph.branches(connection).values()
+            found = (
+                connection.exec_driver_sql(statement, (name,)).scalar() for name, _ in branches
+            )
+            return sum(int(size or 0) for size in found)
+
+    def compact(self) -> dict[str, Json]:
+        """The server does this by itself."""
+        raise Unsupported(
+            "A MatrixOne server gives unused space back by itself, as its PITR allows.",
+            engine="matrixone",
+            operation="gc",
+            instead="ALTER PITR with a shorter range, by the server's administrator",
+        )
+
+    def check(self) -> list[str]:
+        """Read the tables of every branch; see that the past is kept, and nothing is left over."""
+        found = []
+        with self._connections.plain() as connection:
+            branches = self._connections.graph.branches(connection)
+            there = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
+            self._connections.window.look(connection)
+        used = {database for database, _ in branches.values()}
+        prefix = f"{self._database.lower()}_b_"
+        found += [
+            f"{name} is the database of no branch: DATA BRANCH DELETE DATABASE `{name}` removes it"
+            for name in there
+            if name.startswith(prefix) and name not in used
+        ]
+        if not self._connections.window.kept:
+            found.append(WITHOUT)
+        for branch in branches:
+            with self._connections.on(branch) as connection:
+                for table in TABLES.values():
+                    connection.execute(table.select().with_only_columns(table.c.id)).all()
+        return found
+
+
+def check_version(version: str) -> None:
+    """Let a server pass that is new enough.
+
+    Raises:
+        Unsupported: it is not.
+    """
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or tuple(map(int, numbers.groups())) < _OLDEST:
+        raise Unsupported(
+            f"The server is MatrixOne {version}, and day1 needs 4.2 or later: upgrade it.",
+            engine="matrixone",
+            version=version,
+            instead="MatrixOne 4.2, a Dolt server, or a store in a folder",
+        )

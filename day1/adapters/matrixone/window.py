@@ -1,0 +1,87 @@
+"""How far back a server keeps what was: by its point-in-time recovery (PITR), which it must have.
+
+MatrixOne answers a read of a time that it has cleaned away without a word, and nobody knows with
+what. So day1 asks nothing that old.
+"""
+
+import logging
+import time
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.matrixone.graph import clock
+from day1.adapters.matrixone.stand import State
+from day1.errors import NotFound
+from day1.model.instant import SECOND
+
+log = logging.getLogger(__name__)
+
+CREATE: Final = "CREATE PITR day1_keep FOR ACCOUNT RANGE 100 'y'"
+WITHOUT: Final = (
+    "The server keeps its past for an hour only: an administrator says once, before it is needed, "
+    f"{CREATE}"
+)
+_ALWAYS: Final = timedelta(hours=1)
+"""What is kept in any case."""
+_UNITS: Final = {"h": 1 / 24, "d": 1, "mo": 28, "y": 365}
+"""Days."""
+_ASKED_EVERY_S: Final = 60.0
+_WIDE: Final = frozenset({"account", "cluster"})
+
+
+class Window:
+    """The times that a server can be asked for."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._asked = float("-inf")
+        self._begins = 0
+        self.kept = False
+        """Whether there is a PITR."""
+
+    def check(self, connection: Connection, state: State) -> None:
+        """Let a state pass that the server still has.
+
+        Raises:
+            NotFound: it is older than that.
+        """
+        if time.monotonic() - self._asked > _ASKED_EVERY_S:
+            self.look(connection)
+        if state.ns < self._begins * 1_000:
+            raise NotFound(
+                "That state is older than what the server keeps: its PITR says how long that is.",
+                kept_since=self._begins,
+            )
+
+    def look(self, connection: Connection) -> None:
+        """Ask how far the server goes back."""
+        now = clock(connection)
+        here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
+        spans = [_ALWAYS]
+        for row in connection.exec_driver_sql("SHOW PITR").mappings():
+            if str(row["PITR_LEVEL"]).lower() in _WIDE:
+                since = here - datetime.fromisoformat(str(row["CREATED_TIME"]))
+                length = int(row["PITR_LENGTH"]) * _UNITS[str(row["PITR_UNIT"])]
+                spans.append(min(since + timedelta(seconds=1), timedelta(days=length)))
+        self.kept = len(spans) > 1
+        self._begins = now - int(max(spans).total_seconds() * SECOND)
+        self._asked = time.monotonic()
+
+
+def keep(connection: Connection) -> None:
+    """Tell the server to keep its past, if nobody did.
+
+    A user who may not is left to `day1 doctor`, which says what is missing.
+    """
+    window = Window()
+    window.look(connection)
+    if not window.kept:
+        try:
+            connection.exec_driver_sql(CREATE)
+        except DBAPIError as exc:
+            if exc.connection_invalidated:
+                raise
+            log.warning(WITHOUT)
