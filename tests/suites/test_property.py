@@ -3,10 +3,11 @@
 A failure that this finds becomes a plain test in `contract.py`.
 """
 
-import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 
 from day1.model.kind import FACT
+from tests import servers
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Choice, Clock, Held, Memory, Merged, Receipt, Refusal
@@ -83,8 +85,8 @@ T = TypeVar("T")
 class Run:
     """The stores that the examples of a run are done in, and what the examples had."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, place: Callable[[], Path | str]) -> None:
+        self.place = place
         self.clocks = [Clock(), Clock(skew=-10 * SECOND)]
         self.engines: list[EngineMemory] = []
         self.begun = self.examples = 0
@@ -97,9 +99,9 @@ class Run:
             clock.now = START
         if self.begun % EXAMPLES_PER_STORE == 0:
             self.close()
-            folder = self.folder / str(self.begun)
+            place = self.place()
             for clock, agent in zip(self.clocks, ("one", "two"), strict=True):
-                self.engines.append(EngineMemory(folder, clock, agent))
+                self.engines.append(EngineMemory(place, clock, agent))
         self.begun += 1
         name = f"root{self.begun}"
         self.engines[0].fork(name, "main")
@@ -361,22 +363,41 @@ def histories(run: Run) -> Callable[[], None]:
     return both_agree
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_both_stores_agree_on_random_histories(
-    part: int,
-    tmp_path_factory: pytest.TempPathFactory,
-    record_property: Callable[[str, object], None],
-) -> None:
+@contextmanager
+def folders() -> Iterator[Callable[[], Path]]:
+    """Places for embedded stores, in memory where there is a folder for that."""
     in_memory = Path("/dev/shm")
-    parent = in_memory if in_memory.is_dir() else tmp_path_factory.getbasetemp()
-    folder = Path(tempfile.mkdtemp(dir=parent))
-    run = Run(folder)
-    try:
-        seed(part)(PROFILE(histories(run)))()
-    finally:
-        run.close()
-        shutil.rmtree(folder)
-        record_property("summary", run.report())
+    with tempfile.TemporaryDirectory(dir=in_memory if in_memory.is_dir() else None) as parent:
+        yield lambda: Path(tempfile.mkdtemp(dir=parent))
+
+
+@contextmanager
+def databases(server: Callable[[], str]) -> Iterator[Callable[[], str]]:
+    """Places for stores on a server."""
+    url = server()
+    with ExitStack() as made:
+        yield lambda: made.enter_context(servers.database(url))
+
+
+PLACES = {
+    "doltlite": folders,
+    "dolt": partial(databases, servers.dolt_url),
+    "matrixone": partial(databases, servers.matrixone_url),
+}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("engine", PLACES)
+def test_both_stores_agree_on_random_histories(
+    engine: str, part: int, record_property: Callable[[str, object], None]
+) -> None:
+    with PLACES[engine]() as place:
+        run = Run(place)
+        try:
+            seed(part)(PROFILE(histories(run)))()
+        finally:
+            run.close()
+            record_property("summary", run.report())
     assert run.examples >= EXAMPLES
     for name, least in SHARES.items():
         assert run.having[name] / run.examples >= least, name
