@@ -67,6 +67,18 @@ class SearchSettings(_Section):
     chroma: Annotated[bool, Field(description="Let a server keep a Chroma collection.")] = True
 
 
+class IndexSettings(_Section):
+    """Where the index of a large store is kept beside this machine's own files."""
+
+    chroma_url: Annotated[
+        str | None,
+        Field(description="A Chroma server, as http://HOST:8000; default: Chroma's own files."),
+    ] = None
+    chroma_token: Annotated[
+        SecretStr, Field(description="What it is shown as a bearer token, if it asks for one.")
+    ] = SecretStr("")
+
+
 class WriteSettings(_Section):
     """What is taken in."""
 
@@ -139,6 +151,7 @@ class Settings(BaseSettings):
     store: StoreSettings = StoreSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     search: SearchSettings = SearchSettings()
+    index: IndexSettings = IndexSettings()
     write: WriteSettings = WriteSettings()
     chat: ChatSettings = ChatSettings()
     http: HttpSettings = HttpSettings()

@@ -25,16 +25,17 @@ from day1.adapters.sql.failures import of_system
 from day1.engines import create_store, open_memory
 from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest
 from day1.model.branch import MAIN
-from day1.model.ids import new_id
+from day1.model.ids import new_id, short_hash
 from day1.model.ranking import Weights
 from day1.model.redaction import Mask
 from day1.operation import Caller, Context, Limits
-from day1.services.branching import adopt
+from day1.services.branching import adopt, first_commit
 from day1.services.candidates import Reach
 from day1.services.cloning import begin, born, refuse_half
 from day1.services.deeds import Point, Repository, no_point, settle
 from day1.services.guarding import guarded
 from day1.services.masking import Masking
+from day1.services.redacting import forget_redacted
 from day1.services.searching import SearchPorts
 from day1.settings import (
     ChatSettings,
@@ -46,6 +47,7 @@ from day1.settings import (
 )
 
 if TYPE_CHECKING:
+    from day1.adapters.index.chroma_address import ChromaAddress
     from day1.ports.chat import Chat
     from day1.ports.embedder import Embedder
     from day1.ports.index import Index
@@ -132,11 +134,13 @@ def open_house(
         refuse_half(ledger, memory.where)
         store.obey(Masking(ledger))
         store.point = _point(settings.kill_at)
-        index = _index(settings, folder, read_only=read_only, serves=serves)
+        chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
+        index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
         repo = Repository(store, store.history, ledger, new_id, store.point, index.forget)
         if not read_only:
             _settle(repo)
+            forget_redacted(repo)
         search = _search_ports(settings, repo, index)
         return House(
             folder,
@@ -226,7 +230,25 @@ def _settle(repo: Repository) -> None:
             log.warning("the ledger lacked %s branches: they are noted anew, below main", lost)
 
 
-def _index(settings: Settings, folder: Path, *, read_only: bool, serves: bool) -> Index:
+def _chroma_server(settings: Settings, store: Callable[[], str]) -> ChromaAddress | None:
+    """The Chroma server that the settings name; `store` keeps stores apart there."""
+    if settings.index.chroma_url is None:
+        return None
+    from day1.adapters.index.chroma_address import ChromaAddress
+
+    return ChromaAddress(
+        settings.index.chroma_url, settings.index.chroma_token.get_secret_value(), store
+    )
+
+
+def _index(
+    settings: Settings,
+    folder: Path,
+    chroma: ChromaAddress | None,
+    *,
+    read_only: bool,
+    serves: bool,
+) -> Index:
     from day1.adapters.index.index import LocalIndex
 
     return LocalIndex(
@@ -234,6 +256,7 @@ def _index(settings: Settings, folder: Path, *, read_only: bool, serves: bool) -
         read_only=read_only,
         chroma=serves and settings.search.chroma,
         chroma_above=settings.search.exact_rows,
+        chroma_server=chroma,
     )
 
 

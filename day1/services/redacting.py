@@ -9,8 +9,8 @@ from day1.errors import InvalidRequest, NotFound
 from day1.model.change import Query, Ref
 from day1.model.kind import MEMORIES, Kind, kind_of
 from day1.model.record import to_json
-from day1.model.redaction import COPIED, REDACTED_HASH, Redaction
-from day1.services.deeds import Repository, deed, record_redaction, texts_of
+from day1.model.redaction import COPIED, REDACTED_HASH, Redaction, mask_of
+from day1.services.deeds import Repository, deed, forget, record_redaction, texts_of
 from day1.services.following import INDEXED
 
 
@@ -97,6 +97,13 @@ def redact(
         record_redaction(repo, redaction)
         repo.point("redact.after_index")
     return redaction
+
+
+def forget_redacted(repo: Repository) -> None:
+    """Take out of this node's index what any node has redacted by now."""
+    hashes = mask_of(repo.ledger.records(Redaction)).hashes
+    if hashes:
+        forget(repo, hashes)
 
 
 def _extent(repo: Repository, target: Target) -> tuple[int, int]:

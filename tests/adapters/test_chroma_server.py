@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.index.chroma_server import ChromaAddress
+from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.index import LocalIndex
 from day1.errors import InvalidRequest
 from day1.model.ids import content_hash
@@ -192,7 +192,9 @@ def test_two_processes_of_a_node_may_both_ask(node, embedder):
     assert near(other, embedder, "Something.", 1) == [number]
 
 
-@pytest.mark.parametrize("url", ["chroma:8000", "ftp://chroma", "http://chroma:8000/path", ""])
-def test_an_address_of_no_server_is_refused(node, url):
+@pytest.mark.parametrize(
+    "url", ["chroma:8000", "ftp://chroma", "http://chroma:8000/path", "http://chroma:port", ""]
+)
+def test_an_address_of_no_server_is_refused(url):
     with pytest.raises(InvalidRequest, match="DAY1_INDEX__CHROMA_URL"):
-        node("one", url=url)
+        ChromaAddress(url, "", str)

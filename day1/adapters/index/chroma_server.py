@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from day1.adapters.index.chroma import Neighbours
+from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import Database
 from day1.adapters.index.space import Integers, Space
-from day1.errors import Day1Error, InvalidRequest
+from day1.errors import Day1Error
 from day1.model.kind import KINDS, Kind
 
 log = logging.getLogger(__name__)
@@ -29,32 +28,15 @@ _TIMEOUT_S = 5.0
 """A searcher waits no longer for an answer; comparing 50,000 vectors takes 8 ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChromaAddress:
-    """Where the server is, and which store asks."""
-
-    url: str
-    token: str
-    store: Callable[[], str]
-    """What keeps stores apart on one server; asked for when it is first needed."""
-
-
 class ServerNeighbours(Neighbours):
     """Collections named as in `facts-minilm-l6-v2-384-3f9c2a71d0b4`, the store's name last."""
 
     shared = True
 
     def __init__(self, database: Database, address: ChromaAddress) -> None:
-        """Ask nothing yet; `tend` does.
-
-        Raises:
-            InvalidRequest: the address is no URL of a server.
-        """
+        """Ask nothing yet; `tend` does."""
         super().__init__(database)
         self._address = address
-        parts = urlsplit(address.url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/"):
-            raise InvalidRequest("DAY1_INDEX__CHROMA_URL is to be like http://chroma.example:8000.")
         self._forgotten: set[str] = set()
         self._store = ""
         self._away = False
@@ -162,14 +144,14 @@ def _client(address: ChromaAddress) -> Any:
     import httpx  # noqa: PLC0415 - chromadb's own way to its server
     from chromadb.config import Settings  # noqa: PLC0415 - imported with it
 
-    parts = urlsplit(address.url)
+    host, port, secure = address.place
     headers = {"Authorization": f"Bearer {address.token}"} if address.token else {}
     # The client itself would wait for ever.
     httpx.get(f"{address.url.rstrip('/')}/api/v2/heartbeat", headers=headers, timeout=_TIMEOUT_S)
     client: Any = chromadb.HttpClient(
-        str(parts.hostname),
-        parts.port or (443 if parts.scheme == "https" else 80),
-        ssl=parts.scheme == "https",
+        host,
+        port,
+        ssl=secure,
         headers=headers,
         settings=Settings(anonymized_telemetry=False),
     )

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from day1.adapters.index import words
+from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import Database
 from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
 from day1.model.kind import KINDS, Kind
 from day1.ports.index import IndexLost, TextId
 
-if TYPE_CHECKING:  # both bring numpy
+if TYPE_CHECKING:  # brings numpy
     from day1.adapters.index.chroma import Neighbours
-    from day1.adapters.index.chroma_server import ChromaAddress
 
 log = logging.getLogger(__name__)
 
