@@ -111,7 +111,7 @@ class SqlStore(ABC):
         """Open work that only adds rows; leaving it makes them durable, without a commit."""
         with self._places.alone(branch) as connection:
             work = self._begin(connection, branch)
-            if self._is_due(connection, work.pending):
+            if _is_due(work.pending, work.now):
                 cut_waiting(connection, self._verbs, work.pending)
                 work = self._begin(connection, branch)
             yield work
@@ -163,18 +163,19 @@ class SqlStore(ABC):
         """Cut when 256 rows wait or the oldest has waited ten minutes."""
         with self._places.on(branch) as connection:
             _, pending = self._stand(connection)
-            due = self._is_due(connection, pending)
+            due = _is_due(pending, self._clock(connection))
         if due:
             self.cut(branch)
-
-    def _is_due(self, connection: Connection, pending: Pending) -> bool:
-        if pending.count >= CUT_AT_ROWS or pending.oldest is None:
-            return pending.count >= CUT_AT_ROWS
-        return self._clock(connection) - pending.oldest >= CUT_AT_AGE
 
     def close(self) -> None:
         """Let go of files and connections."""
         self._places.close()
+
+
+def _is_due(pending: Pending, now: int) -> bool:
+    if pending.count >= CUT_AT_ROWS or pending.oldest is None:
+        return pending.count >= CUT_AT_ROWS
+    return now - pending.oldest >= CUT_AT_AGE
 
 
 def check_schema(connection: Connection) -> None:
