@@ -1,5 +1,7 @@
 """A store on a Dolt server: a database, which any number of day1s share."""
 
+import random
+import time
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 
@@ -10,17 +12,26 @@ from day1.adapters.dolt.connections import Connections
 from day1.adapters.dolt.verbs import DoltVerbs
 from day1.adapters.sql.history import SqlHistory
 from day1.adapters.sql.messages import author_of, encode
-from day1.adapters.sql.server import opened
+from day1.adapters.sql.server import make_database, opened
 from day1.adapters.sql.server_lock import lock_name, locked
 from day1.adapters.sql.store import SqlStore, check_schema
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
-from day1.errors import BranchExists, Json, NotAStore, Refused, Unsupported
+from day1.errors import (
+    BranchExists,
+    Json,
+    NotAStore,
+    Refused,
+    StoreBusy,
+    UnknownBranch,
+    Unsupported,
+)
 from day1.model.branch import MAIN
 from day1.model.change import CommitId, Message
 from day1.model.instant import SECOND
 from day1.ports.store import Capabilities
 
 _CREATE_S = 60.0
+_PAUSES_S = (0.01, 0.05, 0.25)
 Clock = Callable[[], int]
 
 
@@ -30,12 +41,7 @@ class DoltHistory(SqlHistory):
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit: a new ref, whatever the number of rows."""
         self._refuse_taken(name)
-        try:
-            self._ref("CALL DOLT_BRANCH(%s, %s)", (name, start))
-        except DBAPIError as exc:
-            if "already exists" not in str(exc.orig):
-                raise
-            raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
+        self._ref("CALL DOLT_BRANCH(%s, %s)", (name, start))
 
     def drop(self, name: str) -> None:
         """Delete a branch's ref."""
@@ -49,8 +55,26 @@ class DoltHistory(SqlHistory):
         self._ref("CALL DOLT_TAG(%s, %s)", (name, commit))
 
     def _ref(self, statement: str, values: tuple[str, ...]) -> None:
-        with self._places.awake() as connection:
+        """Say a verb of refs; one that clashed with another's did nothing, and is said again."""
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                with self._places.awake() as connection:
+                    self._say(connection, statement, values)
+            except StoreBusy:
+                if pause_s is None:
+                    raise
+                time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311 - so that two part
+            else:
+                return
+
+    def _say(self, connection: Connection, statement: str, values: tuple[str, ...]) -> None:
+        try:
             connection.exec_driver_sql(statement, values).all()
+        except DBAPIError as exc:
+            if "already exists" not in str(exc.orig):
+                raise
+            name = values[0]
+            raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
 
 
 class DoltStore(SqlStore):
@@ -77,10 +101,13 @@ class DoltStore(SqlStore):
         self._connections = Connections(engine, database, where, wait_s)
         verbs = DoltVerbs(database)
         super().__init__(self._connections, verbs, DoltHistory(self._connections, verbs))
-        with self._connections.on(MAIN) as connection:
-            if SCHEMA.name not in _tables(connection):
-                raise NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
-            check_schema(connection)
+        try:
+            with self._connections.on(MAIN) as connection:
+                if SCHEMA.name not in _tables(connection):
+                    raise _no_store(where)
+                check_schema(connection)
+        except UnknownBranch as exc:  # a database has a main
+            raise _no_store(where) from exc
 
     @staticmethod
     def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
@@ -93,7 +120,7 @@ class DoltStore(SqlStore):
             opened(engine, where) as connection,
             locked(connection, lock_name(database, "create/"), _CREATE_S),
         ):
-            connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{database}`")
+            make_database(connection, database, where)
             connection.exec_driver_sql(f"USE `{database}/{MAIN}`")
             there = _tables(connection)
             if SCHEMA.name in there and connection.execute(SCHEMA.select()).first() is not None:
@@ -163,6 +190,10 @@ class DoltStore(SqlStore):
                         "CALL DOLT_MERGE('--abort')"
                     )
         return found
+
+
+def _no_store(where: str) -> NotAStore:
+    return NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
 
 
 def _tables(connection: Connection) -> set[str]:

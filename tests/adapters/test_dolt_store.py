@@ -1,0 +1,269 @@
+"""What the Dolt adapter does beside the contract: clashes, refs, times, what it says of itself."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
+
+from day1.adapters.dolt.store import DoltHistory, DoltStore
+from day1.adapters.sql.store import CUT_AT_ROWS
+from day1.engines import create_store, open_memory
+from day1.errors import (
+    BranchExists,
+    InvalidRequest,
+    NotAStore,
+    NotFound,
+    Refused,
+    StoreBusy,
+    UnknownBranch,
+    Unsupported,
+)
+from day1.model.change import Message, Query, Ref
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.ports.store import Work
+from day1.services.recording import fact_row
+from day1.settings import Settings, StoreSettings
+from tests import servers
+from tests.suites.memory import Clock
+
+Opened = Callable[..., DoltStore]
+
+
+@pytest.fixture
+def open_it(dolt_database: str, tmp_path: Path) -> Iterator[Opened]:
+    """Opens the store once more, as another day1 would."""
+    with ExitStack() as opened:
+
+        def open_one(wait_s: float = 10.0) -> DoltStore:
+            settings = Settings(store=StoreSettings(url=SecretStr(dolt_database), wait_s=wait_s))
+            create_store(settings, tmp_path, Clock())
+            store = open_memory(settings, tmp_path, Clock(), opened).store
+            assert isinstance(store, DoltStore)
+            return store
+
+        yield open_one
+
+
+def add(store: DoltStore, number: int, branch: str = "main") -> int:
+    with store.adding(branch) as work:
+        row = fact_row(f"fact_{number}", text=f"fact {number}", origin=Origin(), now=work.now)
+        work.add(FACT, [row])
+        return work.now
+
+
+def ids(store: DoltStore, ref: Ref) -> list[str]:
+    with store.reading(ref) as reading:
+        return sorted(str(row["id"]) for row in reading.find(FACT, Query()))
+
+
+def test_a_branch_has_one_writer_and_another_branch_another(open_it: Opened) -> None:
+    one, other = open_it(), open_it(wait_s=0.2)
+    one.history.fork("side", one.cut("main"))
+    with one.adding("main"):
+        with pytest.raises(StoreBusy, match="try again"), other.adding("main"):
+            pass
+        add(other, 1, "side")
+    add(other, 2)
+    assert ids(one, Ref(branch="side")) == ["fact_1"]
+    assert ids(one, Ref(branch="main")) == ["fact_2"]
+
+
+def fail(unit: AbstractContextManager[Work]) -> None:
+    with unit as work:
+        work.add(FACT, [fact_row("fact_1", text="one", origin=Origin(), now=work.now)])
+        raise RuntimeError
+
+
+def test_a_unit_that_fails_leaves_nothing_and_frees_the_branch(open_it: Opened) -> None:
+    store = open_it()
+    for unit in (store.adding, store.changing):
+        with pytest.raises(RuntimeError):
+            fail(unit("main"))
+    assert ids(store, Ref(branch="main")) == []
+    add(store, 1)
+    assert store.history.unsettled() == {"main"}
+
+
+def test_times_grow_whoever_writes(open_it: Opened) -> None:
+    stores = [open_it(), open_it()]
+    times: list[int] = []
+    guard = threading.Lock()
+
+    def work(store: DoltStore, first: int) -> None:
+        for number in range(first, first + 10):
+            at = add(store, number)
+            with guard:
+                times.append(at)
+
+    threads = [threading.Thread(target=work, args=(stores[n % 2], n * 10)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(times)) == 40
+    for at in sorted(times)[::7]:
+        seen = ids(stores[0], Ref(branch="main", until=at))
+        assert len(seen) == sum(t <= at for t in times)
+
+
+def test_many_waiting_rows_are_cut(open_it: Opened) -> None:
+    store = open_it()
+    with store.adding("main") as work:
+        work.add(
+            FACT,
+            [
+                fact_row(f"fact_{n}", text=str(n), origin=Origin(), now=work.now + n)
+                for n in range(CUT_AT_ROWS)
+            ],
+        )
+    with store.reading(Ref(branch="main")) as reading:
+        assert reading.pending.count == CUT_AT_ROWS
+    store.cut_if_due("main")
+    with store.reading(Ref(branch="main")) as reading:
+        assert reading.pending.count == 0
+    assert [commit.op for commit in store.history.log("main")][:2] == ["add", "init"]
+
+
+def test_the_stamp_changes_with_each_unit(open_it: Opened) -> None:
+    store, other = open_it(), open_it()
+    seen = [store.stamp()]
+    assert store.stamp() == seen[0]
+    add(other, 1)
+    seen.append(store.stamp())
+    add(other, 2)
+    seen.append(store.stamp())
+    other.cut("main")
+    seen.append(store.stamp())
+    with other.changing("main") as work:
+        work.apply({"facts": {"fact_1": None}})
+        work.commit(Message("remove", "remove a fact"))
+    seen.append(store.stamp())
+    assert len(set(seen)) == len(seen)
+
+
+def test_a_snapshot_does_not_see_what_comes_later(open_it: Opened) -> None:
+    store, other = open_it(), open_it()
+    add(store, 1)
+    with store.reading(Ref(branch="main")) as reading:
+        add(other, 2)
+        assert len(reading.find(FACT, Query())) == reading.pending.count == 1
+
+
+def test_what_is_not_there(open_it: Opened) -> None:
+    store = open_it()
+    with pytest.raises(UnknownBranch), store.reading(Ref(branch="nowhere")):
+        pass
+    with pytest.raises(UnknownBranch), store.adding("nowhere"):
+        pass
+    with pytest.raises(NotFound), store.reading(Ref(commit="0" * 32)):
+        pass
+    with pytest.raises(NotFound):
+        next(store.history.log("0" * 32))
+    with pytest.raises(Unsupported, match="by itself"):
+        store.compact()
+
+
+def test_a_taken_name_is_told_also_when_another_was_quicker(
+    open_it: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_it()
+    tip = store.cut("main")
+    store.history.fork("side", tip)
+    with pytest.raises(BranchExists):
+        store.history.fork("side", tip)
+    monkeypatch.setattr(DoltHistory, "_refuse_taken", lambda *_: None)
+    with pytest.raises(BranchExists):
+        store.history.fork("side", tip)
+    with pytest.raises(BranchExists):
+        store.history.fork("Side", tip)
+
+
+@pytest.mark.parametrize("clashes", [2, 9])
+def test_a_ref_that_clashed_is_made_again_but_not_for_ever(
+    open_it: Opened, monkeypatch: pytest.MonkeyPatch, clashes: int
+) -> None:
+    store, left = open_it(), [clashes]
+    say = DoltHistory._say
+
+    def clashing(self: Any, connection: Connection, statement: str, values: Any) -> None:
+        if left[0]:
+            left[0] -= 1
+            error = pymysql.err.OperationalError(1213, "serialization failure: try restarting")
+            raise OperationalError(statement, None, error)
+        say(self, connection, statement, values)
+
+    monkeypatch.setattr(DoltHistory, "_say", clashing)
+    if clashes == 2:
+        store.history.fork("side", store.cut("main"))
+        assert set(store.history.branches()) == {"main", "side"}
+    else:
+        with pytest.raises(StoreBusy):
+            store.history.fork("side", store.cut("main"))
+        assert left[0] == 5
+
+
+def test_a_database_of_another_program_is_left_alone(dolt_database: str, tmp_path: Path) -> None:
+    settings = Settings(store=StoreSettings(url=SecretStr(dolt_database)))
+    server, _, name = dolt_database.rpartition("/")
+    with servers.connection(server) as opened, opened.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE `{name}`")
+        with ExitStack() as stack, pytest.raises(NotAStore, match="day1 init"):
+            open_memory(settings, tmp_path, Clock(), stack)
+        cursor.execute(f"CREATE TABLE `{name}`.orders (id int primary key)")
+    with pytest.raises(Refused, match="another program"):
+        create_store(settings, tmp_path, Clock())
+
+
+def test_a_store_half_made_is_made_whole(dolt_database: str, tmp_path: Path) -> None:
+    settings = Settings(store=StoreSettings(url=SecretStr(dolt_database)))
+    server, _, name = dolt_database.rpartition("/")
+    with servers.connection(server) as opened, opened.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE `{name}`")
+        cursor.execute(f"CREATE TABLE `{name}`.facts (id int primary key)")
+    assert create_store(settings, tmp_path, Clock())
+    assert not create_store(settings, tmp_path, Clock())
+
+
+def test_two_make_the_same_store_at_once(dolt_database: str, tmp_path: Path) -> None:
+    settings = Settings(store=StoreSettings(url=SecretStr(dolt_database)))
+    made: list[bool] = []
+    barrier = threading.Barrier(4)
+
+    def make() -> None:
+        barrier.wait()
+        made.append(create_store(settings, tmp_path, Clock()))
+
+    threads = [threading.Thread(target=make) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(made) == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql+pymysql://host",
+        "mysql+pymysql://host:3306/",
+        "mysql+pymysql://host:3306/day1/task/x",
+        "mysql+pymysql://host:3306/day`1",
+        "postgresql://host/day1",
+        "sqlite:///day1",
+        "nonsense",
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_its_password(url: str, tmp_path: Path) -> None:
+    secret = url.replace("//host", "//me:hush@host")
+    settings = Settings(store=StoreSettings(url=SecretStr(secret)))
+    with pytest.raises(InvalidRequest, match="mysql\\+pymysql") as caught:
+        create_store(settings, tmp_path, Clock())
+    assert "hush" not in f"{caught.value} {caught.value.details}"
