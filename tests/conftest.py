@@ -1,6 +1,6 @@
 """Servers that tests may ask for, and what a run of the tests says at its end."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,7 @@ def matrixone_database(matrixone_url: str) -> Iterator[str]:
 def own_dolt(tmp_path: Path) -> Iterator[servers.DoltServer]:
     """A Dolt server that the test may kill."""
     if not servers.has_dolt():
-        pytest.skip("no `dolt` program on the PATH that a test could kill")
+        servers.skip("no `dolt` program on the PATH that a test could kill")
     (tmp_path / "dolt").mkdir()
     server = servers.DoltServer(tmp_path / "dolt")
     server.up()
@@ -60,6 +60,19 @@ def own_chroma(tmp_path: Path) -> Iterator[servers.ChromaServer]:
     server.up()
     yield server
     server.stop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the closing lines say once why there is no server, not once for each test."""
+    report = yield
+    if report.skipped and call.excinfo is not None:
+        reason = str(getattr(call.excinfo.value, "msg", ""))
+        if reason in servers.REASONS:
+            report.longrepr = (servers.__file__, 0, f"Skipped: {reason}")
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -33,6 +33,8 @@ _OF_A_DATABASE = ("", "_ledger", "_graph")
 """What a store's databases are called after its own."""
 _numbers = itertools.count(1)
 _run = secrets.token_hex(3)
+REASONS: set[str] = set()
+"""Why tests of this process were skipped for want of a server."""
 
 
 class Program:
@@ -120,13 +122,11 @@ class ChromaServer(Program):
         self.start(_chroma_answers)
 
 
-@cache
 def dolt_url() -> str:
     """A Dolt server, as a URL that names no database."""
     return _asked(_find_dolt())
 
 
-@cache
 def matrixone_url() -> str:
     """A MatrixOne server, as a URL that names no database."""
     return _asked(_find_matrixone())
@@ -196,9 +196,13 @@ _Found = tuple[str | None, str]
 
 def _asked(found: _Found) -> str:
     url, reason = found
-    if url is None:
-        pytest.skip(reason)
-    return url
+    return skip(reason) if url is None else url
+
+
+def skip(reason: str) -> NoReturn:
+    """Skip the test that asks; the closing lines say it once for all of them."""
+    REASONS.add(reason)
+    pytest.skip(reason)
 
 
 @cache
