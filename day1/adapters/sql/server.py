@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from day1.adapters.sql.failures import translated
-from day1.errors import InvalidRequest
+from day1.errors import InvalidRequest, Refused
 
 DRIVER = "mysql+pymysql"
 _CONNECT_S, _ANSWER_S = 10, 600
@@ -46,16 +46,24 @@ def parse(text: str) -> ServerUrl:
     database = url.database or ""
     if url.drivername not in {DRIVER, "mysql"} or not url.host:
         raise InvalidRequest(f"DAY1_STORE__URL has the form {form}.")
+    unknown = sorted(url.query.keys() - _OPTIONS)
+    if unknown:
+        raise InvalidRequest(
+            f"DAY1_STORE__URL takes no {unknown[0]!r} behind the '?', but {', '.join(_OPTIONS)}.",
+            unknown=unknown,
+        )
     plain = database.replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum() and len(database) <= _LONGEST):
         raise InvalidRequest(
             f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
             f"digits, '_' and '-', no branch. Its form is {form}."
         )
-    server = URL.create(DRIVER, url.username, url.password, url.host, url.port)
+    server = URL.create(DRIVER, url.username, url.password, url.host, url.port, query=url.query)
     return ServerUrl(server, database)
 
 
+_OPTIONS = ("ssl_ca", "ssl_capath", "ssl_cert", "ssl_check_hostname", "ssl_cipher", "ssl_key")
+"""For TLS; others the driver would not heed, and somebody would believe that it did."""
 _LONGEST = 40
 """Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
 
@@ -111,6 +119,27 @@ def opened(engine: Engine, where: str) -> Iterator[Connection]:
                 raw: Any = connection.connection.driver_connection
                 if raw.open and raw.server_status & _IN_TRANSACTION:
                     connection.exec_driver_sql("ROLLBACK")
+
+
+def make_database(connection: Connection, name: str, where: str) -> None:
+    """Make a database where there is none; a user that may not needs one that is there.
+
+    Raises:
+        Refused: there is none, and this user may not make it.
+    """
+    try:
+        if name in connection.exec_driver_sql("SHOW DATABASES").scalars().all():
+            return
+        connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{name}`")
+    except DBAPIError as exc:
+        if exc.connection_invalidated:
+            raise
+        raise Refused(
+            f"The server of {where} has no database {name} that this user may use, nor may the "
+            f"user make it: its administrator is to say CREATE DATABASE `{name}` and GRANT ALL "
+            f"PRIVILEGES ON `{name}`.* TO the user.",
+            database=name,
+        ) from exc
 
 
 def engine_of(engine: Engine, where: str) -> tuple[str, str]:

@@ -31,7 +31,7 @@ _GONE: Final[Meaning] = (
 _NOT_LET_IN: Final[Meaning] = (
     Refused,
     "The server does not let this user in: check name and password in DAY1_STORE__URL, and that "
-    "the user was given the store's databases (GRANT ALL PRIVILEGES ON …).",
+    "the user was given the store's databases, NAME and NAME_ledger (docs/servers.md: the GRANTs).",
 )
 _NO_DATABASE: Final[Meaning] = (
     NotAStore,
@@ -39,8 +39,8 @@ _NO_DATABASE: Final[Meaning] = (
 )
 _MAY_NOT: Final[Meaning] = (
     StoreReadOnly,
-    "The server does not let this user write: give it the store's databases (GRANT ALL PRIVILEGES "
-    "ON …), or name another user in DAY1_STORE__URL.",
+    "The server does not let this user write: give it more rights (docs/servers.md: the GRANTs), "
+    "or name another user in DAY1_STORE__URL.",
 )
 _FULL: Final[Meaning] = (
     StoreFull,
@@ -73,7 +73,8 @@ _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"branch not found|database not found: [^/]+/", _NO_BRANCH),
     # Two transactions gave one UNIQUE value: the one that is repeated sees the other's row.
     (r"serialization failure|Committing this transaction resulted in", _AGAIN),
-    (r"command denied|Access denied|Database \S+ is read-only|database server is set to", _MAY_NOT),
+    (r"Access denied for user", _NOT_LET_IN),
+    (r"command denied|Database \S+ is read-only|database server is set to", _MAY_NOT),
     (r"context canceled", _GONE),
     (r"no space left on device|write \S+: no space left", _FULL),
 )

@@ -20,14 +20,13 @@ from sqlalchemy import (
     insert,
     select,
 )
-from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.ledger import SqlLedger
 from day1.adapters.sql.ledger_tables import VERSION
-from day1.adapters.sql.server import ServerUrl, connect, opened
+from day1.adapters.sql.server import ServerUrl, connect, make_database, opened
 from day1.adapters.sql.server_failures import server_number
 from day1.adapters.sql.server_lock import Locked, ServerLock, lock_name, locked
-from day1.errors import Day1Error, Refused
+from day1.errors import Day1Error, Refused, StoreReadOnly
 from day1.model.deed import Intent
 from day1.ports.ledger import Settle
 
@@ -141,7 +140,8 @@ class ServerLedger(SqlLedger):
             with self._opened() as connection:
                 return int(connection.execute(select(func.max(_SCHEMA.c.version))).scalar() or 0)
         except Day1Error as exc:
-            if server_number(exc.__cause__) not in _NOT_THERE:
+            may_not = isinstance(exc, Refused | StoreReadOnly)  # said again when it is made
+            if not may_not and server_number(exc.__cause__) not in _NOT_THERE:
                 raise
             return 0
 
@@ -157,19 +157,5 @@ def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Lock
     ):
         if ledger.version() >= VERSION:  # another was quicker
             return
-        _make_database(connection, place.database + SUFFIX)
+        make_database(connection, place.database + SUFFIX, place.name)
         ledger.create()
-
-
-def _make_database(connection: Connection, name: str) -> None:
-    try:
-        connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{name}`")
-    except DBAPIError as exc:
-        if exc.connection_invalidated:
-            raise
-        raise Refused(
-            f"The server does not let this user make the database {name}, which keeps what is "
-            f"true across branches: its administrator is to say CREATE DATABASE `{name}` and "
-            f"GRANT ALL PRIVILEGES ON `{name}`.* TO the user.",
-            database=name,
-        ) from exc
