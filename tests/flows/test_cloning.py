@@ -1,0 +1,373 @@
+"""Copying a whole store: onto any engine, while it is used, cut off anywhere, to the same memory."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.adapters.sql.ledger_tables import TABLES
+from day1.errors import IntegrityBroken
+from day1.model.change import Commit, Ref
+from day1.model.deed import Clone, Intent
+from day1.model.kind import FACT
+from day1.model.origin import Origin
+from day1.model.redaction import CLEAR
+from day1.services.branching import first_commit
+from day1.services.cloning import Cloned, as_it_is, clone
+from day1.services.deeds import Repository
+from day1.services.recording import fact_row
+from day1.services.renaming import CARRIED
+from day1.settings import EmbedderSettings, Settings
+from day1.wiring import House, copied_to, seen_through, settings_at
+from tests.flows.killing import Process, fact_id
+from tests.flows.lived import Life, differences, ids_between, opened_at, rows, without_index
+from tests.flows.opened_house import call, digest, facts, refused, write
+
+ROOT = Path(__file__).parents[2]
+POINTS = ("marked", "after_commit", "replayed", "before_whole")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a store on a server has on this machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which all has happened; only read."""
+    folder = tmp_path_factory.mktemp("lived") / "store"
+    with opened_at(folder, create=True) as house:
+        Life(house).live(facts=600, branches=8, merges=12)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def brief(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a little of all; only read."""
+    folder = tmp_path_factory.mktemp("brief") / "store"
+    with opened_at(folder, create=True) as house:
+        Life(house, seed=2).live(facts=20, branches=3, merges=2)
+    return folder
+
+
+@pytest.fixture
+def store(brief: Path, tmp_path: Path) -> Path:
+    """One of these to write to."""
+    return Path(shutil.copytree(brief, tmp_path / "store"))
+
+
+@pytest.fixture(params=["folder", "dolt"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where there is no store yet, on each engine."""
+    if request.param == "folder":
+        return str(tmp_path / "copy")
+    return str(request.getfixturevalue("dolt_database"))
+
+
+def copy(source: Path | str, target: Path | str, *more: str, **env: str) -> dict[str, Any]:
+    """What `day1 copy` says."""
+    done = run(source, target, *more, **env)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def run(
+    source: Path | str, target: Path | str, *more: str, **env: str
+) -> subprocess.CompletedProcess[str]:
+    process = started(source, target, *more, **env)
+    out, errors = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
+
+
+def started(source: Path | str, target: Path | str, *more: str, **env: str) -> Any:
+    return subprocess.Popen(
+        [sys.executable, "-m", "day1", "copy", str(source), str(target), "--json", *more],
+        cwd=ROOT,
+        env={**os.environ, "DAY1_EMBEDDER__KIND": "none", **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def ends(source: Path, target: Path) -> Iterator[tuple[House, Repository, Repository]]:
+    """A store, and what is copied and made of it, as `day1 copy` opens them."""
+    settings = Settings(embedder=EmbedderSettings(kind="none"))
+    with ExitStack() as opened:
+        house = opened.enter_context(opened_at(source))
+        seen = opened.enter_context(seen_through(house, CLEAR))
+        made = opened.enter_context(copied_to(settings_at(settings, str(target)), seen))
+        yield house, seen, made
+
+
+def copied_while(source: Path, target: Path, point: str, deed: Callable[[House], None]) -> Cloned:
+    """Copy, and let others do something once, at a named point."""
+    with ends(source, target) as (house, seen, made):
+        left = [deed]
+
+        def at(name: str) -> None:
+            if name == f"copy.{point}" and left:
+                left.pop()(house)
+
+        return clone(seen, replace(made, point=at), as_it_is, lambda done, total: None)
+
+
+def same(source: Path | str, target: Path | str, count: int = 10) -> None:
+    """A copy answers as the store does, with indexes that know the same texts."""
+    for where in (source, target):
+        without_index(where)
+    with opened_at(source) as one, opened_at(target) as other:
+        assert differences(one, other, ids_between(one, other), count) == []
+
+
+# All of it, on every engine
+
+
+def test_a_copy_is_the_same_memory(lived: Path, place: str) -> None:
+    done = copy(lived, place)
+    assert done["tags"] >= 3
+    assert sum(branch["pending"] for branch in done["branches"]) >= 12
+    assert not done["source_moved"]
+    same(lived, place, count=100)
+    again = run(lived, place)
+    assert again.returncode == 1
+    assert json.loads(again.stderr.splitlines()[-1])["error"]["code"] == "conflict"
+
+
+def test_there_and_back_it_is_what_it_was(lived: Path, dolt_database: str, tmp_path: Path) -> None:
+    there = copy(lived, dolt_database)
+    back = copy(dolt_database, tmp_path / "back")
+    held = {b["branch_name"]: (b["rows"], b["pending"]) for b in there["branches"]}
+    assert held == {b["branch_name"]: (b["rows"], b["pending"]) for b in back["branches"]}
+    assert there["commits"] == back["commits"]
+    for where in (lived, tmp_path / "back"):
+        without_index(where)
+    with opened_at(lived) as one, opened_at(dolt_database) as server:
+        first = ids_between(one, server)
+        with opened_at(tmp_path / "back") as other:
+            second = ids_between(server, other)
+            ids = {old: second[new] for old, new in first.items()}
+            assert differences(one, other, ids, count=20) == []
+
+
+def test_the_copy_goes_on_as_the_store_would(store: Path, place: str) -> None:
+    """What was merged is known to be, and what is held is taken."""
+    copy(store, place)
+    merged = []
+    for where in (store, place):
+        with opened_at(where) as house:
+            for name in sorted(house.repo.history.branches()):
+                if name in {"main", "squashed"} or name.startswith("template/"):
+                    continue
+                sides = {"source_branch": name, "target_branch": "main", "strategy": "auto"}
+                done = call(house, "memory_branch_merge", **sides)
+                merged.append((name, done["merged_count"], done["rejected_count"]))
+            write(house, "Afterwards.")
+            assert facts(house)[-1] == "Afterwards."
+    half = len(merged) // 2
+    assert merged[:half] == merged[half:]
+
+
+def test_a_commit_says_which_one_it_was(brief: Path, tmp_path: Path) -> None:
+    copy(brief, tmp_path / "copy")
+    with opened_at(brief) as one, opened_at(tmp_path / "copy") as other:
+        old = next(iter(one.repo.history.log("main")))
+        new = next(iter(other.repo.history.log("main")))
+        assert new.meta["from"] == old.id
+        (mark,) = other.repo.ledger.records(Clone)
+        assert (mark.id, mark.whole) == (first_commit(one.repo), True)
+
+
+def test_every_kind_of_record_is_carried_or_of_one_store_only() -> None:
+    assert {*CARRIED, Intent, Clone} == set(TABLES)
+
+
+# What is refused
+
+
+def test_nothing_is_overwritten(brief: Path, tmp_path: Path) -> None:
+    with opened_at(tmp_path / "other", create=True) as house:
+        write(house, "Mine.")
+    with opened_at(tmp_path / "empty", create=True):
+        pass
+    for name in ("other", "empty"):
+        before = digest(tmp_path / name, "memory.db")
+        assert run(brief, tmp_path / name).returncode == 1
+        assert digest(tmp_path / name, "memory.db") == before
+        with opened_at(tmp_path / name) as house:
+            assert house.repo.ledger.records(Clone) == []
+    assert run(brief, brief).returncode == 1
+
+
+def test_half_a_copy_is_no_store_and_goes_on_from_its_own_source_only(
+    brief: Path, lived: Path, tmp_path: Path
+) -> None:
+    half = tmp_path / "half"
+    assert run(brief, half, DAY1_KILL_AT="copy.after_commit").returncode == -signal.SIGKILL
+    error = refused(lambda: opened_at(half).__enter__(), "not_a_store", "half a copy")
+    assert str(half) in str(error)
+    assert run(half, tmp_path / "third").returncode == 1
+    assert not (tmp_path / "third").exists()
+    assert run(lived, half).returncode == 1
+    copy(brief, half)
+    same(brief, half)
+
+
+def test_rows_that_are_not_those_of_the_commit_are_not_committed(store: Path) -> None:
+    with opened_at(store) as house:
+        repo = house.repo
+        tip = repo.store.cut("main")
+        row = fact_row(fact_id(), "Repeated.", Origin(), 1)
+        made = Commit("0" * 40, (tip,), "change", 1, "ada", "change", {"v": 1})
+        elsewhere = replace(made, parents=(first_commit(repo),))
+        with pytest.raises(IntegrityBroken, match="written to"):
+            repo.store.repeat("main", elsewhere, {"facts": {str(row["id"]): row}})
+        write(house, "Waiting.")
+        with pytest.raises(IntegrityBroken, match="another unit"):
+            repo.store.repeat("main", made, {"facts": {str(row["id"]): row}})
+        here = replace(made, parents=(repo.history.branches()["reviewed"],))
+        missing = {"facts": {fact_id(): None}}
+        with pytest.raises(IntegrityBroken, match="planned"):
+            repo.store.repeat("reviewed", here, missing)
+        assert repo.history.branches()["main"] == tip
+
+
+def test_a_copy_that_was_written_to_is_found_out(brief: Path, tmp_path: Path) -> None:
+    with ends(brief, tmp_path / "copy") as (_, seen, made):
+
+        def meddle(name: str) -> None:
+            if name == "copy.replayed":
+                with made.store.changing("main") as work:
+                    row = next(iter(work.scan(FACT, ("id",), _any())))[0]
+                    work.change(FACT, str(row), {"category": "meddled"})
+                    work.commit(_message())
+
+        with pytest.raises(IntegrityBroken, match="not as in the store"):
+            clone(seen, replace(made, point=meddle), as_it_is, lambda done, total: None)
+    refused(lambda: opened_at(tmp_path / "copy").__enter__(), "not_a_store")
+
+
+def _any() -> Any:
+    from day1.model.change import Query
+
+    return Query()
+
+
+def _message() -> Any:
+    from day1.model.change import Message
+
+    return Message("change", "meddle")
+
+
+# While others use it
+
+
+def test_what_comes_while_it_is_copied_is_copied_too(store: Path, tmp_path: Path) -> None:
+    def write_more(house: House) -> None:
+        write(house, "While it was copied.")
+        call(house, "memory_branch_create", branch_name="late")
+        write(house, "On a late branch.", branch="late")
+        call(house, "memory_branch_merge", source_branch="late", strategy="auto")
+        write(house, "And this waits.", branch="late")
+
+    done = copied_while(store, tmp_path / "copy", "after_commit", write_more)
+    assert not done.moved
+    same(store, tmp_path / "copy")
+    with opened_at(tmp_path / "copy") as house:
+        assert facts(house, "late")[-2:] == ["On a late branch.", "And this waits."]
+
+
+def test_what_comes_too_late_is_said(store: Path, tmp_path: Path) -> None:
+    done = copied_while(store, tmp_path / "copy", "replayed", lambda house: write(house, "Late."))
+    assert done.moved
+    with opened_at(tmp_path / "copy") as house:
+        assert "Late." not in facts(house)
+
+
+def test_a_deed_that_was_cut_off_is_settled_first(store: Path, tmp_path: Path) -> None:
+    process = Process(store, kill_at="merge.after_deed")
+    with pytest.raises(Exception):  # noqa: B017 - it dies
+        process.do({"deed": "merge", "source": "still-reviewed", "target": "main"})
+    process.end()
+    copy(store, tmp_path / "copy")
+    same(store, tmp_path / "copy")
+    with opened_at(tmp_path / "copy") as house:
+        merged = call(house, "memory_branch_list")["result"]
+        assert "merged" in [b["status"] for b in merged if b["branch_name"] == "still-reviewed"]
+
+
+# Cut off
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_copy_that_was_killed_goes_on_to_the_same_end(
+    brief: Path, tmp_path: Path, point: str
+) -> None:
+    killed = run(brief, tmp_path / "copy", DAY1_KILL_AT=f"copy.{point}")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    if point == "after_commit":  # each run makes one more
+        for _ in range(3):
+            assert run(brief, tmp_path / "copy", DAY1_KILL_AT="copy.after_commit").returncode < 0
+    done = copy(brief, tmp_path / "copy")
+    made = {"marked": 0, "after_commit": 4}.get(point, done["commits"] - 1)
+    assert done["repeated"] == done["commits"] - 1 - made
+    same(brief, tmp_path / "copy")
+
+
+def test_what_waited_and_was_committed_since_is_one_commit(store: Path, tmp_path: Path) -> None:
+    """The copy has rows that wait; in the store they, and more, have been cut meanwhile."""
+    copy_to = tmp_path / "copy"
+    assert run(store, copy_to, DAY1_KILL_AT="copy.replayed").returncode == -signal.SIGKILL
+    with opened_at(store) as house:
+        write(house, "More waits.")
+        house.repo.store.cut("main")
+        call(house, "memory_update_fact", fact_id=_newest(house), fact_text="And is changed.")
+        write(house, "New and waiting.")
+    copy(store, copy_to)
+    same(store, copy_to)
+
+
+def _newest(house: House) -> str:
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        return max(str(i) for (i,) in reading.scan(FACT, ("id",), _any()))
+
+
+def test_killed_at_any_moment_it_goes_on(brief: Path, tmp_path: Path) -> None:
+    chance, target = random.Random(3), tmp_path / "copy"
+    for _ in range(6):
+        process = started(brief, target)
+        time.sleep(chance.uniform(0.8, 3))
+        process.kill()
+        process.communicate()
+    run(brief, target)  # it may have been whole
+    same(brief, target)
+
+
+def test_two_at_once_do_not_meet(brief: Path, tmp_path: Path) -> None:
+    processes = [started(brief, tmp_path / "copy", DAY1_STORE__WAIT_S="60") for _ in range(2)]
+    ended = [process.communicate(timeout=120) for process in processes]
+    assert any(process.returncode == 0 for process in processes), ended
+    same(brief, tmp_path / "copy")
+
+
+def test_an_empty_store_is_copied(tmp_path: Path) -> None:
+    with opened_at(tmp_path / "empty", create=True):
+        pass
+    assert copy(tmp_path / "empty", tmp_path / "copy")["repeated"] == 0
+    with opened_at(tmp_path / "empty") as one, opened_at(tmp_path / "copy") as other:
+        assert rows(one) == rows(other)
+        write(other, "It works.")
