@@ -149,12 +149,14 @@ def test_the_stamp_changes_with_each_unit(open_it: Opened) -> None:
     assert len(set(seen)) == len(seen)
 
 
-def test_a_snapshot_does_not_see_what_comes_later(open_it: Opened) -> None:
+def test_a_snapshot_is_one_and_ends_with_the_reading(open_it: Opened) -> None:
     store, other = open_it(), open_it()
     add(store, 1)
     with store.reading(Ref(branch="main")) as reading:
         add(other, 2)
+        other.history.fork("side", other.cut("main"))
         assert len(reading.find(FACT, Query())) == reading.pending.count == 1
+    assert set(store.history.branches()) == {"main", "side"}
 
 
 def test_what_is_not_there(open_it: Opened) -> None:
