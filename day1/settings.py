@@ -136,7 +136,11 @@ class Settings(BaseSettings):
     )
 
     home: Annotated[
-        Path | None, Field(description="The store's folder; default: the nearest .day1 upward.")
+        Path | None,
+        Field(
+            description="The store's folder; default: the nearest .day1 upward. Of a store on a "
+            "server: this machine's own folder; default: one in the user's cache."
+        ),
     ] = None
     branch: Annotated[str | None, Field(description="The branch a process starts on.")] = None
     agent_id: Annotated[str | None, Field(description="Who writes.")] = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -385,4 +386,6 @@ def place_of(house: House) -> Place:
         free_bytes=shutil.disk_usage(house.folder).free,
         read_only=house.read_only,
         chroma=(house.folder / "chroma").is_dir(),
+        node=str(house.folder) if house.node else None,
+        chroma_server=urlsplit(house.settings.index.chroma_url or "").hostname,
     )

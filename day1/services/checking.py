@@ -40,6 +40,9 @@ class Place:
     read_only: bool
     chroma: bool
     """A server has made its Chroma collections there."""
+    node: str | None = None
+    """Of a store on a server: the folder of what this machine has of its own."""
+    chroma_server: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def check(repo: Repository, search: SearchPorts, place: Place) -> Iterator[Findi
     """Look at everything, one finding at a time; a check that fails is a finding itself."""
     checks: dict[str, Callable[[], Finding]] = {
         "engine": lambda: _engine(repo),
-        "rows": lambda: _rows(repo),
+        "rows": lambda: _rows(repo, place),
         "branches": lambda: _branches(repo),
         "deeds": lambda: _deeds(repo),
         "refs": lambda: _refs(repo),
@@ -92,15 +95,18 @@ def _engine(repo: Repository) -> Finding:
     return Finding("engine", "ok", f"{engine.engine} {engine.version}")
 
 
-def _rows(repo: Repository) -> Finding:
+def _rows(repo: Repository, place: Place) -> Finding:
     problems = repo.store.check()
+    if not problems and place.node:
+        return Finding("rows", "ok", "the tables of every branch can be read")
     if not problems:
         return Finding("rows", "ok", "every page and index of the store is whole")
+    away = "Back the server up" if place.node else "Copy the folder away"
     return Finding(
         "rows",
         "error",
         f"{len(problems)} problems, the first: {problems[0]}",
-        "Copy the folder away first. Then `day1 export --all` writes out what can be read, and "
+        f"{away} first. Then `day1 export --all` writes out what can be read, and "
         "`day1 import jsonl` brings it into a new store; or put a backup in its place.",
     )
 
@@ -142,6 +148,9 @@ def _refs(repo: Repository) -> Finding:
 
 
 def _space(repo: Repository, place: Place) -> Finding:
+    if place.node:
+        size = f"{_megabytes(place.store_bytes)}, " if place.store_bytes else ""
+        return Finding("space", "ok", f"{size}the server's: it gives back itself what is unused")
     text = f"memory.db has {_megabytes(place.store_bytes)}"
     if is_wasteful(repo, place.store_bytes):
         return Finding("space", "warn", text, "`day1 gc` gives most of it back.")
@@ -150,6 +159,11 @@ def _space(repo: Repository, place: Place) -> Finding:
 
 def _disk(place: Place) -> Finding:
     free = f"{_megabytes(place.free_bytes)} free"
+    if place.node:
+        text = f"{free} for this machine's index, in {place.node}"
+        if place.free_bytes >= LOW_DISK:
+            return Finding("disk", "ok", text)
+        return Finding("disk", "warn", text, "Free some, or move it: DAY1_HOME names another.")
     if place.read_only:
         advice = "Give this user write access to the store's folder."
         return Finding("disk", "warn", "the folder is read-only", advice)
@@ -194,6 +208,8 @@ def _index(repo: Repository, search: SearchPorts) -> Finding:
 
 def _chroma(place: Place) -> Finding:
     text = "a server has made its collections" if place.chroma else "not made yet"
+    if place.chroma_server:
+        text = f"on {place.chroma_server}"
     return Finding("chroma", "ok", f"{text}; searches that have none compare exactly")
 
 

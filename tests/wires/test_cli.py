@@ -16,7 +16,7 @@ PROMISED = (
     *("init", "status", "add", "edit", "rm", "search", "log", "show", "diff", "branch", "switch"),
     *("merge", "cherry-pick", "snapshot", "restore", "topology", "import", "export", "model"),
     *("doctor", "gc", "mcp", "call", "held", "task", "template", "handoff", "bundle", "verify"),
-    *("history", "blame", "revert", "review", "redact", "token", "serve", "backup"),
+    *("history", "blame", "revert", "review", "redact", "token", "serve", "backup", "copy"),
 )
 
 
@@ -96,12 +96,12 @@ def test_init_is_done_once_and_the_nearest_store_is_found(cli: CommandLine) -> N
     below = cli.folder / "a" / "b"
     below.mkdir(parents=True)
     cli.folder = below
-    assert cli.json("status")["folder"] == str(below.parents[1] / ".day1")
+    assert cli.json("status")["store"] == str(below.parents[1] / ".day1")
     made = cli.json("init")
-    assert made == {"folder": str(below / ".day1"), "created": True, "branch": "main"}
-    assert cli.json("status")["folder"] == str(below / ".day1")
+    assert made == {"store": str(below / ".day1"), "created": True, "branch": "main"}
+    assert cli.json("status")["store"] == str(below / ".day1")
     cli.env["DAY1_HOME"] = str(cli.home / "else")
-    assert cli.json("init")["folder"] == str(cli.home / "else")
+    assert cli.json("init")["store"] == str(cli.home / "else")
 
 
 @pytest.mark.parametrize("line", ["brnch", "merge", "add x --confidence 2", "log --nope", "add"])

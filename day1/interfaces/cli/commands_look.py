@@ -41,12 +41,12 @@ def status_command(session: Session, branch: str | None) -> None:
             "pending_vectors": index.pending_vectors,
             "model": model,
         },
-        "folder": house.where,
+        "store": house.where,
     }
     if session.answer(document):
         return
     screen, name, parent = session.screen, here.state.branch.name, here.state.parent
-    screen.line("On branch ", (name, "branch"))
+    screen.line("On branch ", (name, "branch"), f" of {house.where}" if house.node else "")
     told: list[str] = [here.state.status] if here.state.status != "active" else []
     told += ["closed"] if here.state.branch.closed else []
     if told:

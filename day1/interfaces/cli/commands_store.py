@@ -13,6 +13,7 @@ from day1.interfaces.cli.render import Part, in_commands, plural, short_commit
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
+    from day1.ports.rewriting import Rewriting
     from day1.services.checking import Finding
 
 
@@ -121,7 +122,7 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
 
     Offered are branches that are merged with nothing held, or past their ttl_days. A
     retired branch gives up its ref; `day1 switch` brings it back. Everybody else waits
-    while the store is compacted.
+    while the store is compacted; a server does that by itself.
 
     Purging writes the store's files anew without the words that are redacted; commits get other
     ids, and each says which one it was. Backups and exports from before still have the words.
@@ -129,13 +130,13 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     from day1.services import retiring
     from day1.wiring import now
 
-    repo = session.repo()
+    repo, files = session.repo(), _files(session) if purges else None
     offered = retiring.candidates(repo, session.branch(), now())
     if retire:
         for one in offered:
             retiring.retire(repo, one.state.branch.name, now())
-    purged = _purge(session) if purges else {}
-    sizes = repo.store.compact()
+    purged = _purge(session, files) if files else {}
+    sizes = repo.store.compact() if repo.store.capabilities.compaction else {}
     branches = [
         {"branch_name": one.state.branch.name, "commit": one.state.tip, "why": one.why}
         for one in offered
@@ -146,8 +147,11 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
         redactions, commits = purged["purged"], purged["commits"]
         said = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
         session.screen.line(f"Purged {said}." if redactions else "Nothing is redacted.")
-    before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
-    session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
+    if sizes:
+        before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
+        session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
+    else:
+        session.screen.note("The server gives unused space back by itself.")
     for one in offered:
         done: Part = ("retired ", "changed") if retire else "may be retired: "
         tip = (short_commit(one.state.tip), "commit")
@@ -156,15 +160,20 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
         session.screen.note("`day1 gc --retire` retires them")
 
 
-def _purge(session: Session) -> dict[str, int]:
-    """Write the store anew as it reads."""
+def _files(session: Session) -> Rewriting:
     from day1.engines import rewriting
+
+    house = session.house()
+    return rewriting(house.settings, house.folder)
+
+
+def _purge(session: Session, files: Rewriting) -> dict[str, int]:
+    """Write the store anew as it reads."""
     from day1.model.redaction import Redaction, mask_of
     from day1.services.purging import purge
     from day1.wiring import now, seen_through
 
     house = session.house()
-    files = rewriting(house.settings, house.folder)
     redactions = house.repo.ledger.records(Redaction)
     with (
         seen_through(house, mask_of(redactions)) as seen,

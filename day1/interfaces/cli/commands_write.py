@@ -23,23 +23,24 @@ OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
 def init_command(session: Session, folder: Path | None) -> None:
     """Make a store: the folder .day1 in FOLDER (default: here, or DAY1_HOME if that is set).
 
-    A store that is there already is left as it is.
+    With DAY1_STORE__URL it is that database on its server. A store that is there already is
+    left as it is.
     """
     from day1.engines import create_store
     from day1.settings import FOLDER, find_home
     from day1.wiring import now, open_house
 
     settings = session.settings
-    if settings.home and folder is None:
-        here = settings.home.expanduser().absolute()
-    elif settings.store.url is not None:
+    if settings.store.url is not None and folder is not None:
+        raise click.UsageError("DAY1_STORE__URL names the store: leave FOLDER out, or unset it.")
+    if folder is None and (settings.home or settings.store.url):
         here = find_home(settings)
     else:
         here = ((folder or Path()) / FOLDER).absolute()
     made = create_store(settings, here, now)
     house = open_house(settings, folder=here)
     house.close()
-    if not session.answer({"folder": house.where, "created": made, "branch": "main"}):
+    if not session.answer({"store": house.where, "created": made, "branch": "main"}):
         kind = "Initialized empty" if made else "Reinitialized existing"
         session.screen.line(f"{kind} day1 store in {house.where}")
 
@@ -320,7 +321,10 @@ def redact_command(session: Session, row: str, confirm: str | None, **given: Any
         agent_id=given["agent"],
     )
     if not session.answer(answer):
-        rows, branches = plural(answer["rows"], "row"), plural(answer["branches"], "branch")
+        rows, branches = (
+            plural(answer["rows"], "row"),
+            plural(answer["branches"], "branch", "branches"),
+        )
         done = "Was redacted before" if answer["already"] else "Redacted"
         session.screen.line(f"{done}: {rows} on {branches}.")
     session.notes(answer)

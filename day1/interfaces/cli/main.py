@@ -37,7 +37,7 @@ IDs may be shortened: the last six letters of a row's, the first four of a commi
 
 SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Start": {
-        "init": ("write", "Make a store in this folder."),
+        "init": ("write", "Make a store in this folder, or on a server."),
         "status": ("look", "Say where you are and what waits."),
     },
     "Remember": {

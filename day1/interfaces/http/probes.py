@@ -84,8 +84,7 @@ def routes(house: House, metrics: Metrics) -> list[BaseRoute]:
         branches = await to_thread.run_sync(house.repo.history.branches)
         lines = [
             metrics.text(),
-            "# TYPE day1_store_bytes gauge",
-            f"day1_store_bytes {size}",
+            *(("# TYPE day1_store_bytes gauge", f"day1_store_bytes {size}") if size else ()),
             "# TYPE day1_branches gauge",
             f"day1_branches {len(branches)}",
         ]

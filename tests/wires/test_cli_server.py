@@ -1,0 +1,110 @@
+"""The command line on a store that a Dolt server has: what it says differs from a folder's."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import servers
+from tests.wires.command_line import CommandLine
+
+
+@pytest.fixture
+def cli(tmp_path: Path, dolt_database: str) -> CommandLine:
+    cli = CommandLine(tmp_path)
+    cli.env["DAY1_STORE__URL"] = dolt_database
+    return cli
+
+
+def place(url: str) -> str:
+    """The store as messages name it."""
+    return url.partition("@")[2]
+
+
+def test_a_store_is_made_on_the_server_and_nothing_in_this_folder(
+    cli: CommandLine, dolt_database: str
+) -> None:
+    where = place(dolt_database)
+    error = cli.refused("status")
+    assert (error["code"], where in error["message"]) == ("not_a_store", True)
+    assert "day1 init" in error["message"]
+    assert "FOLDER" in cli("init", "below", code=2).err
+    assert cli("init").out == f"Initialized empty day1 store in {where}\n"
+    assert cli.json("init") == {"store": where, "created": False, "branch": "main"}
+    cli.add("Ada: tea")
+    assert cli("status").out.startswith(f"On branch main of {where}\n")
+    assert list(cli.folder.iterdir()) == []
+
+
+def test_the_doctor_tells_the_server_from_this_machine(cli: CommandLine) -> None:
+    cli("init")
+    found = {each["name"]: each for each in cli.json("doctor")["findings"]}
+    assert {each["level"] for each in found.values()} == {"ok"}
+    node = next((cli.home / ".cache" / "day1" / "nodes").iterdir())
+    assert str(node) in found["disk"]["text"]
+    assert "the server's" in found["space"]["text"]
+    assert found["rows"]["text"] == "the tables of every branch can be read"
+    cli.env["DAY1_INDEX__CHROMA_URL"] = "http://user:secret@chroma.invalid:8000"
+    chroma = {each["name"]: each for each in cli.json("doctor")["findings"]}["chroma"]
+    assert chroma["text"].startswith("on chroma.invalid;")
+
+
+def test_gc_retires_branches_and_leaves_the_rest_to_the_server(cli: CommandLine) -> None:
+    cli("init")
+    cli("switch", "-c", "side")
+    cli.add("Ada: tea")
+    cli("merge", "side", "--into", "main")
+    cli("switch", "main")
+    refused = cli.refused("gc", "--retire", "--purge-redacted")
+    assert (refused["code"], refused["details"]["instead"]) == (
+        "unsupported",
+        "day1 copy --purge-redacted",
+    )
+    assert [each["branch_name"] for each in cli.json("gc")["offered"]] == ["side"], "not retired"
+    assert "by itself" in cli("gc").err
+    assert [each["branch_name"] for each in cli.json("gc", "--retire")["retired"]] == ["side"]
+    assert "docs/servers.md" in cli.refused("backup", "b.tar.gz")["message"]
+
+
+MEMORY = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, EXECUTE"
+LEDGER = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX"
+
+
+def test_a_user_with_the_least_rights_does_everything_and_a_reader_reads(
+    cli: CommandLine, dolt_url: str, dolt_database: str
+) -> None:
+    name = dolt_database.rpartition("/")[2]
+    host = place(dolt_url)
+    with servers.connection(dolt_url) as opened, opened.cursor() as cursor:
+
+        def user(suffix: str, memory: str, ledger: str) -> str:
+            cursor.execute(f"CREATE USER '{name}{suffix}'@'%' IDENTIFIED BY 'secret'")
+            cursor.execute(f"GRANT {memory} ON `{name}`.* TO '{name}{suffix}'@'%'")
+            cursor.execute(f"GRANT {ledger} ON `{name}_ledger`.* TO '{name}{suffix}'@'%'")
+            return f"mysql+pymysql://{name}{suffix}:secret@{host}/{name}"
+
+        cli.env["DAY1_STORE__URL"] = user("w", MEMORY, LEDGER)
+        refused = cli.refused("init")
+        assert f"CREATE DATABASE `{name}`" in refused["message"]
+        cursor.execute(f"CREATE DATABASE `{name}`")
+        assert f"CREATE DATABASE `{name}_ledger`" in cli.refused("init")["message"]
+        cursor.execute(f"CREATE DATABASE `{name}_ledger`")
+        cli("init")
+        fact = cli.add("Ada drinks tea.")
+        cli("switch", "-c", "side")
+        cli("edit", fact, "Ada drinks coffee.")
+        cli("edit", fact, "Ada drinks water.", "-b", "main")
+        cli("merge", "side", "--into", "main", "--theirs")
+        merge = cli.json("log", "main")["result"][0]["commit"]
+        cli("revert", merge, "-b", "main")
+        cli("snapshot", "then")
+        cli("rm", fact, "-b", "main")
+        cli("redact", fact, "-m", "asked for", "--confirm", fact)
+        cli("branch", "gone")
+        cli("branch", "-d", "gone")
+        cli.env["DAY1_STORE__URL"] = user("r", "SELECT", "SELECT")
+        assert merge in [each["commit"] for each in cli.json("log", "main")["result"]]
+        assert "side" in cli("topology").out
+        for line in (["add", "x"], ["branch", "y"], ["merge", "side", "--into", "main"]):
+            assert cli.refused(*line)["code"] == "store_read_only"
+        for suffix in "wr":
+            cursor.execute(f"DROP USER '{name}{suffix}'@'%'")
