@@ -17,22 +17,25 @@ from day1.model.change import Ref
 from day1.model.instant import SECOND
 from day1.model.kind import FACT
 from day1.model.origin import Origin
+from day1.model.redaction import CLEAR, Redaction, mask_of
 from day1.ports.source import FactDraft
 from day1.services import (
     backing_up,
     branching,
     bundling,
+    cloning,
     curating,
     editing,
     importing,
     merging,
+    purging,
     redacting,
     retiring,
 )
 from day1.services.following import embed_pending, follow
 from day1.services.recording import fact_row
 from day1.settings import EmbedderSettings, Settings
-from day1.wiring import House, now, open_house
+from day1.wiring import House, copied_to, now, open_house, seen_through, settings_at
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 ORIGIN = Origin(agent_id="killed")
@@ -141,6 +144,26 @@ def restore(house: House, deed: Deed) -> None:
     backing_up.restore_backup(engines.archives(), file, folder, house.repo.point)
 
 
+def copy(house: House, _deed: Deed) -> None:
+    """Into another folder beside."""
+    there = settings_at(house.settings, str(house.folder.with_name("copied")))
+    with seen_through(house, CLEAR) as seen, copied_to(there, seen) as made:
+        cloning.clone(seen, made, cloning.as_it_is, _untold)
+
+
+def purge(house: House, deed: Deed) -> None:
+    """Of a fact that is redacted first."""
+    redact(house, deed)
+    redactions = house.repo.ledger.records(Redaction)
+    files = engines.rewriting(house.settings, house.folder)
+    with seen_through(house, mask_of(redactions)) as seen:
+        purging.purge(seen, redactions, files, _untold, now())
+
+
+def _untold(_done: int, _total: int | None) -> None:
+    """Nobody looks on."""
+
+
 def look(house: House, deed: Deed) -> list[str]:
     with house.repo.store.reading(Ref(branch=deed["branch"])) as reading:
         return list(reading.get(FACT, [deed["id"]]))
@@ -163,6 +186,8 @@ DEEDS: dict[str, Callable[[House, Deed], Any]] = {
     "redact": redact,
     "backup": backup,
     "restore": restore,
+    "copy": copy,
+    "purge": purge,
     "look": look,
 }
 

@@ -134,7 +134,7 @@ def after(state: State, deed: Deed) -> State:
             new[target] = {**new[source], **new[target]}
         case {"deed": "import", "branch": branch, "facts": facts}:
             new[branch] |= facts
-        case {"deed": "redact", "id": row_id}:
+        case {"deed": "redact" | "purge", "id": row_id}:
             for facts in new.values():
                 facts.update({one: REDACTED for one in facts if one == row_id})
     return new
@@ -277,6 +277,8 @@ def deed_for(point: str, state: State) -> Deed:
         "redact": {"deed": "redact", "id": row_id},
         "backup": {"deed": "backup"},
         "restore": {"deed": "restore"},
+        "copy": {"deed": "copy"},
+        "purge": {"deed": "purge", "id": row_id},
     }
     return deeds[kind]
 
@@ -320,6 +322,16 @@ POINTS = (
     "backup.checked",
     "restore.checked",
     "restore.published",
+    "copy.marked",
+    "copy.after_commit",
+    "copy.replayed",
+    "copy.before_whole",
+    "copy.whole",
+    "purge.after_intent",
+    "purge.copied",
+    "purge.replaced",
+    "purge.after_ledger",
+    "purge.scrubbed",
 )
 
 

@@ -35,12 +35,18 @@ def test_a_kill_leaves_what_was_acknowledged(
         assert "fresh" in found
     if point == "merge.after_deed":
         assert "said on the side" in texts
-    if point.startswith("redact."):  # once it was begun it is finished, in the index too
+    if point.startswith(
+        ("redact.", "purge.")
+    ):  # once it was begun it is finished, in the index too
         assert REDACTED in texts
         with closing(sqlite3.connect(tmp_path / "store" / "index.db")) as index:
             assert not index.execute("SELECT 1 FROM texts WHERE text LIKE 'as %'").fetchall()
     if point.startswith("backup."):
         assert not (tmp_path / "backup.tar.gz").exists()
+    if point.startswith("purge."):  # the file that holds the words is the old one, or is gone
+        replaced = point not in {"purge.after_intent", "purge.copied"}
+        assert (b"as said again" in (tmp_path / "store" / "memory.db").read_bytes()) != replaced
+        assert not (tmp_path / "store" / "purged.tmp").exists()
     if point.startswith("restore."):
         assert (tmp_path / "restored").exists() == (point == "restore.published")
 
