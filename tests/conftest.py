@@ -1,11 +1,26 @@
 """Servers that tests may ask for, and what a run of the tests says at its end."""
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests import servers
+from tests import engine, servers
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine",
+        choices=engine.ENGINES,
+        help="what keeps the stores of tests over the wires; see tests/engine.py",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Also of processes that pytest-xdist starts: they have the same options."""
+    if config.getoption("--engine"):
+        os.environ[engine.VARIABLE] = config.getoption("--engine")
 
 
 @pytest.fixture(scope="session")

@@ -151,15 +151,18 @@ def database(server: str) -> Iterator[str]:
     try:
         yield f"{server}/{name}"
     finally:
-        with connection(server) as opened, opened.cursor() as cursor:
-            cursor.execute("SHOW DATABASES")
-            there = [str(row[0]) for row in cursor.fetchall()]
-            for found in there:
-                if found in {name + more for more in _OF_A_DATABASE} or found.startswith(
-                    f"{name}_b_"
-                ):
-                    with contextlib.suppress(Exception):  # what stays disturbs no other test
-                        cursor.execute(f"DROP DATABASE `{found}`")
+        drop(server, name)
+
+
+def drop(server: str, name: str) -> None:
+    """Drop what a store has on a server."""
+    mine = {name + more for more in _OF_A_DATABASE}
+    with connection(server) as opened, opened.cursor() as cursor:
+        cursor.execute("SHOW DATABASES")
+        for (found,) in cursor.fetchall():
+            if found in mine or found.startswith(f"{name}_b_"):
+                with contextlib.suppress(Exception):  # what stays disturbs no other test
+                    cursor.execute(f"DROP DATABASE `{found}`")
 
 
 @contextmanager

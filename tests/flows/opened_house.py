@@ -12,9 +12,10 @@ import pytest
 
 from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead, caller_of
-from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
+from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
 from day1.wiring import House, open_house
+from tests.engine import store_settings
 
 _TOOLS = {operation.name: operation for operation in operations("core,review")}
 SIDES = {"source_branch": "side", "target_branch": "main"}
@@ -29,7 +30,7 @@ def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Itera
             home=folder,
             embedder=EmbedderSettings(kind="none"),
             search=SearchSettings(chroma=False),
-            store=StoreSettings(wait_s=wait_s),
+            store=store_settings(folder, wait_s=wait_s),
         ),
         create=create,
     )

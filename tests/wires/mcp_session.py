@@ -6,11 +6,10 @@ Every answer is held against what the design promises of all of them: see `Sessi
 import json
 import os
 import re
-import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +21,10 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, RequestParamsMeta, TextContent
 
-from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.sql.store import SqlStore
 from day1.model.change import Query, Ref
 from day1.model.kind import KINDS
+from tests.engine import beside, ledger_rows, variables
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0
@@ -50,7 +50,7 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
     paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
     return {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "DAY1_HOME": str(folder),
+        **variables(folder),
         "DAY1_EMBEDDER__KIND": "none",
         "DAY1_SEARCH__CHROMA": "false",
         "DAY1_LOG_LEVEL": "INFO",
@@ -171,13 +171,7 @@ class Session:
 
         Read beside the server, as another process would; rows that no commit holds yet count.
         """
-        ledger_file = f"file:{self.folder / 'ledger.db'}?mode=ro"
-        with closing(sqlite3.connect(ledger_file, uri=True)) as ledger:
-            names = ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            state: dict[str, Any] = {
-                name: ledger.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names
-            }
-        store = self._beside
+        state, store = ledger_rows(self.folder), self._beside
         refs = sorted(store.history.branches())
         for branch in {"main"} | {b for b in branches if isinstance(b, str) and b in refs}:
             with store.reading(Ref(branch=branch)) as reading:
@@ -185,10 +179,8 @@ class Session:
         return {**state, "refs": refs}
 
     @cached_property
-    def _beside(self) -> DoltLiteStore:
-        store = DoltLiteStore(self.folder, lambda: 0, read_only=True)
-        self._leaving.callback(store.close)
-        return store
+    def _beside(self) -> SqlStore:
+        return beside(self.folder, self._leaving)
 
     def takes(self, tool: str) -> dict[str, str]:
         """A tool's arguments, each in one short line: type, bounds, default or `!` if needed."""

@@ -1,10 +1,11 @@
 """Merging over MCP: what is taken, counted, held, refused, and that nothing is lost."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
-from day1.adapters.doltlite.store import DoltLiteStore
+from tests.engine import beside
 from tests.wires.conftest import Fork, Write
 from tests.wires.mcp_session import Session
 from tests.wires.pair import Pair, facts, item, merge, refused
@@ -201,9 +202,8 @@ def test_a_squash_is_one_commit_and_closes_the_source(
     assert after[pair.clash] == "clash, source"
     assert {"new", "new too", "of the target"} <= set(after.values())
 
-    store = DoltLiteStore(core.folder, lambda: 0, read_only=True)
-    newest, *older = store.history.log(pair.target)
-    store.close()
+    with ExitStack() as opened:
+        newest, *older = beside(core.folder, opened).history.log(pair.target)
     assert (newest.id, newest.op) == (done["written"]["commit"], "squash")
     ids = [commit.id for commit in older]
     assert newest.parents == (ids[0],)

@@ -9,8 +9,8 @@ import pytest
 
 from day1.services.branching import delete
 from day1.services.retiring import retire
-from day1.settings import EmbedderSettings, Settings
-from day1.wiring import now, open_house
+from day1.wiring import now
+from tests.flows.opened_house import opened
 from tests.wires.conftest import Fork
 from tests.wires.mcp_session import Session
 from tests.wires.meaning import endpoint
@@ -486,10 +486,9 @@ def test_what_retired_and_deleted_branches_had_is_still_told(team: Team) -> None
     for agent, branch in (("ada", team.ada), ("bo", team.bo)):
         core.ok("memory_write_fact", fact_text=f"Axolotls, says {agent}.", branch=branch)
     merge(core, team.ada, team.branch)
-    house = open_house(Settings(home=core.folder, embedder=EmbedderSettings(kind="none")))
-    delete(house.repo, team.ada, "main", now())
-    retire(house.repo, team.bo, now())
-    house.close()
+    with opened(core.folder) as house:
+        delete(house.repo, team.ada, "main", now())
+        retire(house.repo, team.bo, now())
     hits = core.found("memory_search_task", task_id=team.task, query="axolotls")
     told = [
         item
