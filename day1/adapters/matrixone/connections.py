@@ -101,7 +101,10 @@ class Connections:
         state = self._states.get(commit)
         if state is None:
             state = self._states[commit] = self._find(connection, commit)
-        self.window.check(connection, state)
+        if self.window.stale:
+            with self.plain() as other:
+                self.window.look(other)
+        self.window.check(state)
         return state
 
     def _find(self, connection: Connection, commit: CommitId) -> State:

@@ -1,19 +1,19 @@
 """What MatrixOne says in words of its own, and what day1 does in its place: the graph."""
 
 import secrets
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
 
 from sqlalchemy import Connection
 
 from day1.adapters.matrixone.connections import Connections
 from day1.adapters.matrixone.graph import clock
-from day1.adapters.matrixone.stand import State, stand_of
+from day1.adapters.matrixone.stand import Stand, State, stand_of
 from day1.adapters.sql.changes import row_changes
 from day1.adapters.sql.rows import chunks
 from day1.adapters.sql.verbs import Touched
 from day1.errors import NotFound
 from day1.model.change import Changes, Commit, CommitId
-from day1.model.kind import KINDS, MEMORIES, Cell, Kind
+from day1.model.kind import KINDS, MEMORIES, RECORDS, Cell, Kind
 from day1.model.redaction import Mask
 
 
@@ -82,15 +82,8 @@ class MatrixOneVerbs:
         return {
             name
             for name, (database, tip) in self._graph.branches(connection).items()
-            if self._waits(connection, database, self.read(connection, tip).ts)
+            if _later(connection, database, self.read(connection, tip).ts)
         }
-
-    def _waits(self, connection: Connection, database: str, after: int) -> bool:
-        parts = (
-            f"(SELECT id FROM `{database}`.`{kind.table}` WHERE created_at > {after} LIMIT 1)"  # noqa: S608 - our own names
-            for kind in MEMORIES
-        )
-        return connection.exec_driver_sql(" UNION ALL ".join(parts)).first() is not None
 
     def tags(self, connection: Connection) -> dict[str, CommitId]:
         """Every tag with its commit."""
@@ -101,19 +94,45 @@ class MatrixOneVerbs:
         before = self._connections.state(connection, base)
         after = stand_of(connection).state if to == "WORKING" else None
         after = after or self._connections.state(connection, to)
-        return _changes(connection, mask, before, after)
+        found: Changes = {}
+        for kind in KINDS:
+            ids = _differing(connection, kind, before, after)
+            befores = _rows(connection, kind, before, ids)
+            rows = row_changes(
+                kind, _pairs(ids, befores, _rows(connection, kind, after, ids)), mask
+            )
+            if rows:
+                found[kind.table] = rows
+        return found
 
     def uncommitted(self, connection: Connection, mask: Mask, touched: Touched) -> Changes:
         """What the branch has beyond its tip, the open transaction included.
 
-        A difference does not see what is not committed yet: those rows are looked up.
+        A difference does not see what is not committed yet: those rows are looked up. Of the
+        tables that the transaction did not touch, those where rows wait are looked through.
         """
         stand = stand_of(connection)
         before = self._connections.state(connection, stand.tip)
         after = State(stand.database, clock(connection) * 1_000)
-        found = _changes(connection, mask, before, after, touched)
-        stand.differs = bool(found)
+        tables = touched or self._waiting(connection, stand)
+        found: Changes = {}
+        stand.differs = False
+        for kind in KINDS:
+            if kind.table not in tables:
+                continue
+            ids = _differing(connection, kind, before, after) | touched.get(kind.table, set())
+            befores = _rows(connection, kind, before, ids)
+            pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids)))
+            stand.differs |= bool(pairs)
+            rows = row_changes(kind, pairs, mask)
+            if rows:
+                found[kind.table] = rows
         return found
+
+    def _waiting(self, connection: Connection, stand: Stand) -> set[str]:
+        """Tables that may have rows which no commit holds yet; of records nobody knows quickly."""
+        after = self.read(connection, stand.tip).ts
+        return {*_later(connection, stand.database, after), *(kind.table for kind in RECORDS)}
 
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
@@ -151,44 +170,42 @@ def new_commit() -> CommitId:
     return secrets.token_hex(16)
 
 
-def _changes(
-    connection: Connection,
-    mask: Mask,
-    before: State,
-    after: State,
-    touched: Touched | None = None,
-) -> Changes:
-    """Rows that differ between two states; with `touched` as the open transaction has them."""
-    found: Changes = {}
-    for kind in KINDS:
-        ids = _differing(connection, kind, before, after)
-        if touched is not None:
-            ids |= dict.fromkeys(touched.get(kind.table, ()))
-        befores = _rows(connection, kind, before, list(ids))
-        afters = _rows(connection, kind, after if touched is None else None, list(ids))
-        none = (None,) * len(kind.columns)
-        pairs = ((afters.get(i, none), befores.get(i, none)) for i in ids)
-        rows = row_changes(kind, (a + b for a, b in pairs if a != b), mask)
-        if rows:
-            found[kind.table] = rows
-    return found
-
-
-def _differing(connection: Connection, kind: Kind, before: State, after: State) -> dict[Cell, None]:
+def _differing(connection: Connection, kind: Kind, before: State, after: State) -> set[str]:
     """Ids of rows that one of two states has otherwise than where their databases parted."""
     states = f"{after.of(kind.table)} AGAINST {before.of(kind.table)}"
     rows = connection.exec_driver_sql(f"DATA BRANCH DIFF {states} COLUMNS (id)")
-    return {row[-1]: None for row in rows}
+    return {str(row[-1]) for row in rows}
 
 
-def _rows(
-    connection: Connection, kind: Kind, state: State | None, ids: Sequence[Cell]
-) -> dict[Cell, tuple[Cell, ...]]:
+_Rows = dict[str, tuple[Cell, ...]]
+
+
+def _rows(connection: Connection, kind: Kind, state: State | None, ids: Collection[str]) -> _Rows:
+    """Rows of a state by id, or of the open transaction."""
     columns = ", ".join(f"`{column}`" for column in kind.columns)
     table = f"`{kind.table}`" if state is None else state.of(kind.table)
-    found: dict[Cell, tuple[Cell, ...]] = {}
-    for some in chunks(ids):
+    found: _Rows = {}
+    for some in chunks(sorted(ids)):
         marks = ", ".join(["%s"] * len(some))
         statement = f"SELECT {columns} FROM {table} WHERE id IN ({marks})"  # noqa: S608 - our own names
         found |= {row[0]: tuple(row) for row in connection.exec_driver_sql(statement, tuple(some))}
     return found
+
+
+def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[Cell, ...]]:
+    """Rows that differ, as they are and as they were."""
+    for row_id in ids:
+        before, after = befores.get(row_id), afters.get(row_id)
+        if before != after:
+            none = (None,) * len(before or after or ())
+            yield (after or none) + (before or none)
+
+
+def _later(connection: Connection, database: str, after: int) -> set[str]:
+    """Tables of memories that have rows later than an instant."""
+    parts = (
+        f"(SELECT '{kind.table}' FROM `{database}`.`{kind.table}`"  # noqa: S608 - our own names
+        f" WHERE created_at > {after} LIMIT 1)"
+        for kind in MEMORIES
+    )
+    return {str(name) for name in connection.exec_driver_sql(" UNION ALL ".join(parts)).scalars()}

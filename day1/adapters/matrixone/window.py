@@ -42,14 +42,17 @@ class Window:
         self.kept = False
         """Whether there is a PITR."""
 
-    def check(self, connection: Connection, state: State) -> None:
+    @property
+    def stale(self) -> bool:
+        """Whether it is time to `look` again."""
+        return time.monotonic() - self._asked > _ASKED_EVERY_S
+
+    def check(self, state: State) -> None:
         """Let a state pass that the server still has.
 
         Raises:
             NotFound: it is older than that.
         """
-        if time.monotonic() - self._asked > _ASKED_EVERY_S:
-            self.look(connection)
         if state.ns < self._begins * 1_000:
             raise NotFound(
                 "That state is older than what the server keeps: its PITR says how long that is.",
@@ -57,7 +60,7 @@ class Window:
             )
 
     def look(self, connection: Connection) -> None:
-        """Ask how far the server goes back."""
+        """Ask how far the server goes back, which it does not say inside a transaction."""
         now = clock(connection)
         here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
         spans = [_ALWAYS]
