@@ -174,6 +174,18 @@ def test_a_server_that_lost_everything_is_fed_again(node, embedder, own_chroma):
     assert len(rows(index)) == len(VERSIONS)
 
 
+def test_what_others_put_into_a_new_collection_is_not_taken_for_ones_own(node, embedder):
+    one, other = node("one"), node("other")
+    filled(one, embedder, *VERSIONS)
+    filled(other, embedder, *TEXTS)
+    for collection in one.vectors._chroma._collections.values():
+        one.vectors._chroma._client.delete_collection(collection.name)
+    for index in (one, other):  # each finds that the collection is gone, and begins the next
+        near(index, embedder, TEXTS[0], 3)
+        tend(index)
+    assert len(rows(other)) == len(VERSIONS) + len(TEXTS)
+
+
 def test_a_server_brought_back_from_an_older_copy_is_fed_again(node, embedder):
     index = node("one")
     filled(index, embedder, *VERSIONS)
