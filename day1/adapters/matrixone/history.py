@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Iterator
+from itertools import repeat
 from typing import NoReturn
 
 from sqlalchemy import Connection
@@ -11,12 +12,13 @@ from sqlalchemy.exc import DBAPIError
 from day1.adapters.matrixone.connections import Connections
 from day1.adapters.matrixone.graph import clock
 from day1.adapters.matrixone.stand import State
-from day1.adapters.matrixone.verbs import MatrixOneVerbs
+from day1.adapters.matrixone.verbs import MatrixOneVerbs, differing
 from day1.adapters.sql.history import SqlHistory
+from day1.adapters.sql.rows import chunks
 from day1.adapters.sql.verbs import row_of
 from day1.errors import NotFound, Refused, Unsupported
 from day1.model.change import CommitId
-from day1.model.kind import HELD, Cell, Kind, Row
+from day1.model.kind import HELD, KINDS, Cell, Kind, Row
 
 _SLUG = 12
 _QUOTA = "has reached the limit"
@@ -36,13 +38,33 @@ class MatrixOneHistory(SqlHistory):
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit: a clone, whose cost grows little with the rows."""
         self._refuse_taken(name)
+        database = fresh_database(self._database, name)
         with self._connections.plain() as connection:
             state = self._connections.state(connection, start)
-            database = fresh_database(self._database, name)
-            connection.exec_driver_sql("START TRANSACTION")
-            _clone(connection, database, state)
+            if self._graph.branch_of(connection, state.database):
+                connection.exec_driver_sql("START TRANSACTION")
+                _clone(connection, database, state)
+            else:
+                living = self._living(connection, start)
+                # Rows that are written together with the clone are in no difference afterwards.
+                _clone(connection, database, living)
+                connection.exec_driver_sql("START TRANSACTION")
+                _bring(connection, database, living, state)
             self._graph.put_branch(connection, name, database, start)
             connection.exec_driver_sql("COMMIT")
+
+    def _living(self, connection: Connection, start: CommitId) -> State:
+        """The newest state in the past of a commit whose database is there still.
+
+        That of a branch that is gone can be read, but not cloned.
+        """
+        there = {database for database, _ in self._graph.branches(connection).values()}
+        past = map(self.commit, repeat(connection), self._past(connection, start))
+        for commit in sorted(past, key=lambda commit: commit.ts, reverse=True):
+            state = self._connections.state(connection, commit.id)
+            if state.database in there:
+                return state
+        raise NotFound(f"Nothing that commit {start} stands on is there any more.", commit=start)
 
     def drop(self, name: str) -> None:
         """Delete a branch; its commits can be read for as long as the server keeps the past."""
@@ -103,6 +125,11 @@ def fresh_database(database: str, branch: str) -> str:
 
 
 def _clone(connection: Connection, database: str, state: State) -> None:
+    """Make a database that has the rows of a state.
+
+    Raises:
+        Refused: the server lets this tenant make no more.
+    """
     statement = f"DATA BRANCH CREATE DATABASE `{database}` FROM `{state.database}`"
     try:
         connection.exec_driver_sql(f"{statement} {{MO_TS = {state.ns}}}")
@@ -116,3 +143,17 @@ def _clone(connection: Connection, database: str, state: State) -> None:
             engine="matrixone",
             tables_of_a_branch=8,
         ) from exc
+
+
+def _bring(connection: Connection, database: str, cloned: State, state: State) -> None:
+    """Give a clone the rows of another state, where they differ."""
+    for kind in KINDS:
+        clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in kind.columns)
+        for some in chunks(sorted(differing(connection, kind, cloned, state))):
+            chosen, ids = f"WHERE id IN ({', '.join(['%s'] * len(some))})", tuple(some)
+            connection.exec_driver_sql(f"DELETE FROM {clone} {chosen}", ids)  # noqa: S608 - our own names
+            connection.exec_driver_sql(
+                f"INSERT INTO {clone} ({columns})"  # noqa: S608 - our own names
+                f" SELECT {columns} FROM {state.of(kind.table)} {chosen}",
+                ids,
+            )

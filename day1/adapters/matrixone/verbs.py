@@ -96,7 +96,7 @@ class MatrixOneVerbs:
         after = after or self._connections.state(connection, to)
         found: Changes = {}
         for kind in KINDS:
-            ids = _differing(connection, kind, before, after)
+            ids = differing(connection, kind, before, after)
             befores = _rows(connection, kind, before, ids)
             rows = row_changes(
                 kind, _pairs(ids, befores, _rows(connection, kind, after, ids)), mask
@@ -120,7 +120,7 @@ class MatrixOneVerbs:
         for kind in KINDS:
             if kind.table not in tables:
                 continue
-            ids = _differing(connection, kind, before, after) | touched.get(kind.table, set())
+            ids = differing(connection, kind, before, after) | touched.get(kind.table, set())
             befores = _rows(connection, kind, before, ids)
             pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids)))
             stand.differs |= bool(pairs)
@@ -170,7 +170,7 @@ def new_commit() -> CommitId:
     return secrets.token_hex(16)
 
 
-def _differing(connection: Connection, kind: Kind, before: State, after: State) -> set[str]:
+def differing(connection: Connection, kind: Kind, before: State, after: State) -> set[str]:
     """Ids of rows that one of two states has otherwise than where their databases parted."""
     states = f"{after.of(kind.table)} AGAINST {before.of(kind.table)}"
     rows = connection.exec_driver_sql(f"DATA BRANCH DIFF {states} COLUMNS (id)")
