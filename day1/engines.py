@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine
 
-from day1.adapters.dolt.store import DoltStore
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.adapters.sql.failures import of_system
@@ -26,6 +25,7 @@ from day1.model.ids import new_id
 from day1.settings import Settings
 
 if TYPE_CHECKING:
+    from day1.adapters.dolt.store import DoltStore
     from day1.adapters.matrixone.store import MatrixOneStore
     from day1.ports.archive import Archives, Copying
     from day1.ports.rewriting import Rewriting
@@ -115,6 +115,8 @@ def _server(settings: Settings, opened: ExitStack) -> _Server:
     opened.callback(engine.dispose)
     kind, version = engine_of(engine, place.name)
     if kind == "dolt":
+        from day1.adapters.dolt.store import DoltStore
+
         return _Server(place, engine, DoltStore, version, DOLT_STAMP)
     from day1.adapters.matrixone.store import MatrixOneStore
 

@@ -6,10 +6,10 @@ from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table, Text
-from sqlalchemy.dialects.mysql import LONGTEXT
+from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table
 from sqlalchemy.types import TypeEngine
 
+from day1.adapters.sql.tables import LongText
 from day1.model.access import SignIn, Token
 from day1.model.branch import Branch
 from day1.model.deed import Clone, Intent, MergeRecord, Snapshot
@@ -26,10 +26,8 @@ T = TypeVar("T")
 VERSION: Final = 4
 """To be raised with each new table or column."""
 metadata = MetaData()
-EXACT: Final = "utf8mb4_0900_bin"
-"""How servers compare text: `A` is not `a`."""
 _KEY: Final = String(255)
-_TEXT: Final = Text().with_variant(LONGTEXT(), "mysql")
+_TEXT: Final = LongText()
 _hints = cache(get_type_hints)
 
 
@@ -48,7 +46,7 @@ def _table(name: str, kind: type, keys: Iterable[str] = (), *more: Column[Any]) 
     """A table with a column for each field; `keys` are what records are looked up by."""
     hints = _hints(kind)
     columns = [_column(f.name, hints[f.name], set(keys)) for f in fields(kind)]
-    table = Table(name, metadata, *columns, *more, mysql_collate=EXACT)
+    table = Table(name, metadata, *columns, *more)
     for key in keys:
         Index(f"{name}_{key}", table.c[key])
     return table
@@ -88,7 +86,6 @@ HEADS: Final = Table(
     metadata,
     Column("key", _KEY, primary_key=True),
     Column("branch_id", _KEY, nullable=False),
-    mysql_collate=EXACT,
 )
 _AS_JSON: Final = {
     kind: frozenset(n for n, hint in _hints(kind).items() if _kept_as(hint) is object)
