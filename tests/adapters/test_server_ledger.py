@@ -285,8 +285,29 @@ def test_a_deed_waits_for_another_and_no_longer_than_its_limit(dolt_database: st
         assert settled == ["i"]
 
 
+def test_what_is_read_and_written_together_is_nobody_elses_meanwhile(dolt_database: str) -> None:
+    start, failed = threading.Barrier(4), []
+
+    def count() -> None:
+        with opened(dolt_database, 60) as ledger:
+            start.wait()
+            for _ in range(25):
+                try:
+                    with ledger.together():
+                        ledger.set_head("count", str(int(ledger.head("count") or 0) + 1))
+                except Day1Error as error:
+                    failed.append(error)
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with opened(dolt_database) as ledger:
+        assert (ledger.head("count"), failed) == ("100", [])
+
+
 def test_two_who_take_one_name_are_told_apart(dolt_database: str) -> None:
-    """The engine lets equal inserts melt into one: both would be told that they won."""
     start, outcome = threading.Barrier(6), []
 
     def take(number: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from day1.interfaces.cli.main import run
+from tests.engine import url_of
 
 ROOT = Path(__file__).parents[2]
 _DEADLINE_S = 60.0
@@ -47,6 +48,9 @@ class CommandLine:
             "TERM": "xterm",
             "PYTHONPATH": str(ROOT),
         }
+        url = url_of(self.folder)
+        if url is not None:
+            self.env["DAY1_STORE__URL"] = url
 
     def __call__(self, *arguments: str, stdin: str = "", code: int = 0) -> Answer:
         """Run a command in this process; it must end with the exit code `code`."""
