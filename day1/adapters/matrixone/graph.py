@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from day1.adapters.matrixone.stand import Stand
 from day1.adapters.sql.messages import decode
+from day1.adapters.sql.server import make_database
 from day1.errors import StoreUnavailable
 from day1.model.change import Commit, CommitId
 from day1.model.instant import SECOND
@@ -39,9 +40,9 @@ class Graph:
             f"`{self.database}`.`{table}`" for table in ("commits", "branches", "tags")
         )
 
-    def create(self, connection: Connection) -> None:
+    def create(self, connection: Connection, where: str) -> None:
         """Make what is missing."""
-        connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{self.database}`")
+        make_database(connection, self.database, where)
         for table in _TABLES:
             connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS `{self.database}`.{table}")
 

@@ -75,7 +75,7 @@ class MatrixOneStore(SqlStore):
             locked(connection, lock_name(database, "create/"), _CREATE_S),
         ):
             put(connection, None)
-            graph.create(connection)
+            graph.create(connection, where)
             if graph.branch(connection, MAIN) is not None:
                 return False
             keep(connection)

@@ -64,11 +64,10 @@ class Window:
         now = clock(connection)
         here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
         spans = [_ALWAYS]
-        for row in connection.exec_driver_sql("SHOW PITR").mappings():
-            if str(row["PITR_LEVEL"]).lower() in _WIDE:
-                since = here - datetime.fromisoformat(str(row["CREATED_TIME"]))
-                length = int(row["PITR_LENGTH"]) * _UNITS[str(row["PITR_UNIT"])]
-                spans.append(min(since + timedelta(seconds=1), timedelta(days=length)))
+        for _, created, _, level, *_, length, unit in connection.exec_driver_sql("SHOW PITR"):
+            if level in _WIDE:
+                kept = timedelta(days=length * _UNITS[unit])
+                spans.append(min(here - created + timedelta(seconds=1), kept))
         self.kept = len(spans) > 1
         self._begins = now - int(max(spans).total_seconds() * SECOND)
         self._asked = time.monotonic()
