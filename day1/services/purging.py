@@ -50,6 +50,18 @@ def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
     return lambda record: _cleaned(record, mask, clean)
 
 
+def leaving_behind(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
+    """What takes the redacted words out of what a copy is given, which never has them then."""
+    clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
+
+    def carry(record: object) -> object:
+        if isinstance(record, Redaction) and record.id in purged:
+            return replace(record, purged_at=now)
+        return clean(record)
+
+    return carry
+
+
 def _cleaned(record: T, mask: Mask, clean: Clean) -> T:
     """A record without redacted words: as cells of decisions, and as whole quotes in prose."""
     values: dict[str, Any] = to_json(record)

@@ -35,9 +35,7 @@ def test_a_kill_leaves_what_was_acknowledged(
         assert "fresh" in found
     if point == "merge.after_deed":
         assert "said on the side" in texts
-    if point.startswith(
-        ("redact.", "purge.")
-    ):  # once it was begun it is finished, in the index too
+    if point.startswith(("redact.", "purge.")):  # what was begun is finished, in the index too
         assert REDACTED in texts
         with closing(sqlite3.connect(tmp_path / "store" / "index.db")) as index:
             assert not index.execute("SELECT 1 FROM texts WHERE text LIKE 'as %'").fetchall()

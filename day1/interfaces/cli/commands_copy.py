@@ -27,18 +27,17 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     tasks, reviews, tokens. FROM may be in use. TO must not be there yet; it is a store when the
     copy is whole and was compared with FROM. A copy that was cut off goes on where it stopped.
     """
-    from day1.model.redaction import CLEAR, Redaction, mask_of
+    from day1.model.redaction import Redaction, mask_of
     from day1.services.cloning import as_it_is, clone
-    from day1.services.purging import cleaning
-    from day1.wiring import copied_to, open_house, seen_through, settings_at
+    from day1.services.purging import leaving_behind
+    from day1.wiring import copied_to, now, open_house, seen_through, settings_at
 
     with ExitStack() as opened:
         house = open_house(settings_at(session.settings, source))
         opened.callback(house.close)
         redactions = house.repo.ledger.records(Redaction) if purges else []
-        mask = mask_of(redactions) if redactions else CLEAR
-        seen = opened.enter_context(seen_through(house, mask))
-        carry = cleaning(seen, redactions) if redactions else as_it_is
+        seen = opened.enter_context(seen_through(house, mask_of(redactions)))
+        carry = leaving_behind(seen, redactions, now()) if redactions else as_it_is
         made = opened.enter_context(copied_to(settings_at(session.settings, target), seen))
         with session.screen.progress("Copying") as report:
             done = clone(seen, made, carry, report)

@@ -1,0 +1,333 @@
+"""Purging: afterwards no file of the store has the words that were redacted, and nothing is lost."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.engines import rewriting
+from day1.model.change import Ref
+from day1.model.deed import MergeRecord
+from day1.model.redaction import Redaction, mask_of
+from day1.services import branching
+from day1.services.following import embed_pending, follow
+from day1.services.purging import purge
+from day1.services.renaming import new_ids
+from day1.wiring import House, now, seen_through
+from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows.killing import Process, fact_id
+from tests.flows.lived import (
+    Life,
+    commits,
+    differences,
+    ids_between,
+    opened_at,
+    questions,
+    without_index,
+)
+from tests.flows.opened_house import call, facts, refused, write
+from tests.flows.test_cloning import copy
+
+ROOT = Path(__file__).parents[2]
+SECRET = "plover4711"
+POINTS = ("after_intent", "copied", "replaced", "after_ledger", "scrubbed")
+
+
+def tell(house: House) -> list[str]:
+    """Say the word everywhere; answers the ids of what has to be redacted."""
+    told = call(house, "memory_write_fact", fact_text=f"It is {SECRET}.", category=SECRET)["id"]
+    seen = {"summary": f"Saw {SECRET}.", "raw_input": SECRET, "raw_output": f"a {SECRET}"}
+    saw = call(house, "memory_write_observation", observation_type="tool_use", **seen)["id"]
+    ends = {"source_entity": SECRET, "target_entity": "vault", "relation_type": "opens"}
+    near = call(house, "memory_write_relation", **ends, properties={"code": SECRET})["id"]
+    more = {"thinking": f"Is it {SECRET}?", "tool_calls": [{"try": SECRET}], "title": SECRET}
+    said = call(house, "memory_log_message", role="user", content=f"Try {SECRET}.", **more)
+    for name in ("side", "gone", "late", "bundled"):
+        call(house, "memory_branch_create", branch_name=name)
+    call(house, "knowledge_bundle_create", name="known", source_branch="bundled")
+    at = {"conversation_id": said["conversation_id"], "fork_at_message_id": said["message_id"]}
+    call(house, "memory_fork_conversation", **at, branch="side")
+    for branch, word in (("side", "was"), ("main", "will be"), ("gone", "may be")):
+        changed = {"fact_text": f"It {word} {SECRET}.", "reason": f"Not {SECRET}."}
+        call(house, "memory_update_fact", fact_id=told, branch=branch, **changed)
+    sides = {"source_branch": "side", "target_branch": "main"}
+    call(house, "memory_branch_merge", **sides, strategy="auto")
+    assert SECRET in json.dumps(call(house, "memory_held")["items"])
+    value = {"cell": "fact_text", "take": "value", "value": {"fact_text": f"It became {SECRET}."}}
+    choices = {"choices": [{"id": told, **value}]}
+    gone = {"source_branch": "gone", "target_branch": "main", "strategy": "auto"}
+    call(house, "memory_branch_merge", **gone, **choices)
+    call(house, "memory_update_fact", fact_id=told, fact_text=f"Late {SECRET}.", branch="late")
+    call(house, "memory_update_fact", fact_id=told, fact_text=f"Now {SECRET}.")
+    review = call(house, "review_open", source_branch="late", title=f"Is it so? Now {SECRET}.")
+    call(house, "review_decide", review_id=review["id"], decisions=[{"id": told, **value}])
+    call(
+        house,
+        "memory_handoff_create",
+        source_branch="side",
+        target_branch="gone",
+        include_unverified=True,
+        context_summary=f"Know: It is {SECRET}. And go.",
+    )
+    aims = [{"description": f"Find out. It is {SECRET}."}]
+    call(house, "memory_task_create", name="Find out", objectives=aims)
+    branching.delete(house.repo, "gone", "main", now())
+    return [told, saw, near, said["message_id"], said["conversation_id"]]
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which the word was everywhere, was searched for, and was redacted."""
+    folder = tmp_path_factory.mktemp("told") / "store"
+    with opened_at(folder, create=True) as house:
+        Life(house, seed=3).live(facts=20, branches=3, merges=2)
+        ids = tell(house)
+        index_all(house)
+        assert call(house, "memory_search", query=SECRET)["result"]
+        assert (recorded(house), words_in(folder) > set()) == (True, True)
+        for row_id in ids:
+            call(house, "memory_redact", id=row_id, confirm=row_id, reason="A code.")
+        write(house, "This waits.")
+    return folder
+
+
+@pytest.fixture
+def store(lived: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(lived, tmp_path / "store"))
+
+
+def recorded(house: House) -> bool:
+    """Whether a merge's record quotes the word, so that the test shows what it says."""
+    return any(SECRET in json.dumps(m.choices) for m in house.repo.ledger.records(MergeRecord))
+
+
+def index_all(house: House) -> None:
+    embedder = HashingEmbedder()
+    for branch in house.repo.ledger.branches():
+        if branch.retired_tip is None:
+            follow(house.repo.store, house.repo.history, house.search.index, branch.name, branch.id)
+    assert embed_pending(house.search.index, embedder, None) == 0
+
+
+def words_in(folder: Path) -> set[str]:
+    """The files that have the word, in whatever case."""
+    return {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and SECRET.encode() in path.read_bytes().lower()
+    }
+
+
+def run(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "day1", *arguments, "--json"],
+        cwd=ROOT,
+        env={**os.environ, "DAY1_EMBEDDER__KIND": "none", "DAY1_HOME": str(folder), **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def purged(folder: Path, **env: str) -> dict[str, Any]:
+    done = run(folder, "gc", "--purge-redacted", **env)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@contextmanager
+def purging(house: House) -> Iterator[Any]:
+    """What `day1 gc --purge-redacted` calls, with a place to do something in between."""
+    redactions = house.repo.ledger.records(Redaction)
+    files = rewriting(house.settings, house.folder)
+    with seen_through(house, mask_of(redactions)) as seen:
+        yield lambda at: purge(
+            replace(seen, point=at), redactions, files, lambda done, total: None, now()
+        )
+
+
+def test_no_file_has_the_words_and_all_else_is_as_before(store: Path, tmp_path: Path) -> None:
+    shutil.copytree(store, tmp_path / "before")
+    assert {"memory.db", "ledger.db"} <= words_in(store)
+    done = purged(store)
+    assert done["purged"] == 5
+    assert words_in(store) == set()
+    for folder in (tmp_path / "before", store):
+        without_index(folder)
+    with opened_at(tmp_path / "before") as one, opened_at(store) as other:
+        ids = ids_between(one, other)
+        told = differences(one, other, ids)
+        # What differs is what nobody could read: rows as they are stored, records with the words.
+        assert {line.split()[0] for line in told} <= {"rows", "records:"}
+        records = {line.removeprefix("records: ") for line in told if line.startswith("records")}
+        assert records == {"MergeRecord", "Objective", "Redaction"}
+        assert [record.commit for record in other.repo.ledger.records(MergeRecord)] == [
+            record.commit and ids[record.commit] for record in one.repo.ledger.records(MergeRecord)
+        ]
+        for at in range(3):
+            asked = questions(one, 5, seed=at)
+            assert [call(other, tool, **given) for tool, given in asked]
+        index_all(other)
+    assert words_in(store) == set()
+
+
+def test_what_is_purged_is_said(store: Path) -> None:
+    with opened_at(store) as house:
+        row = house.repo.ledger.records(Redaction)[0].row_id
+        before = call(house, "memory_redact", id=row, confirm=row)
+        assert (before["already"], before["purged"]) == (True, False)
+        assert "day1 gc --purge-redacted" in before["written"]["notes"][0]
+    purged(store)
+    with opened_at(store) as house:
+        after = call(house, "memory_redact", id=row, confirm=row)
+        assert (after["already"], after["purged"]) == (True, True)
+        assert all(one.purged_at for one in house.repo.ledger.records(Redaction))
+        again = call(house, "memory_write_fact", fact_text=f"It is {SECRET}.")["id"]
+        assert facts(house)[-1] == "[redacted]", "it is masked as before"
+        other = call(house, "memory_redact", id=again, confirm=again)
+        assert other["purged"] is False
+    purged(store)
+    assert words_in(store) == set()
+
+
+def test_a_new_text_that_a_redacted_row_got_stays(store: Path) -> None:
+    with opened_at(store) as house:
+        row = house.repo.ledger.records(Redaction)[0].row_id
+        call(house, "memory_update_fact", fact_id=row, fact_text="All is well.")
+    purged(store)
+    with opened_at(store) as house:
+        assert "All is well." in facts(house)
+
+
+def test_a_store_without_redactions_stays_as_it_is(tmp_path: Path) -> None:
+    with opened_at(tmp_path / "store", create=True) as house:
+        write(house, "Nothing secret.")
+        tips = house.repo.history.branches()
+    assert purged(tmp_path / "store")["purged"] == 0
+    with opened_at(tmp_path / "store") as house:
+        assert house.repo.history.branches() == tips
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at_any_point_either_store_is_whole_and_the_next_purge_cleans(
+    store: Path, point: str
+) -> None:
+    with opened_at(store) as house:
+        before, tips = facts(house), set(commits(house)["graph"])
+    killed = run(store, "gc", "--purge-redacted", DAY1_KILL_AT=f"purge.{point}")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with opened_at(store) as house:
+        assert not (store / "purged.tmp").exists()
+        assert facts(house) == before
+        anew = set(commits(house)["graph"]).isdisjoint(tips)
+        assert anew == (point not in {"after_intent", "copied"})
+        known = {commit for one in commits(house)["graph"] for commit in [one]}
+        for record in house.repo.ledger.records(MergeRecord):
+            assert record.commit is None or record.commit in known
+        write(house, "After the kill.")
+    purged(store)
+    assert words_in(store) == set()
+    with opened_at(store) as house:
+        assert facts(house) == [*before, "After the kill."]
+
+
+def test_others_go_on_at_once_with_the_new_file(store: Path) -> None:
+    """Processes that had the old file open read and write the new one, and lose nothing."""
+    peer = Process(store)
+    first, second = fact_id(), fact_id()
+    peer.do({"deed": "write", "branch": "main", "id": first, "text": "before"})
+    with opened_at(store) as house:
+        call(house, "memory_search", query="otter")
+        inode = (store / "memory.db").stat().st_ino
+        purged(store)
+        assert (store / "memory.db").stat().st_ino != inode
+        peer.do({"deed": "write", "branch": "main", "id": second, "text": "after"})
+        assert peer.do({"deed": "look", "branch": "main", "id": first}) == [first]
+        assert {"before", "after"} <= set(facts(house))
+        call(house, "memory_branch_create", branch_name="new")
+        write(house, "It goes on.", branch="new")
+        assert facts(house, "new")[-1] == "It goes on."
+        peer.do({"deed": "merge", "source": "new", "target": "main"})
+        assert "It goes on." in facts(house)
+    assert peer.end() == (0, "")
+
+
+def test_what_is_written_while_it_is_purged_is_kept(store: Path) -> None:
+    with opened_at(store) as house, opened_at(store) as other, purging(house) as do:
+        done = threading.Event()
+
+        def late() -> None:  # waits for the lock, and is answered when it is written
+            write(other, "Written under the lock.")
+            done.set()
+
+        writer = threading.Thread(target=late)
+
+        def at(point: str) -> None:
+            if point == "purge.after_intent":
+                write(other, "Written in between.")
+            if point == "purge.copied":
+                writer.start()
+                assert not done.wait(0.5)
+
+        do(at)
+        writer.join()
+        assert {"Written in between.", "Written under the lock."} <= set(facts(house))
+    with opened_at(store) as house:
+        assert {"Written in between.", "Written under the lock."} <= set(facts(house))
+
+
+def test_a_redaction_that_comes_meanwhile_is_masked_and_purged_the_next_time(store: Path) -> None:
+    with opened_at(store) as house, opened_at(store) as other:
+        row = call(other, "memory_write_fact", fact_text="Also heron4712.")["id"]
+        with purging(house) as do:
+            asked = []
+
+            def at(point: str) -> None:
+                if point == "copy.after_commit" and not asked:
+                    asked.append(call(other, "memory_redact", id=row, confirm=row))
+
+            do(at)
+        assert "Also heron4712." not in facts(house)
+        states = {one.row_id: one.purged_at for one in house.repo.ledger.records(Redaction)}
+        assert states.pop(row) is None
+        assert all(states.values())
+    purged(store)
+    assert b"heron4712" not in (store / "memory.db").read_bytes()
+
+
+def test_a_copy_can_leave_the_words_behind(store: Path, tmp_path: Path) -> None:
+    done = copy(store, tmp_path / "copy", "--purge-redacted")
+    assert done["purged"] == 5
+    assert words_in(tmp_path / "copy") == set()
+    assert words_in(store), "it stays as it is"
+    with opened_at(store) as one, opened_at(tmp_path / "copy") as other:
+        assert facts(one) == facts(other)
+        assert {r.purged_at is None for r in other.repo.ledger.records(Redaction)} == {False}
+    copy(store, tmp_path / "whole")
+    assert "memory.db" in words_in(tmp_path / "whole")
+
+
+def test_a_server_is_told_the_other_way(dolt_database: str, tmp_path: Path) -> None:
+    with opened_at(tmp_path / "node", create=True) as house:
+        settings = house.settings.store.model_copy(update={"url": dolt_database})
+        elsewhere = house.settings.model_copy(update={"store": settings})
+        refused(lambda: rewriting(elsewhere, house.folder), "unsupported", "day1 copy")
+
+
+def test_a_commit_of_before_is_found_by_the_new_one(store: Path) -> None:
+    with opened_at(store) as house:
+        old = house.repo.store.cut("main")
+    purged(store)
+    with opened_at(store) as house, house.repo.store.reading(Ref(branch="main")) as reading:
+        assert new_ids(house.repo.history)[old] == reading.tip
