@@ -4,23 +4,34 @@ import json
 import re
 import shutil
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from day1.adapters.sql.server import parse
 from day1.settings import Settings
 from day1.toolsets import operations
+from tests.wires.test_cli_server import LEDGER, MEMORY
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "operations.md").read_text("utf-8")
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text("utf-8")
 
 
+SERVERS = ("dolt", "matrixone", "chroma")
+
+
 @pytest.fixture(scope="module")
-def service() -> dict[str, Any]:
-    compose = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text("utf-8"))
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text("utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def service(compose: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = compose["services"]["day1"]
     return found
 
@@ -88,6 +99,66 @@ def test_the_container_may_do_as_little_as_it_can(service: dict[str, Any]) -> No
         assert published.startswith("127.0.0.1:"), "others come through a proxy with TLS"
     mounts = {volume.partition(":")[2] for volume in service["volumes"]}
     assert mounts == set(json.loads(dict(final())["VOLUME"]))
+
+
+def test_each_server_has_its_profile_a_pinned_image_a_health_check_and_a_volume(
+    compose: dict[str, Any], service: dict[str, Any]
+) -> None:
+    assert set(compose["services"]) == {"day1", *SERVERS}
+    assert "profiles" not in service, "by itself the store is a folder"
+    tested = (ROOT / "tests" / "servers.py").read_text("utf-8")
+    for name in SERVERS:
+        server = compose["services"][name]
+        assert server["profiles"] == [name, "all"]
+        image, _, tag = server["image"].partition(":")
+        assert re.fullmatch(r"\d+\.\d+\.\d+", tag)
+        if name == "chroma":
+            assert tag.split(".")[:2] == version("chromadb").split(".")[:2]
+        else:
+            assert f'"{image}:{tag}"' in tested, "what the tests start"
+        assert server["healthcheck"]["test"][0] == "CMD"
+        assert server["volumes"][0].partition(":")[0] in compose["volumes"]
+        assert service["depends_on"][name] == {"condition": "service_healthy", "required": False}
+
+
+def test_no_server_can_be_reached_from_outside_nor_with_a_password_that_is_known(
+    compose: dict[str, Any], service: dict[str, Any]
+) -> None:
+    assert compose["networks"] == {"servers": {"internal": True}}
+    assert service["networks"] == ["default", "servers"]
+    for name in SERVERS:
+        server = compose["services"][name]
+        assert server["networks"] == ["servers"]
+        assert server["security_opt"] == ["no-new-privileges:true"]
+        assert not {"ports", "privileged", "cap_add", "network_mode", "pid", "ipc"} & server.keys()
+        for variable, value in server.get("environment", {}).items():
+            assert "PASSWORD" not in variable or value == f"${{{variable}:-}}"
+
+
+def test_the_example_names_what_compose_reads_and_settings_that_exist(
+    service: dict[str, Any],
+) -> None:
+    example = (ROOT / "docker" / "example.env").read_text("utf-8")
+    assigned = dict(re.findall(r"^#? ?([A-Z][A-Z0-9_]+)=(.*)$", example, re.MULTILINE))
+    read = re.findall(r"\$\{(\w+)", (ROOT / "docker" / "compose.yaml").read_text("utf-8"))
+    passed_on = {name for name, value in service["environment"].items() if value is None}
+    assert assigned.keys() == {*read, *passed_on, "COMPOSE_PROFILES", "MATRIXONE_PASSWORD"}
+    assert set(assigned["COMPOSE_PROFILES"].split(",")) <= set(SERVERS)
+    assert not any(value for name, value in assigned.items() if name.endswith("PASSWORD"))
+    assert parse(assigned["DAY1_STORE__URL"].replace("${MATRIXONE_PASSWORD}", "x")).database
+    assert ".env\n" in (ROOT / ".gitignore").read_text("utf-8")
+
+
+def test_the_user_of_the_dolt_image_has_the_rights_that_the_guide_and_the_tests_give() -> None:
+    script = (ROOT / "docker" / "dolt.sql").read_text("utf-8")
+    granted = dict(
+        re.findall(r"^GRANT (.+) ON (day1\w*)\.\* TO 'day1'@'%';$", script, re.MULTILINE)
+    )
+    assert granted == {MEMORY: "day1", LEDGER: "day1_ledger"}
+    assert len(granted) == script.count("GRANT")
+    guide = (ROOT / "docs" / "servers.md").read_text("utf-8")
+    for line in script.splitlines()[1:]:
+        assert line.replace(" IF NOT EXISTS", "") in guide
 
 
 def test_only_what_the_image_needs_is_sent_to_the_builder() -> None:
