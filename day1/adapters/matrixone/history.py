@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import NoReturn
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from day1.adapters.matrixone.connections import Connections
 from day1.adapters.matrixone.graph import clock
@@ -16,7 +16,7 @@ from day1.adapters.matrixone.verbs import MatrixOneVerbs, differing
 from day1.adapters.sql.history import SqlHistory
 from day1.adapters.sql.rows import chunks
 from day1.adapters.sql.verbs import row_of
-from day1.errors import NotFound, Refused, Unsupported
+from day1.errors import BranchExists, NotFound, Refused, Unsupported
 from day1.model.change import CommitId
 from day1.model.kind import HELD, KINDS, Cell, Kind, Row
 
@@ -50,7 +50,10 @@ class MatrixOneHistory(SqlHistory):
                 _clone(connection, database, living)
                 connection.exec_driver_sql("START TRANSACTION")
                 _bring(connection, database, living, state)
-            self._graph.put_branch(connection, name, database, start)
+            try:
+                self._graph.put_branch(connection, name, database, start)
+            except IntegrityError as exc:  # another was quicker
+                raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
             connection.exec_driver_sql("COMMIT")
 
     def _living(self, connection: Connection, start: CommitId) -> State:
