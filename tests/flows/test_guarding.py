@@ -8,11 +8,11 @@ import pytest
 from day1.errors import Forbidden, NotFound
 from day1.model.access import Access, Token
 from day1.model.branch import MAIN, Branch
-from day1.model.change import Ref
+from day1.model.change import Commit, Ref
 from day1.model.deed import Intent, Snapshot
 from day1.model.kind import FACT
 from day1.model.shared import Bundle
-from day1.services.branching import create
+from day1.services.branching import create, find
 from day1.services.curating import curate
 from day1.services.deeds import Repository
 from day1.services.guarding import guarded
@@ -41,6 +41,9 @@ WAYS: dict[str, Way] = {
     "reading its commit": lambda r, tip, row: r.store.reading(Ref(commit=tip)).__enter__(),
     "adding": lambda r, tip, row: r.store.adding(MAIN).__enter__(),
     "changing": lambda r, tip, row: r.store.changing(MAIN).__enter__(),
+    "repeating a commit": lambda r, tip, row: r.store.repeat(
+        "mine/a", Commit("0", (r.history.branches()["mine/a"],), "change", 1, "ada", "change"), {}
+    ),
     "cutting": lambda r, tip, row: r.store.cut(MAIN),
     "cutting if due": lambda r, tip, row: r.store.cut_if_due(MAIN),
     "forking it": lambda r, tip, row: r.history.fork("mine/new", tip),
@@ -75,13 +78,20 @@ def test_no_way_leads_to_a_hidden_branch(house: House, way: str) -> None:
         WAYS[way](limited, tip, row)
 
 
-def test_lists_leave_hidden_branches_out(repo: Repository) -> None:
+def test_lists_leave_hidden_branches_out(house: House, repo: Repository) -> None:
     mine = create(repo, "mine/a", MAIN, 1)
     snapshot(repo, MAIN, "hidden", 2)
     shown = snapshot(repo, "mine/a", "shown", 3)
     repo.ledger.put(Token("t", "root", "0" * 64, "admin", (), None, 1))
+    for key, name in (("ada", "mine/a"), ("bob", MAIN)):
+        repo.ledger.set_head(key, find(repo, name).id)
+    later = call(house, "memory_write_fact", fact_text="Hidden.") and repo.store.cut(MAIN)
+    for name, commit in (("shown", shown.commit), ("hidden", later)):
+        repo.history.keep(name, commit)
     limited = guarded(repo, Access("token", "admin", ("mine/*",)))
     assert set(limited.history.branches()) == {"mine/a"}
+    assert limited.history.kept() == {"shown": shown.commit}
+    assert limited.ledger.heads() == {"ada": mine.id}
     assert [branch.name for branch in limited.ledger.branches()] == ["mine/a"]
     assert limited.ledger.records(Snapshot) == [shown]
     assert limited.ledger.records(Token) == []

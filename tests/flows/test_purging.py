@@ -255,6 +255,8 @@ def test_others_go_on_at_once_with_the_new_file(store: Path) -> None:
         peer.do({"deed": "write", "branch": "main", "id": second, "text": "after"})
         assert peer.do({"deed": "look", "branch": "main", "id": first}) == [first]
         assert {"before", "after"} <= set(facts(house))
+        found = call(house, "memory_search", query="after")["result"]
+        assert [hit["fact_text"] for hit in found] == ["after"]
         call(house, "memory_branch_create", branch_name="new")
         write(house, "It goes on.", branch="new")
         assert facts(house, "new")[-1] == "It goes on."

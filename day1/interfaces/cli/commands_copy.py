@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from day1.errors import StoreReadOnly
 from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, porcelain
 
@@ -35,6 +36,11 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     with ExitStack() as opened:
         house = open_house(settings_at(session.settings, source))
         opened.callback(house.close)
+        if house.read_only:
+            raise StoreReadOnly(
+                f"{house.where} may not be written, and while a store is copied its deeds are held "
+                "up: copy its folder to where it may be, and copy that."
+            )
         redactions = house.repo.ledger.records(Redaction) if purges else []
         seen = opened.enter_context(seen_through(house, mask_of(redactions)))
         carry = leaving_behind(seen, redactions, now()) if redactions else as_it_is
