@@ -6,6 +6,7 @@ process that dies in between leaves an intent, by which the next one lets the le
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar, cast
 
@@ -119,7 +120,8 @@ def purge(
                 source.point("purge.replaced")
                 rename_all(ledger, replay.ids)
                 source.point("purge.after_ledger")
-    _forget(source, mask_of(redactions))
+    with suppress(IndexLost):  # it is empty then, and learns masked texts from now on
+        source.forget(mask_of(redactions).hashes)
     rewriting.scrub()
     source.point("purge.scrubbed")
     ledger.put(*(replace(redaction, purged_at=now) for redaction in redactions))
@@ -132,12 +134,3 @@ def _clean_all(source: Repository, clean: Carry) -> None:
             fresh = clean(record)
             if fresh != record:
                 put(source.ledger, fresh)
-
-
-def _forget(source: Repository, mask: Mask) -> None:
-    """Take what is masked out of the index once more: a redaction may have found it busy."""
-    try:
-        for content in sorted(mask.hashes):
-            source.forget(content)
-    except IndexLost:
-        return  # it is empty, and learns masked texts from now on
