@@ -56,9 +56,10 @@ def leaving_behind(source: Repository, redactions: Collection[Redaction], now: i
     clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
 
     def carry(record: object) -> object:
-        if isinstance(record, Redaction) and record.id in purged:
-            return replace(record, purged_at=now)
-        return clean(record)
+        fresh = clean(record)
+        if isinstance(fresh, Redaction) and fresh.id in purged:
+            return replace(fresh, purged_at=now)
+        return fresh
 
     return carry
 
@@ -124,7 +125,9 @@ def purge(
         source.forget(mask_of(redactions).hashes)
     rewriting.scrub()
     source.point("purge.scrubbed")
-    ledger.put(*(replace(redaction, purged_at=now) for redaction in redactions))
+    done = {redaction.id for redaction in redactions}
+    cleaned = (redaction for redaction in ledger.records(Redaction) if redaction.id in done)
+    ledger.put(*(replace(redaction, purged_at=now) for redaction in cleaned))
     return Purged(len(redactions), len(replay.ids))
 
 
