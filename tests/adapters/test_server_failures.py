@@ -5,7 +5,8 @@ from pymysql import err
 from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.failures import is_drivers, translated
-from day1.errors import Day1Error
+from day1.adapters.sql.server import parse
+from day1.errors import Day1Error, InvalidRequest
 
 NOTED = "what somebody wrote"
 SAID = [
@@ -23,6 +24,14 @@ SAID = [
     (err.OperationalError(1105, "command denied to user 'day1'@'%'"), "store_read_only"),
     (err.OperationalError(1105, "Database day1/x is read-only."), "store_read_only"),
     (err.OperationalError(2003, "Can't connect to MySQL server"), "store_unavailable"),
+    (
+        err.OperationalError(
+            2003,
+            "Can't connect to MySQL server on 'db' ([SSL: CERTIFICATE_VERIFY_FAILED] …)",
+        ),
+        "refused",
+    ),
+    (err.OperationalError(1105, "Access denied for user 'day1' to database 'x'"), "refused"),
     (err.OperationalError(2006, "MySQL server has gone away"), "store_unavailable"),
     (err.OperationalError(2013, "Lost connection to MySQL server"), "store_unavailable"),
     (err.InterfaceError(0, ""), "store_unavailable"),
@@ -67,3 +76,23 @@ def test_others_errors_pass():
     assert not is_drivers(ValueError("2013"))
     with pytest.raises(ValueError, match="2013"), translated("the ledger"):
         raise ValueError(2013)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("ssl=true", "takes no 'ssl'"),
+        ("charset=latin1", "takes no 'charset'"),
+        ("ssl_ca=/nowhere.pem", "a file of ssl_ca"),
+        (f"ssl_ca={__file__}", "a file of ssl_ca"),
+    ],
+)
+def test_an_option_that_would_not_be_heeded_is_refused(options, said):
+    with pytest.raises(InvalidRequest, match=said):
+        parse(f"mysql+pymysql://day1:secret@db.example.org/day1?{options}")
+
+
+def test_options_of_tls_reach_the_driver():
+    place = parse("mysql+pymysql://day1:secret@db.example.org/day1?ssl_check_hostname=false")
+    assert dict(place.url.query) == {"ssl_check_hostname": "false"}
+    assert place.name == "db.example.org:3306/day1"

@@ -1,5 +1,6 @@
 """A SQL server that keeps a store: which engine it is, and connections to it."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,8 +59,26 @@ def parse(text: str) -> ServerUrl:
             f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
             f"digits, '_' and '-', no branch. Its form is {form}."
         )
+    if url.query:
+        _check_files(url)
     server = URL.create(DRIVER, url.username, url.password, url.host, url.port, query=url.query)
     return ServerUrl(server, database)
+
+
+def _check_files(url: URL) -> None:
+    """Read what TLS needs once, to say of a file that it does not fit; the driver says less."""
+    query = {name: str(value) for name, value in url.query.items()}
+    try:
+        context = ssl.create_default_context(
+            cafile=query.get("ssl_ca"), capath=query.get("ssl_capath")
+        )
+        if "ssl_cert" in query:
+            context.load_cert_chain(query["ssl_cert"], query.get("ssl_key"))
+    except OSError as exc:
+        raise InvalidRequest(
+            "DAY1_STORE__URL: a file of ssl_ca, ssl_cert or ssl_key is not there, cannot be read, "
+            "or holds something else."
+        ) from exc
 
 
 _OPTIONS = ("ssl_ca", "ssl_capath", "ssl_cert", "ssl_check_hostname", "ssl_cipher", "ssl_key")

@@ -33,6 +33,11 @@ _NOT_LET_IN: Final[Meaning] = (
     "The server does not let this user in: check name and password in DAY1_STORE__URL, and that "
     "the user was given the store's databases, NAME and NAME_ledger (docs/servers.md: the GRANTs).",
 )
+_NOT_TRUSTED: Final[Meaning] = (
+    Refused,
+    "The server's certificate is not vouched for by ssl_ca in DAY1_STORE__URL, or is for another "
+    "name than the URL's.",
+)
 _NO_DATABASE: Final[Meaning] = (
     NotAStore,
     "The server has no such database: check the name in DAY1_STORE__URL; `day1 init` makes one.",
@@ -73,12 +78,13 @@ _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"branch not found|database not found: [^/]+/", _NO_BRANCH),
     # Two transactions gave one UNIQUE value: the one that is repeated sees the other's row.
     (r"serialization failure|Committing this transaction resulted in", _AGAIN),
+    (r"Can't connect .*CERTIFICATE_VERIFY_FAILED", _NOT_TRUSTED),
     (r"Access denied for user", _NOT_LET_IN),
     (r"command denied|Database \S+ is read-only|database server is set to", _MAY_NOT),
     (r"context canceled", _GONE),
     (r"no space left on device|write \S+: no space left", _FULL),
 )
-_WORDY: Final = frozenset({1049, 1105})
+_WORDY: Final = frozenset({1049, 1105, 2003})
 
 
 def server_number(exc: BaseException | None) -> int | None:
