@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pydantic import SecretStr
+
 from benchmarks import stores
+from benchmarks.servers import Server
 from day1.model.branch import MAIN
 from day1.ports.embedder import Embedder
 from day1.services.following import embed_pending, follow
-from day1.settings import EmbedderSettings, Settings
+from day1.settings import EmbedderSettings, Settings, StoreSettings
 from day1.wiring import House, open_house
 
 if TYPE_CHECKING:
@@ -53,6 +56,8 @@ class Bench:
     sizes: Sizes
     vectors: Vectors
     model_dir: Path | None
+    server: Server | None = None
+    """Has the stores' rows; a store's folder then holds its index only."""
 
     def store(self, count: int) -> Path:
         """An indexed store of `count` facts on `main`, built when first asked for."""
@@ -61,7 +66,7 @@ class Bench:
             started = time.perf_counter()
             fresh = folder.with_suffix(".new")
             shutil.rmtree(fresh, ignore_errors=True)
-            stores.make(fresh, count, "store")
+            stores.make(self.settings(fresh), count, "store")
             self.index(fresh)
             fresh.rename(folder)
             print(f"built {folder.name} in {time.perf_counter() - started:.0f} s", flush=True)
@@ -70,9 +75,18 @@ class Bench:
     def copy(self, count: int) -> Path:
         """A copy of such a store that its user may change; the last copy is gone."""
         copy = self.folder / "copy"
-        shutil.rmtree(copy, ignore_errors=True)
+        self.remove(copy)
         shutil.copytree(self.store(count), copy)
+        if self.server is not None:  # the same texts, so their vectors are there
+            stores.make(self.settings(copy), count, "store")
+            self.index(copy)
         return copy
+
+    def remove(self, folder: Path) -> None:
+        """Have no store there."""
+        shutil.rmtree(folder, ignore_errors=True)
+        if self.server is not None:
+            self.server.drop(folder)
 
     def index(self, folder: Path) -> None:
         """Index words and vectors of `main`."""
@@ -100,14 +114,17 @@ class Bench:
         model = EmbedderSettings(
             model_dir=self.model_dir, kind="minilm" if self.model_dir else "none"
         )
-        return Settings(home=folder, embedder=model)
+        url = None if self.server is None else SecretStr(self.server.url(folder))
+        store = StoreSettings(url=url, wait_s=60.0)
+        return Settings(home=folder, embedder=model, store=store)
 
     def environment(self, folder: Path) -> dict[str, str]:
         """The same for a process."""
         model = {"DAY1_EMBEDDER__KIND": "none"}
         if self.model_dir is not None:
             model = {"DAY1_EMBEDDER__MODEL_DIR": str(self.model_dir)}
-        return {"DAY1_HOME": str(folder), **model}
+        store = {} if self.server is None else {"DAY1_STORE__URL": self.server.url(folder)}
+        return {"DAY1_HOME": str(folder), **model, **store}
 
     def open(self, folder: Path) -> House:
         """Open a store as a command does."""

@@ -13,17 +13,19 @@ from benchmarks.writers import FIVE, Team
 
 def rows(bench: Bench) -> Iterator[Row]:
     """The longest wait against the mean, waits for the compaction apart."""
-    folder = bench.copy(bench.sizes.middle)
-    team = Team(FIVE, folder, seconds=bench.sizes.seconds)
-    with stores.opened(folder) as repo:
+    settings = bench.settings(bench.copy(bench.sizes.middle))
+    team = Team(FIVE, settings, seconds=bench.sizes.seconds)
+    with stores.opened(settings) as repo:
         time.sleep(bench.sizes.seconds / 2)
         began = time.monotonic()
-        repo.store.compact()
+        compacts = repo.store.capabilities.compaction
+        if compacts:
+            repo.store.compact()
         ended = time.monotonic()
     written = team.finish()
     failed = [why for one in written for why in one.failed]
     acknowledged = [row_id for one in written for row_id in one.ids]
-    with stores.opened(folder) as repo:
+    with stores.opened(settings) as repo:
         lost = set(acknowledged) - set(stores.ids(repo, 10**9))
     if failed or lost:
         raise RuntimeError(f"{len(failed)} failed ({failed[:1]}), {len(lost)} lost")
@@ -34,11 +36,13 @@ def rows(bench: Bench) -> Iterator[Row]:
         if start + seconds < began or start > ended
     ]
     mean, longest = sum(apart) / len(apart), max(apart)
+    done = f"{len(acknowledged):,} writes, 0 failed, 0 lost"
     yield Row(
         f"{FIVE} processes writing one store: longest wait / mean",
         f"{milliseconds(longest)} / {milliseconds(mean)}",
         "<= 20 x, none fails, nothing lost",
         longest / mean,
         20.0,
-        note=f"{len(acknowledged):,} writes, 0 failed, 0 lost; compaction {ended - began:.2f} s",
+        value=mean,
+        note=f"{done}; compaction {ended - began:.2f} s" if compacts else done,
     )

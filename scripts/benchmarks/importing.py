@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,6 @@ from day1.ports.source import FactDraft
 from day1.services.branching import find
 from day1.services.following import embed_pending, follow
 from day1.services.importing import import_foreign
-from day1.settings import Settings
 from day1.wiring import House, now
 
 if TYPE_CHECKING:
@@ -57,8 +55,8 @@ def rows(bench: Bench) -> Iterator[Row]:
     count = bench.sizes.middle
     texts = list(facts(count, "import"))
     folder = bench.folder / "imported"
-    shutil.rmtree(folder, ignore_errors=True)
-    create_store(Settings(), folder, now)
+    bench.remove(folder)
+    create_store(bench.settings(folder), folder, now)
     house = bench.open(folder)
     try:
         yield from _imported(bench, house, texts)
@@ -76,7 +74,9 @@ def _imported(bench: Bench, house: House, texts: Sequence[tuple[str, str]]) -> I
     if done.added != count:
         raise RuntimeError(f"{done.added} of {count} facts were added")
     rate, name = count / durable, f"import of {count:,} facts until durable"
-    yield Row(name, f"{rate:,.0f} rows/s", ">= 3,000 rows/s", rate, 3_000, at_least=True)
+    yield Row(
+        name, f"{rate:,.0f} rows/s", ">= 3,000 rows/s", rate, 3_000, at_least=True, value=rate
+    )
     name, target = f"import of {count:,} facts until indexed", ">= 90 % of raw onnxruntime"
     if bench.model_dir is None or embedder is None or not (bench.model_dir / MODEL).exists():
         yield skipped(name, target, f"no {MODEL} in DAY1_EMBEDDER__MODEL_DIR")
@@ -89,7 +89,8 @@ def _imported(bench: Bench, house: House, texts: Sequence[tuple[str, str]]) -> I
     indexed = durable + time.perf_counter() - started
     raw = _raw(bench.model_dir, [text for text, _ in texts])
     measured = f"{count / indexed:,.0f} facts/s; raw {count / raw:,.0f}"
-    yield Row(name, measured, target, raw / indexed, 0.9, at_least=True)
+    speed = count / indexed
+    yield Row(name, measured, target, raw / indexed, 0.9, at_least=True, value=speed)
 
 
 def _raw(model_dir: Path, texts: Sequence[str]) -> float:

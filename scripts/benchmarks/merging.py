@@ -31,9 +31,9 @@ _SIDE, _MAIN = Origin(agent_id="side"), Origin(agent_id="main")
 def rows(bench: Bench) -> Iterator[Row]:
     """Merge 100 changed rows, 10 of them clashing; and 1,000 that both sides touched."""
     sizes = bench.sizes
-    folder = bench.copy(sizes.large)
+    settings = bench.settings(bench.copy(sizes.large))
     clock = driven_clock(START)
-    with stores.opened(folder, lambda: int(clock.value)) as repo:
+    with stores.opened(settings, lambda: int(clock.value)) as repo:
         clock.value = max(clock.value, next(iter(repo.history.log(MAIN))).ts)
 
         def turned() -> int:
@@ -46,11 +46,11 @@ def rows(bench: Bench) -> Iterator[Row]:
         for name, ids in zip(names, groups, strict=True):
             branching.create(repo, name, MAIN, turned())
             _change(repo, name, ids, _SIDE, turned)
-    written = write_by(FIVE, folder, sizes.writes // FIVE, clock=clock, step=STEP)
+    written = write_by(FIVE, settings, sizes.writes // FIVE, clock=clock, step=STEP)
     failed = [why for one in written for why in one.failed]
     if failed:
         raise RuntimeError(f"{len(failed)} writes failed, such as {failed[0]}")
-    with stores.opened(folder, lambda: int(clock.value)) as repo:
+    with stores.opened(settings, lambda: int(clock.value)) as repo:
         for ids in groups:
             _change(repo, MAIN, ids[:CLASHING], _MAIN, turned)
         commits = sum(1 for _ in repo.history.log(MAIN))

@@ -20,6 +20,8 @@ class Row:
     at_least: bool = False
     """The target is a lower bound."""
     note: str = ""
+    value: float | None = None
+    """What is measured, as a number: by it a row is compared with the same one elsewhere."""
 
     @property
     def met(self) -> bool | None:
@@ -48,18 +50,19 @@ def milliseconds(seconds: float) -> str:
 def quotient(name: str, above: float, below: float, limit: float, what: str) -> Row:
     """A row about two durations, in seconds."""
     shown = f"{milliseconds(above)} / {milliseconds(below)}"
-    return Row(name, shown, f"<= {limit:g} x {what}", above / below, limit)
+    return Row(name, shown, f"<= {limit:g} x {what}", above / below, limit, value=above)
 
 
 def duration(name: str, seconds: float, limit_s: float, note: str = "") -> Row:
     """A row about one duration against a fixed limit."""
     target = f"<= {limit_s:g} s" if limit_s >= 0.3 else f"<= {limit_s * 1e3:g} ms"
-    return Row(name, milliseconds(seconds), target, seconds, limit_s, note=note)
+    return Row(name, milliseconds(seconds), target, seconds, limit_s, note=note, value=seconds)
 
 
 def stated(name: str, values: Sequence[float], note: str = "") -> Row:
     """A row without target: the median of durations in seconds."""
-    return Row(name, milliseconds(statistics.median(values)), note=note)
+    median = statistics.median(values)
+    return Row(name, milliseconds(median), note=note, value=median)
 
 
 def table(rows: Iterable[Row]) -> str:
@@ -74,6 +77,21 @@ def table(rows: Iterable[Row]) -> str:
         lines.append(
             f"| {row.name} | {row.measured} | {row.target} | {ratio} | {met} | {row.note} |"
         )
+    return "\n".join(lines)
+
+
+def side_by_side(engine: str, embedded: Sequence[Row], served: Sequence[Row]) -> str:
+    """The same rows on two engines, in Markdown."""
+    theirs = {row.name: row for row in served}
+    lines = [f"| row | embedded | {engine} | ratio |", "| --- | --- | --- | --- |"]
+    for row in embedded:
+        other = theirs.pop(row.name, None)
+        ratio = ""
+        if other is not None and row.value and other.value:
+            ratio = f"{other.value / row.value:.2g}"
+        measured = "-" if other is None else other.measured
+        lines.append(f"| {row.name} | {row.measured} | {measured} | {ratio} |")
+    lines += [f"| {row.name} | - | {row.measured} | |" for row in theirs.values()]
     return "\n".join(lines)
 
 

@@ -84,7 +84,12 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
         for part, seconds in parts.items():
             yield stated(f"part: {part}", seconds)
         wire = over_stdio - statistics.median(whole)
-        yield Row("part: stdio, schema and JSON", milliseconds(wire), note="the rest of the call")
+        yield Row(
+            "part: stdio, schema and JSON",
+            milliseconds(wire),
+            value=wire,
+            note="the rest of the call",
+        )
     finally:
         house.close()
 
@@ -113,7 +118,7 @@ def branches(bench: Bench) -> Iterator[Row]:
 def _creations(bench: Bench, count: int) -> float:
     """The median time of a fork."""
     spent = []
-    with stores.opened(bench.copy(count)) as repo:
+    with stores.opened(bench.settings(bench.copy(count))) as repo:
         for number in range(30):
             started = time.perf_counter()
             branching.create(repo, f"new-{number}", MAIN, stores.now())
@@ -125,7 +130,7 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
     """Medians on the only branch, and on one of many that each have facts of their own."""
     alone = bench.open(bench.store(bench.sizes.middle))
     folder = bench.copy(bench.sizes.middle)
-    with stores.opened(folder) as repo:
+    with stores.opened(bench.settings(folder)) as repo:
         texts = [text for text, _ in facts(bench.sizes.branches, "branches")]
         for number, text in enumerate(texts[1:]):
             branching.create(repo, f"task-{number}", MAIN, stores.now())

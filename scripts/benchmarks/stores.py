@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 from benchmarks.texts import facts
-from day1.adapters.doltlite.lock import WriteLock
-from day1.adapters.doltlite.store import DoltLiteStore
-from day1.adapters.sql.sqlite_ledger import open_ledger
+from day1.engines import create_store, open_memory
 from day1.model.branch import MAIN
 from day1.model.change import Message, Query, Ref
 from day1.model.ids import new_id
@@ -19,6 +16,7 @@ from day1.model.origin import Origin
 from day1.services.branching import adopt
 from day1.services.deeds import Repository
 from day1.services.recording import fact_row
+from day1.settings import Settings, find_home
 
 UNIT_ROWS = 2_000
 ORIGIN = Origin(agent_id="bench", source="import")
@@ -32,22 +30,18 @@ def now() -> int:
 
 
 @contextmanager
-def opened(folder: Path, clock: Clock = now) -> Iterator[Repository]:
-    """A store's rows, history and ledger, on a clock of the caller's."""
-    store = DoltLiteStore(folder, clock, wait_s=60.0)
-    ledger = open_ledger(folder, WriteLock(folder / "deeds.lock", 60.0), read_only=False)
-    try:
-        yield Repository(store, store.history, ledger, new_id)
-    finally:
-        ledger.close()
-        store.close()
+def opened(settings: Settings, clock: Clock | None = None) -> Iterator[Repository]:
+    """A store's rows, history and ledger; times are by the caller's clock, if one is given."""
+    with ExitStack() as stack:
+        memory = open_memory(settings, find_home(settings), clock or now, stack, clock)
+        yield Repository(memory.store, memory.store.history, memory.ledger, new_id)
 
 
-def make(folder: Path, count: int, seed: str, clock: Clock = now) -> None:
+def make(settings: Settings, count: int, seed: str) -> None:
     """Make a store of `count` facts on `main`, in units of 2,000 rows; not indexed yet."""
-    DoltLiteStore.create(folder, clock)
-    with opened(folder, clock) as repo:
-        adopt(repo, clock())
+    create_store(settings, find_home(settings), now)
+    with opened(settings) as repo:
+        adopt(repo, now())
         texts = list(facts(count, seed))
         for start in range(0, count, UNIT_ROWS):
             add(repo, texts[start : start + UNIT_ROWS])

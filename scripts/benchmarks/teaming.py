@@ -156,6 +156,7 @@ def rows(bench: Bench) -> Iterator[Row]:
             target,
             spent / empty,
             limit,
+            value=spent,
             note=f"{note}{'; ' if why else ''}{why}",
         )
 

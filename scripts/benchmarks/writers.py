@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing as mp
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from benchmarks.texts import facts
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
+
+    from day1.settings import Settings
 
 _PROCESSES = mp.get_context("spawn")
 FIVE = 5
@@ -37,14 +38,14 @@ def driven_clock(start: int) -> Synchronized[int]:
 
 def write_by(
     processes: int,
-    folder: Path,
+    settings: Settings,
     each: int,
     *,
     clock: Synchronized[int] | None = None,
     step: int = 0,
 ) -> list[Written]:
     """Let processes write `each` facts to `main`; a driven clock is turned before each write."""
-    team = Team(processes, folder, each=each, clock=clock, step=step)
+    team = Team(processes, settings, each=each, clock=clock, step=step)
     return team.finish()
 
 
@@ -54,7 +55,7 @@ class Team:
     def __init__(
         self,
         processes: int,
-        folder: Path,
+        settings: Settings,
         *,
         each: int | None = None,
         seconds: float | None = None,
@@ -65,7 +66,7 @@ class Team:
         self._results: Any = _PROCESSES.Queue()
         self._processes = [
             _PROCESSES.Process(
-                target=_write, args=(folder, each, seconds, clock, step, number, self._results)
+                target=_write, args=(settings, each, seconds, clock, step, number, self._results)
             )
             for number in range(processes)
         ]
@@ -91,7 +92,7 @@ class Team:
 
 
 def _write(  # noqa: PLR0913 - what `Team` gives
-    folder: Path,
+    settings: Settings,
     each: int | None,
     seconds: float | None,
     clock: Synchronized[int] | None,
@@ -105,7 +106,7 @@ def _write(  # noqa: PLR0913 - what `Team` gives
         assert clock is not None  # noqa: S101 - asked only with one
         return int(clock.value)
 
-    with stores.opened(folder, stores.now if clock is None else driven) as repo:
+    with stores.opened(settings, None if clock is None else driven) as repo:
         end = None if seconds is None else time.monotonic() + seconds
         for text, _ in facts(each or 1_000_000, f"writer {number} {time.time_ns()}"):
             if end is not None and time.monotonic() >= end:

@@ -22,7 +22,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     """Writes one by one against the empty call; nothing may be missing afterwards."""
     folder = bench.copy(bench.sizes.middle)
     found = anyio.run(_writes, bench, folder)
-    with stores.opened(folder) as repo:
+    with stores.opened(bench.settings(folder)) as repo:
         present = set(stores.ids(repo, 10**9))
     missing = [a["id"] for a in found.answers if a["id"] not in present]
     if missing:
@@ -67,7 +67,7 @@ async def _first_answers(bench: Bench, folder: Path) -> tuple[float, float]:
         await call(writer, "memory_write_fact", fact)
         await call(searcher, "memory_search", question)
         each = bench.sizes.writes // FIVE
-        await anyio.to_thread.run_sync(write_by, FIVE, folder, each)
+        await anyio.to_thread.run_sync(write_by, FIVE, bench.settings(folder), each)
         write, _ = await call(writer, "memory_write_fact", fact)
         search, _ = await call(searcher, "memory_search", question)
         return write, search
