@@ -32,6 +32,8 @@ def server(**answers):
         r"SELECT GET_LOCK": [(1,)],
         r"SELECT utc_timestamp": [(NOW.replace(tzinfo=None),)],
         r"SELECT now": [(NOW.replace(tzinfo=None),)],
+        r"SELECT current_account_name": [("sys",)],
+        r"SELECT current_account_name": [("sys",)],
         r"SHOW PITR": answers.get("pitr", [PITR]),
         r"SELECT db, tip FROM": [(MAIN, TIP)],
         r"SELECT db, ns FROM": [(MAIN, answers.get("ns", OLD))],
@@ -248,6 +250,18 @@ def test_without_a_pitr_an_hour_is_kept_and_doctor_says_so():
     with pytest.raises(NotFound), store.reading(Ref(commit=TIP)):
         pass
     assert any("CREATE PITR" in line for line in store.check())
+
+
+def test_the_pitr_of_another_tenant_or_of_one_database_keeps_nothing_here():
+    others = [(*PITR[:4], "acme", *PITR[5:]), (*PITR[:3], "database", "sys", "x", "*", 100, "y")]
+    assert any("CREATE PITR" in line for line in opened(server(pitr=others)).check())
+    assert opened(server()).check() == []
+
+
+def test_a_user_who_may_not_see_pitrs_is_told_by_the_catalog():
+    denied = OperationalError(20101, "internal error: do not have privilege to execute the …")
+    told = server(pitr=denied, first={r"SELECT pitr_name, .* FROM mo_catalog": [PITR]})
+    assert opened(told).check() == []
 
 
 @pytest.mark.parametrize("version", ["4.1.9", "3.0.0", "nightly"])

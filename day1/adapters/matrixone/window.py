@@ -21,15 +21,20 @@ log = logging.getLogger(__name__)
 
 CREATE: Final = "CREATE PITR day1_keep FOR ACCOUNT RANGE 100 'y'"
 WITHOUT: Final = (
-    "The server keeps its past for an hour only: an administrator says once, before it is needed, "
-    f"{CREATE}"
+    "As far as this user may see, the server keeps its past for an hour only: an administrator "
+    f"says once, before it is needed, {CREATE}"
 )
 _ALWAYS: Final = timedelta(hours=1)
 """What is kept in any case."""
 _UNITS: Final = {"h": 1 / 24, "d": 1, "mo": 28, "y": 365}
 """Days."""
 _ASKED_EVERY_S: Final = 60.0
-_WIDE: Final = frozenset({"account", "cluster"})
+_PITRS: Final = (
+    "SHOW PITR",
+    # Who may not say that may see it here, in the tenant `sys`.
+    "SELECT pitr_name, FROM_UNIXTIME(FLOOR(create_time / 1000000000)), NULL, level, account_name,"
+    " database_name, table_name, pitr_length, pitr_unit FROM mo_catalog.mo_pitr",
+)
 
 
 class Window:
@@ -64,13 +69,30 @@ class Window:
         now = clock(connection)
         here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
         spans = [_ALWAYS]
-        for _, created, _, level, *_, length, unit in connection.exec_driver_sql("SHOW PITR"):
-            if level in _WIDE:
-                kept = timedelta(days=length * _UNITS[unit])
-                spans.append(min(here - created + timedelta(seconds=1), kept))
+        for created, length, unit in _pitrs(connection):
+            kept = timedelta(days=length * _UNITS[unit])
+            spans.append(min(here - created + timedelta(seconds=1), kept))
         self.kept = len(spans) > 1
         self._begins = now - int(max(spans).total_seconds() * SECOND)
         self._asked = time.monotonic()
+
+
+def _pitrs(connection: Connection) -> list[tuple[datetime, int, str]]:
+    """Since when, and how long, each PITR of this tenant keeps all there is."""
+    account = connection.exec_driver_sql("SELECT current_account_name()").scalar_one()
+    for statement in _PITRS:
+        try:
+            rows = connection.exec_driver_sql(statement).all()
+        except DBAPIError as exc:
+            if exc.connection_invalidated:
+                raise
+            continue
+        return [
+            (created, length, unit)
+            for _, created, _, level, of, _, _, length, unit in rows
+            if level == "cluster" or (level == "account" and of == account)
+        ]
+    return []
 
 
 def keep(connection: Connection) -> None:
