@@ -33,7 +33,6 @@ def server(**answers):
         r"SELECT utc_timestamp": [(NOW.replace(tzinfo=None),)],
         r"SELECT now": [(NOW.replace(tzinfo=None),)],
         r"SELECT current_account_name": [("sys",)],
-        r"SELECT current_account_name": [("sys",)],
         r"SHOW PITR": answers.get("pitr", [PITR]),
         r"SELECT db, tip FROM": [(MAIN, TIP)],
         r"SELECT db, ns FROM": [(MAIN, answers.get("ns", OLD))],
