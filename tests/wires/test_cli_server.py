@@ -66,7 +66,7 @@ def test_gc_retires_branches_and_leaves_the_rest_to_the_server(cli: CommandLine)
 
 
 MEMORY = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, EXECUTE"
-LEDGER = "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX"
+LEDGER = "SELECT, INSERT, DELETE, CREATE, ALTER, INDEX"
 
 
 def test_a_user_with_the_least_rights_does_everything_and_a_reader_reads(
