@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from day1.adapters.doltlite.store import DoltLiteStore
 from day1.adapters.sql.store import SqlStore
 from day1.engines import open_memory
+from day1.ports.store import Store
 from day1.settings import Settings, StoreSettings
 from tests import servers
 
@@ -75,6 +76,16 @@ def beside(folder: Path, opened: ExitStack) -> SqlStore:
         return store
     settings = Settings(home=folder, store=store_settings(folder))
     return open_memory(settings, folder, lambda: 0, opened).store
+
+
+def compact(store: Store, folder: Path) -> None:
+    """Destroy what no ref reaches; a server's administrator does that."""
+    url = url_of(folder)
+    if url is None:
+        store.compact()
+        return
+    with servers.connection(url) as connection, connection.cursor() as cursor:
+        cursor.execute("CALL DOLT_GC()")
 
 
 def ledger_rows(folder: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from day1.model.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELA
 from day1.model.shared import Bundle
 from day1.services.branching import delete
 from day1.services.bundling import deprecate_bundle, export_bundle, take_bundle
+from tests.engine import compact
 from tests.flows.opened_house import opened, refused
 from tests.wires.beside import judge, rows
 from tests.wires.conftest import Fork, Write
@@ -209,7 +210,7 @@ def test_a_bundle_holds_what_was_known_when_it_was_made(
     core.ok("memory_retract_fact", fact_id=known["Mate."], branch=source)
     with opened(core.folder) as house:
         delete(house.repo, source, "main", 1)
-        house.repo.store.compact()
+        compact(house.repo.store, core.folder)
     assert exported(core, made) == before
     target = fork()
     assert numbers(bring(core, made, target)) == (2, 0, 1, 1, 0)

@@ -7,6 +7,7 @@ import pytest
 
 from day1.model.kind import CONVERSATION, FACT, MESSAGE
 from day1.services.branching import delete
+from tests.engine import compact
 from tests.flows.opened_house import opened
 from tests.wires.beside import judge, rows, same_rows
 from tests.wires.conftest import Fork, Write
@@ -191,7 +192,7 @@ def test_a_handoff_stays_as_it_was_made(
     assert packet(core, made) == before
     with opened(core.folder) as house:
         delete(house.repo, source, "main", 1)
-        house.repo.store.compact()
+        compact(house.repo.store, core.folder)
     after = packet(core, made)
     assert (after["source_branch"], after["read"]["branch"]) == ("", None)
     gone = {"source_branch": "", "read": {**before["read"], "branch": None}}

@@ -7,6 +7,7 @@ import pytest
 from day1.model.kind import FACT
 from day1.services.branching import delete
 from day1.services.templating import deprecate_template
+from tests.engine import compact
 from tests.flows.opened_house import opened
 from tests.wires.beside import at_once, peers, rows
 from tests.wires.conftest import Fork, Write
@@ -246,7 +247,7 @@ def test_a_template_outlives_the_branches_it_came_from_and_lies_on(
     for name in (branch, kept["branch_name"]):
         with opened(core.folder) as house:
             delete(house.repo, name, "main", 1)
-            house.repo.store.compact()
+            compact(house.repo.store, core.folder)
         made = use(core, branch, f"from-{branch}/{name.count('/')}")["branch_name"]
         assert texts(core, made) == ["Kept."]
 
