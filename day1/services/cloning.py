@@ -21,7 +21,7 @@ from day1.ports.ledger import Ledger
 from day1.ports.store import Reading
 from day1.services.branching import first_commit
 from day1.services.deeds import Repository, settle
-from day1.services.renaming import Ids, carried, new_ids, put, renamed, with_new_ids
+from day1.services.renaming import carried, new_ids, put, renamed, with_new_ids
 
 Report = Callable[[int, int | None], None]
 """Told how many commits are made, and of how many."""
@@ -270,9 +270,9 @@ class Replay:
         if known is not None and not waiting:
             return known
         with self._source.store.reading(Ref(commit=commit)) as reading:
-            wanted = _hashed(reading, self.ids, waiting)
+            wanted = _hashed(reading, waiting)
         with self._target.store.reading(ref) as reading:
-            found = _hashed(reading, {}, {})
+            found = _hashed(reading, {})
         if found != wanted:
             raise _unlike(f"{what} is")
         if not waiting:
@@ -287,16 +287,17 @@ def _unlike(what: str) -> IntegrityBroken:
     )
 
 
-def _hashed(reading: Reading, ids: Ids, waiting: Writes) -> _Hashed:
-    """How many rows a state has together with some that wait, and the hash of all of them."""
+def _hashed(reading: Reading, waiting: Writes) -> _Hashed:
+    """How many rows a state has together with some that wait, and the hash of all of them.
+
+    The commits that held items name are left out: so it is the same in every copy.
+    """
     taken = RowsHash()
     for kind in KINDS:
-        rows = list(reading.scan(kind, kind.columns, Query()))
-        if kind is HELD and ids:
-            place = kind.columns.index("source_commit")
-            rows = [(*r[:place], renamed(r[place], ids), *r[place + 1 :]) for r in rows]
+        columns = tuple(column for column in kind.columns if column != "source_commit")
+        rows = list(reading.scan(kind, columns, Query()))
         more = (row for row in waiting.get(kind.table, {}).values() if row is not None)
-        rows += [tuple(row[column] for column in kind.columns) for row in more]
+        rows += [tuple(row[column] for column in columns) for row in more]
         taken.take(kind.table, sorted(rows, key=lambda row: str(row[0])))
     return taken.rows, taken.hexdigest()
 
