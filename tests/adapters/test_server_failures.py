@@ -23,6 +23,10 @@ SAID = [
     (err.OperationalError(1142, "INSERT command denied to user"), "store_read_only"),
     (err.OperationalError(1105, "command denied to user 'day1'@'%'"), "store_read_only"),
     (err.OperationalError(1105, "Database day1/x is read-only."), "store_read_only"),
+    (
+        err.OperationalError(20101, "internal error: do not have privilege to execute the …"),
+        "store_read_only",
+    ),
     (err.OperationalError(2003, "Can't connect to MySQL server"), "store_unavailable"),
     (
         err.OperationalError(

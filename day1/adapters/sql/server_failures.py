@@ -80,11 +80,12 @@ _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"serialization failure|Committing this transaction resulted in", _AGAIN),
     (r"Can't connect .*CERTIFICATE_VERIFY_FAILED", _NOT_TRUSTED),
     (r"Access denied for user", _NOT_LET_IN),
+    (r"internal error: do not have privilege", _MAY_NOT),
     (r"command denied|Database \S+ is read-only|database server is set to", _MAY_NOT),
     (r"context canceled", _GONE),
     (r"no space left on device|write \S+: no space left", _FULL),
 )
-_WORDY: Final = frozenset({1049, 1105, 2003})
+_WORDY: Final = frozenset({1049, 1105, 2003, 20101})
 
 
 def server_number(exc: BaseException | None) -> int | None:
