@@ -107,7 +107,7 @@ def clone(source: Repository, target: Repository, carry: Carry, report: Report) 
     with target.ledger.alone(partial(settle, target)):  # so that nobody else makes this copy too
         replay = Replay(source, target, report)
         replay.follow()
-        replay.compare({})  # so that little is left for when the source's deeds have to wait
+        replay.compare()  # so that little is left for when the source's deeds have to wait
         with source.ledger.alone(partial(settle, source)):
             waiting = replay.rest()
             records = [carry(record) for record in carried(source.ledger)]
@@ -246,8 +246,10 @@ class Replay:
                 there = work.get(kind, list(wanted))
                 work.add(kind, [row for row in wanted.values() if row and row["id"] not in there])
 
-    def compare(self, waiting: Mapping[str, Writes]) -> tuple[BranchContent, ...]:
+    def compare(self, waiting: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
         """See that every tag, and every branch with what waits on it, holds what the source's does.
+
+        Without `waiting` commits are compared only, and not again later.
 
         Raises:
             IntegrityBroken: one does not.
@@ -256,14 +258,23 @@ class Replay:
             self._compare(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
         found = []
         for name, tip in sorted(self._heads.items()):
-            rows = waiting.get(name, {})
+            rows = (waiting or {}).get(name, {})
             ref = Ref(branch=name) if rows else Ref(commit=self.ids[tip])
             hashed = self._compare(f"branch {name!r}", tip, ref, rows)
             count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
             found.append(BranchContent(name, self.ids[tip], count, *hashed))
-        if self._target.history.branches() != {one.name: one.commit for one in found}:
+        standing = {one.name: (one.commit, one.waiting) for one in found}
+        if waiting is not None and self._standing() != standing:
             raise _unlike("branches are")
         return tuple(found)
+
+    def _standing(self) -> dict[str, tuple[CommitId, int]]:
+        """Where the target's branches stand, and how many rows wait on them."""
+        standing = {}
+        for name in self._target.history.branches():
+            with self._target.store.reading(Ref(branch=name)) as reading:
+                standing[name] = reading.tip, reading.pending.count
+        return standing
 
     def _compare(self, what: str, commit: CommitId, ref: Ref, waiting: Writes) -> _Hashed:
         known = self._equal.get(commit)

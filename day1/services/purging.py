@@ -110,7 +110,7 @@ def purge(
     with rewriting.fresh(born(source)) as (store, history):
         replay = Replay(source, replace(source, store=store, history=history), report)
         replay.follow()
-        replay.compare({})
+        replay.compare()
         with deed(source, "purge", {"tip": source.history.branches()[MAIN]}, now):
             source.point("purge.after_intent")
             with rewriting.alone():

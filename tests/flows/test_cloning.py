@@ -18,7 +18,7 @@ import pytest
 
 from day1.adapters.sql.ledger_tables import TABLES
 from day1.errors import IntegrityBroken
-from day1.model.change import Commit, Ref
+from day1.model.change import Commit, Message, Query, Ref
 from day1.model.deed import Clone, Intent
 from day1.model.kind import FACT
 from day1.model.origin import Origin
@@ -252,31 +252,36 @@ def test_rows_that_are_not_those_of_the_commit_are_not_committed(store: Path) ->
         assert repo.history.branches()["main"] == tip
 
 
-def test_a_copy_that_was_written_to_is_found_out(brief: Path, tmp_path: Path) -> None:
+def _commit(made: Repository) -> None:
+    with made.store.changing("main") as work:
+        row = next(iter(work.scan(FACT, ("id",), Query())))[0]
+        work.change(FACT, str(row), {"category": "meddled"})
+        work.commit(Message("change", "meddle"))
+
+
+def _add(branch: str) -> Callable[[Repository], None]:
+    def add(made: Repository) -> None:
+        with made.store.adding(branch) as work:
+            work.add(FACT, [fact_row(fact_id(), "Meddled.", Origin(), work.now)])
+
+    return add
+
+
+@pytest.mark.parametrize(
+    "meddle", [_commit, _add("main"), _add("reviewed")], ids=["commit", "waiting", "first-waiting"]
+)
+def test_a_copy_that_was_written_to_is_found_out(
+    brief: Path, tmp_path: Path, meddle: Callable[[Repository], None]
+) -> None:
     with ends(brief, tmp_path / "copy") as (_, seen, made):
 
-        def meddle(name: str) -> None:
+        def at(name: str) -> None:
             if name == "copy.replayed":
-                with made.store.changing("main") as work:
-                    row = next(iter(work.scan(FACT, ("id",), _any())))[0]
-                    work.change(FACT, str(row), {"category": "meddled"})
-                    work.commit(_message())
+                meddle(made)
 
         with pytest.raises(IntegrityBroken, match="not as in the store"):
-            clone(seen, replace(made, point=meddle), as_it_is, lambda done, total: None)
+            clone(seen, replace(made, point=at), as_it_is, lambda done, total: None)
     refused(lambda: opened_at(tmp_path / "copy").__enter__(), "not_a_store")
-
-
-def _any() -> Any:
-    from day1.model.change import Query
-
-    return Query()
-
-
-def _message() -> Any:
-    from day1.model.change import Message
-
-    return Message("change", "meddle")
 
 
 # While others use it
@@ -349,7 +354,7 @@ def test_what_waited_and_was_committed_since_is_one_commit(store: Path, tmp_path
 
 def _newest(house: House) -> str:
     with house.repo.store.reading(Ref(branch="main")) as reading:
-        return max(str(i) for (i,) in reading.scan(FACT, ("id",), _any()))
+        return max(str(i) for (i,) in reading.scan(FACT, ("id",), Query()))
 
 
 def test_killed_at_any_moment_it_goes_on(brief: Path, tmp_path: Path) -> None:
