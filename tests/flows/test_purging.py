@@ -4,11 +4,12 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,8 +158,18 @@ def purging(house: House) -> Iterator[Any]:
         )
 
 
+def leave_in_free_pages(folder: Path) -> None:
+    """Delete the word from the ledger as an SQLite does that overwrites nothing."""
+    with closing(sqlite3.connect(folder / "ledger.db", isolation_level=None)) as ledger:
+        ledger.execute("PRAGMA secure_delete = OFF")
+        ledger.execute("CREATE TABLE scratch (said TEXT)")
+        ledger.executemany("INSERT INTO scratch VALUES (?)", [(f"It is {SECRET}." * 9,)] * 99)
+        ledger.execute("DROP TABLE scratch")
+
+
 def test_no_file_has_the_words_and_all_else_is_as_before(store: Path, tmp_path: Path) -> None:
     shutil.copytree(store, tmp_path / "before")
+    leave_in_free_pages(store)
     assert {"memory.db", "ledger.db"} <= words_in(store)
     done = purged(store)
     assert done["purged"] == 5
