@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from day1.adapters.doltlite.store import DoltLiteStore
@@ -31,6 +32,12 @@ ENGINES = (FOLDER, "dolt")
 
 def engine() -> str:
     return os.environ.get(VARIABLE) or FOLDER
+
+
+def needs_files() -> None:
+    """Skip a test that is about the files of a store where a server has them."""
+    if engine() != FOLDER:
+        pytest.skip("it is about the store's own files, which a server has")
 
 
 def url_of(folder: Path) -> str | None:

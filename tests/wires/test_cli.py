@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from day1.interfaces.cli import main as porcelain
+from tests.engine import needs_files
 from tests.wires.command_line import CommandLine
 
 PROMISED = (
@@ -86,12 +87,14 @@ def test_without_a_store_looking_fails_and_makes_nothing(bare: CommandLine) -> N
 
 
 def test_the_first_memory_makes_a_store_at_home(bare: CommandLine) -> None:
+    needs_files()
     row = bare.add("Ada: tea, not coffee")
     assert (bare.home / ".day1" / "memory.db").is_file()
     assert bare.json("show", row)["fact_text"] == "Ada: tea, not coffee"
 
 
 def test_init_is_done_once_and_the_nearest_store_is_found(cli: CommandLine) -> None:
+    needs_files()
     assert "Reinitialized" in cli("init").out
     below = cli.folder / "a" / "b"
     below.mkdir(parents=True)
@@ -290,6 +293,7 @@ def test_gc_offers_merged_branches_and_switch_brings_them_back(cli: CommandLine)
 
 
 def test_what_only_a_retired_branch_reaches_outlives_compaction_twice(cli: CommandLine) -> None:
+    needs_files()
     cli("switch", "-c", "try")
     cli("call", "memory_branch_enrich", '{"branch_name": "try", "ttl_days": 1}')
     rows = [cli.add("Ada: 30")]
