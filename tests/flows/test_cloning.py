@@ -259,6 +259,13 @@ def _commit(made: Repository) -> None:
         work.commit(Message("change", "meddle"))
 
 
+def _change(made: Repository) -> None:
+    """A row that waits; as many do as before."""
+    with made.store.adding("main") as work:
+        newest = max(work.find(FACT, Query()), key=lambda row: int(row["created_at"] or 0))
+        work.change(FACT, str(newest["id"]), {"category": "meddled"})
+
+
 def _add(branch: str) -> Callable[[Repository], None]:
     def add(made: Repository) -> None:
         with made.store.adding(branch) as work:
@@ -268,7 +275,9 @@ def _add(branch: str) -> Callable[[Repository], None]:
 
 
 @pytest.mark.parametrize(
-    "meddle", [_commit, _add("main"), _add("reviewed")], ids=["commit", "waiting", "first-waiting"]
+    "meddle",
+    [_commit, _change, _add("main"), _add("reviewed")],
+    ids=["commit", "changed", "waiting", "first-waiting"],
 )
 def test_a_copy_that_was_written_to_is_found_out(
     brief: Path, tmp_path: Path, meddle: Callable[[Repository], None]
