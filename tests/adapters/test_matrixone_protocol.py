@@ -9,7 +9,14 @@ from pymysql.err import OperationalError
 from day1.adapters.matrixone.stand import State, timed
 from day1.adapters.matrixone.store import MatrixOneStore
 from day1.adapters.sql.messages import encode
-from day1.errors import IntegrityBroken, NotAStore, NotFound, Refused, Unsupported
+from day1.errors import (
+    IntegrityBroken,
+    NotAStore,
+    NotFound,
+    Refused,
+    StoreUnavailable,
+    Unsupported,
+)
 from day1.model.change import Message, Query, Ref
 from day1.model.kind import FACT
 from day1.model.origin import Origin
@@ -34,7 +41,7 @@ def server(**answers):
         r"SELECT now": [(NOW.replace(tzinfo=None),)],
         r"SELECT current_account_name": [("sys",)],
         r"SHOW PITR": answers.get("pitr", [PITR]),
-        r"SELECT db, tip FROM": [(MAIN, TIP)],
+        r"SELECT db, tip, units FROM": lambda _: [(MAIN, TIP, units(told))],
         r"SELECT db, ns FROM": [(MAIN, answers.get("ns", OLD))],
         r"SELECT name FROM `day1_graph`": [("main",)],
         r"SELECT id, parent, merged": [(TIP, None, None, "day1", text)],
@@ -44,7 +51,13 @@ def server(**answers):
         r"SELECT 1 FROM `day1_graph`.`commits`": [(1,)],
     }
     first = answers.get("first", {})
-    return RecordingServer(first | {p: a for p, a in usual.items() if p not in first})
+    told = RecordingServer(first | {p: a for p, a in usual.items() if p not in first})
+    return told
+
+
+def units(told):
+    """How many units of work the server has been told of."""
+    return len([said for said in told.said if "units = units + 1" in said])
 
 
 def opened(told):
@@ -116,7 +129,10 @@ def test_what_is_read_of_a_branch_is_one_state():
     assert len(rows) >= 5
     assert all(s.count(HINT) == s.count("FROM `") for s in rows), rows
     assert all("`facts` {" in s for s in rows)
-    assert f"SELECT db, tip FROM `day1_graph`.`branches` {HINT} WHERE name = 'main'" in told.said
+    assert (
+        f"SELECT db, tip, units FROM `day1_graph`.`branches` {HINT} WHERE name = 'main'"
+        in told.said
+    )
 
 
 def test_a_commit_is_read_at_its_own_time():
@@ -142,6 +158,12 @@ def test_an_addition_is_one_transaction_under_the_branchs_lock():
         r"SELECT RELEASE_LOCK",
     )
     assert not [s for s in told.said if s.startswith("INSERT INTO `day1_graph`.`commits`")]
+
+
+def test_an_acknowledged_addition_that_the_server_does_not_have_is_no_success():
+    told = server(first={r"SELECT db, tip, units FROM": [(MAIN, TIP, 7)]})
+    with pytest.raises(StoreUnavailable, match="does not have them"):
+        add(opened(told))
 
 
 def test_a_commit_is_written_with_its_rows_and_stamped_after_the_acknowledgement():
@@ -270,7 +292,7 @@ def test_an_older_server_is_refused(version):
 
 
 def test_a_database_without_a_store_is_none():
-    told = server(first={r"SELECT db, tip FROM": []})
+    told = server(first={r"SELECT db, tip, units FROM": []})
     with pytest.raises(NotAStore):
         opened(told)
 

@@ -10,7 +10,7 @@ from day1.adapters.matrixone.stand import Stand, State, put, stand_of
 from day1.adapters.matrixone.window import Window
 from day1.adapters.sql.server import opened
 from day1.adapters.sql.server_lock import lock_name, locked
-from day1.errors import NotFound, UnknownBranch
+from day1.errors import NotFound, StoreUnavailable, UnknownBranch
 from day1.model.branch import MAIN
 from day1.model.change import CommitId
 
@@ -54,7 +54,7 @@ class Connections:
         """A connection that reads a commit."""
         with self.plain() as connection:
             state = self.state(connection, commit)
-            put(connection, Stand("", state.database, commit, state))
+            put(connection, Stand("", state.database, commit, state=state))
             yield connection
 
     @contextmanager
@@ -133,10 +133,19 @@ class Connections:
             connection.exec_driver_sql("START TRANSACTION")
 
     def end(self, connection: Connection) -> None:
-        """Make the transaction durable."""
+        """Make the transaction durable, and see that it is.
+
+        A server that was just restarted was seen to acknowledge transactions that it then did not
+        have.
+        """
         stand = stand_of(connection)
         self.graph.count_unit(connection, stand.branch, stand.tip)
         connection.exec_driver_sql("COMMIT")
+        if self._stand(connection, stand.branch).units != stand.units + 1:
+            raise StoreUnavailable(
+                "The server acknowledged these rows and does not have them: look whether they are "
+                "there, then try again."
+            )
 
     def close(self) -> None:
         """Close every connection that is not in use."""

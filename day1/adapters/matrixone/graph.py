@@ -48,12 +48,12 @@ class Graph:
 
     def branch(
         self, connection: Connection, name: str, ns: int | None = None
-    ) -> tuple[str, CommitId] | None:
-        """A branch's database and tip, now or at a time."""
+    ) -> tuple[str, CommitId, int] | None:
+        """A branch's database, tip and number of units of work, now or at a time."""
         when = "" if ns is None else f" {{MO_TS = {ns}}}"
-        statement = f"SELECT db, tip FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
+        statement = f"SELECT db, tip, units FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(statement, (name,)).first()
-        return None if found is None else (str(found[0]), str(found[1]))
+        return None if found is None else (str(found[0]), str(found[1]), int(found[2]))
 
     def branches(self, connection: Connection) -> dict[str, tuple[str, CommitId]]:
         """Every branch with its database and tip."""

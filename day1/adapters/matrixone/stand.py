@@ -42,6 +42,8 @@ class Stand:
     branch: str
     database: str
     tip: CommitId
+    units: int = 0
+    """How many units of work the branch has seen."""
     state: State | None = None
     """What is read; None in a unit of work, which reads its own rows."""
     source: CommitId | None = None

@@ -162,6 +162,7 @@ class MatrixOneVerbs:
         self.point("commit.before_stamp")
         self._graph.stamp(connection, commit)
         stand.tip, stand.source = commit, None
+        stand.units += 1
         return commit
 
 
