@@ -127,15 +127,26 @@ class SqlHistory(ABC):
         return dict(found)
 
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
-        """Every version of a row, or of the held items on it, as it was written."""
+        """Every version of a row, or of the held items on it, as it was written.
+
+        A past is read once, whichever branches share it.
+        """
         key = "row_id" if kind is HELD else "id"
-        found: dict[tuple[Cell, ...], Row] = {}
         with self._places.awake() as connection:
-            tags = self._verbs.tags(connection)
-        places = [partial(self._places.awake, branch) for branch in self.branches()]
-        for place in (*places, *(partial(self._places.at, tag) for tag in tags.values())):
+            tips, tags = self._verbs.branches(connection), self._verbs.tags(connection)
+            dirty = self._verbs.dirty(connection)
+        places = [(partial(self._places.awake, n), tip, n in dirty) for n, tip in tips.items()]
+        places += [(partial(self._places.at, tag), tag, False) for tag in tags.values()]
+        found: dict[tuple[Cell, ...], Row] = {}
+        past: set[CommitId] = set()
+        for place, tip, waits in places:
+            names = [kind.table] if waits else []
+            names += [f"dolt_history_{kind.table}"] if tip not in past else []
+            if not names:
+                continue
             with place() as connection:
-                for name in (kind.table, f"dolt_history_{kind.table}"):
+                past.update(self._verbs.read_all(connection, tip, self._known))
+                for name in names:
                     columns = _columns(kind)
                     statement = select(*columns).distinct().select_from(table(name, *columns))
                     rows = connection.execute(statement.where(column(key) == row_id)).all()
