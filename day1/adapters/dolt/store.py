@@ -3,7 +3,6 @@
 import random
 import time
 from collections.abc import Callable, Hashable
-from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.exc import DBAPIError
@@ -12,6 +11,7 @@ from day1.adapters.dolt.connections import Connections
 from day1.adapters.dolt.verbs import DoltVerbs
 from day1.adapters.sql.history import SqlHistory
 from day1.adapters.sql.messages import author_of, encode
+from day1.adapters.sql.server import clock as server_clock
 from day1.adapters.sql.server import make_database, opened
 from day1.adapters.sql.server_lock import lock_name, locked
 from day1.adapters.sql.store import SqlStore, check_schema
@@ -27,7 +27,6 @@ from day1.errors import (
 )
 from day1.model.branch import MAIN
 from day1.model.change import CommitId, Message
-from day1.model.instant import SECOND
 from day1.ports.store import Capabilities
 
 _CREATE_S = 60.0
@@ -135,7 +134,7 @@ class DoltStore(SqlStore):
             for name in there:
                 connection.exec_driver_sql(f"DROP TABLE `{name}`")
             versioned.create_all(connection, checkfirst=False)
-            now = clock() if clock else _server_clock(connection)
+            now = clock() if clock else server_clock(connection)
             connection.exec_driver_sql("START TRANSACTION")
             connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
             text = encode(Message("init", "init"), now, (), {})
@@ -143,7 +142,7 @@ class DoltStore(SqlStore):
         return True
 
     def _clock(self, connection: Connection) -> int:
-        return self._given() if self._given else _server_clock(connection)
+        return self._given() if self._given else server_clock(connection)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -199,9 +198,3 @@ def _no_store(where: str) -> NotAStore:
 def _tables(connection: Connection) -> set[str]:
     """The tables of the branch; SQLAlchemy's inspector would ask for them by another name."""
     return {str(name) for name in connection.exec_driver_sql("SHOW TABLES").scalars()}
-
-
-def _server_clock(connection: Connection) -> int:
-    found: datetime = connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one()
-    since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
-    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine
 
-from day1.adapters.matrixone.graph import Graph, clock
+from day1.adapters.matrixone.graph import Graph
 from day1.adapters.matrixone.stand import Stand, State, put, stand_of
 from day1.adapters.matrixone.window import Window
-from day1.adapters.sql.server import opened
+from day1.adapters.sql.server import clock, opened
 from day1.adapters.sql.server_lock import lock_name, locked
 from day1.errors import NotFound, StoreUnavailable, UnknownBranch
 from day1.model.branch import MAIN

@@ -6,17 +6,15 @@ rows, when that time is not known yet, and stamped after the server has acknowle
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
 from day1.adapters.matrixone.stand import Stand
 from day1.adapters.sql.messages import decode
-from day1.adapters.sql.server import make_database
+from day1.adapters.sql.server import clock, make_database
 from day1.errors import StoreUnavailable
 from day1.model.change import Commit, CommitId
-from day1.model.instant import SECOND
 
 _TABLES = (
     "commits (id VARCHAR(32) PRIMARY KEY, db VARCHAR(64) NOT NULL, ns BIGINT,"
@@ -146,13 +144,6 @@ class Graph:
             "NTP, then try again.",
             commit=commit,
         )
-
-
-def clock(connection: Connection) -> int:
-    """Microseconds since 1970 UTC, as the server has it."""
-    found: datetime = connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one()
-    since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
-    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 
 
 def _decoded(row: Any) -> Commit:

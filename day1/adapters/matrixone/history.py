@@ -10,11 +10,11 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from day1.adapters.matrixone.connections import Connections
-from day1.adapters.matrixone.graph import clock
 from day1.adapters.matrixone.stand import State
 from day1.adapters.matrixone.verbs import MatrixOneVerbs, differing
 from day1.adapters.sql.history import SqlHistory
 from day1.adapters.sql.rows import chunks
+from day1.adapters.sql.server import clock
 from day1.adapters.sql.verbs import row_of
 from day1.errors import BranchExists, NotFound, Refused, Unsupported
 from day1.model.change import CommitId

@@ -7,12 +7,12 @@ from sqlalchemy import Connection, Engine, insert
 
 from day1.adapters.matrixone.connections import Connections
 from day1.adapters.matrixone.graph import Graph
-from day1.adapters.matrixone.graph import clock as server_clock
 from day1.adapters.matrixone.history import MatrixOneHistory, fresh_database
 from day1.adapters.matrixone.stand import Stand, put
 from day1.adapters.matrixone.verbs import MatrixOneVerbs, new_commit
 from day1.adapters.matrixone.window import WITHOUT, keep
 from day1.adapters.sql.messages import encode
+from day1.adapters.sql.server import clock as server_clock
 from day1.adapters.sql.server import opened
 from day1.adapters.sql.server_lock import lock_name, locked
 from day1.adapters.sql.store import SqlStore, check_schema

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, MutableMap
 from sqlalchemy import Connection
 
 from day1.adapters.matrixone.connections import Connections
-from day1.adapters.matrixone.graph import clock
 from day1.adapters.matrixone.stand import Stand, State, stand_of
 from day1.adapters.sql.changes import row_changes
 from day1.adapters.sql.rows import chunks
+from day1.adapters.sql.server import clock
 from day1.adapters.sql.verbs import Touched
 from day1.errors import NotFound
 from day1.model.change import Changes, Commit, CommitId

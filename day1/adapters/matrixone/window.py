@@ -12,8 +12,8 @@ from typing import Final
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from day1.adapters.matrixone.graph import clock
 from day1.adapters.matrixone.stand import State
+from day1.adapters.sql.server import clock
 from day1.errors import NotFound
 from day1.model.instant import SECOND
 

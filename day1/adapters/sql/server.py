@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url
@@ -12,6 +13,7 @@ from sqlalchemy.pool import QueuePool
 
 from day1.adapters.sql.failures import translated
 from day1.errors import InvalidRequest, Refused
+from day1.model.instant import SECOND
 
 DRIVER = "mysql+pymysql"
 _CONNECT_S, _ANSWER_S = 10, 600
@@ -138,6 +140,13 @@ def opened(engine: Engine, where: str) -> Iterator[Connection]:
                 raw: Any = connection.connection.driver_connection
                 if raw.open and raw.server_status & _IN_TRANSACTION:
                     connection.exec_driver_sql("ROLLBACK")
+
+
+def clock(connection: Connection) -> int:
+    """Microseconds since 1970 UTC, as the server has it."""
+    found: datetime = connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one()
+    since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
+    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 
 
 def make_database(connection: Connection, name: str, where: str) -> None:
