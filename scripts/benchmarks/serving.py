@@ -244,7 +244,9 @@ async def _get(address: str, path: str) -> float:
 
 async def _idle(bench: Bench, folder: Path) -> Row:
     """What sessions of the stateful protocol era cost that do nothing."""
-    async with day1_over_http(bench.environment(folder)) as (pid, day1):
+    # No model: the one that idle servers load for waiting texts would be counted as sessions.
+    surroundings = {**bench.environment(folder), "DAY1_EMBEDDER__KIND": "none"}
+    async with day1_over_http(surroundings) as (pid, day1):
         before = 0
         async with _sessions(day1, 10):
             before = proportional_memory(pid)
