@@ -8,6 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.changes import row_changes
 from day1.adapters.sql.messages import decode
+from day1.adapters.sql.system_tables import SystemTables
 from day1.adapters.sql.tables import TABLES
 from day1.adapters.sql.verbs import Touched
 from day1.errors import NotFound
@@ -18,7 +19,7 @@ from day1.model.redaction import Mask
 _LOG = "SELECT commit_hash, parents, author, date, message FROM DOLT_LOG(%s, '--parents')"
 
 
-class DoltVerbs:
+class DoltVerbs(SystemTables):
     """`adapters.sql.verbs.Verbs` as Dolt's procedures and table functions."""
 
     def __init__(self, database: str) -> None:
@@ -57,21 +58,6 @@ class DoltVerbs:
         """The commit at which two histories last were one."""
         statement = "SELECT DOLT_MERGE_BASE(%s, %s)"
         return str(connection.exec_driver_sql(statement, (one, other)).scalar_one())
-
-    def branches(self, connection: Connection) -> dict[str, CommitId]:
-        """Every branch with its tip."""
-        rows = connection.exec_driver_sql("SELECT name, hash FROM dolt_branches").all()
-        return {str(name): str(commit) for name, commit in rows}
-
-    def dirty(self, connection: Connection) -> set[str]:
-        """Branches that have rows which no commit holds yet."""
-        statement = "SELECT name FROM dolt_branches WHERE dirty"
-        return {str(name) for name in connection.exec_driver_sql(statement).scalars()}
-
-    def tags(self, connection: Connection) -> dict[str, CommitId]:
-        """Every tag with its commit."""
-        rows = connection.exec_driver_sql("SELECT tag_name, tag_hash FROM dolt_tags").all()
-        return {str(name): str(commit) for name, commit in rows}
 
     def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
         """Rows that differ; costs what differs."""

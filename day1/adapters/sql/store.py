@@ -173,9 +173,8 @@ class SqlStore(ABC):
 
 
 def _is_due(pending: Pending, now: int) -> bool:
-    if pending.count >= CUT_AT_ROWS or pending.oldest is None:
-        return pending.count >= CUT_AT_ROWS
-    return now - pending.oldest >= CUT_AT_AGE
+    old = pending.oldest is not None and now - pending.oldest >= CUT_AT_AGE
+    return pending.count >= CUT_AT_ROWS or old
 
 
 def check_schema(connection: Connection) -> None:
