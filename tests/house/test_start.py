@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,3 +72,41 @@ def test_without_a_terminal_it_ends_by_itself(env: dict[str, str]) -> None:
     helped = run(env, str(ROOT / "scripts" / "story.py"), "--help")
     assert "--once" in helped.stdout
     assert "Without a terminal" in helped.stdout
+
+
+PYTHON = """#!/bin/sh
+# Stands in for Python: `-m venv` makes an environment of copies of this, and all else is noted.
+case "$1 $2" in
+  "-c import"*) ;;
+  "-m venv") mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
+  *) echo "$@" >> asked ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "extra", "rest"),
+    [
+        (("start", "--once"), "", "scripts/story.py --once"),
+        (("start",), "", "scripts/story.py"),
+        (("test", "-k", "once"), "[test]", "-m pytest -n 1 --dist loadgroup -k once"),
+    ],
+)
+def test_a_fresh_clone_installs_what_the_script_needs_and_hands_on_its_arguments(
+    env: dict[str, str], tmp_path: Path, script: tuple[str, ...], extra: str, rest: str
+) -> None:
+    """D1: what a script is asked for is never taken for an extra of pyproject."""
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT / "scripts", clone / "scripts")
+    shutil.copy(ROOT / "pyproject.toml", clone)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("python3", "chromium"):  # a browser, so that none is installed
+        (programs / name).write_text(PYTHON, encoding="utf-8")
+        (programs / name).chmod(0o755)
+    env = {**env, "PATH": f"{programs}{os.pathsep}{env['PATH']}", "DAY1_TEST_PROCESSES": "1"}
+    env = {**env, "PYTHON": "python3", "DAY1_EMBEDDER__MODEL_DIR": "here"}
+    for _ in range(2):
+        subprocess.run([clone / "scripts" / script[0], *script[1:]], env=env, check=True)
+    install = f"-m pip install --quiet --disable-pip-version-check -e .{extra}"
+    assert (clone / "asked").read_text("utf-8").splitlines() == [install, rest, rest]
