@@ -281,6 +281,16 @@ def test_neighbours_are_the_nearest(owner, embedder):
     assert set(owner.vectors.neighbours(FACT, embedder, asked, 10)) == set(nearest)
 
 
+def test_a_projects_env_file_says_nothing_to_chroma(tmp_path, owner, embedder, monkeypatch):
+    """Chroma's settings came from a `.env` where day1 ran: whom to report to, what to import."""
+    (tmp_path / ".env").write_text("ALLOW_RESET=perhaps\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    owner.tend()
+    assert owner.vectors.approximate()
+
+
 def test_neighbours_know_what_chroma_has_not_been_fed(owner, embedder):
     learn(owner, *TEXTS)
     embed_all(owner, embedder)

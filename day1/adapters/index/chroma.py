@@ -270,4 +270,6 @@ def _client(folder: Path) -> Any:
     import chromadb  # noqa: PLC0415 - a second that only the owner pays
     from chromadb.config import Settings  # noqa: PLC0415
 
-    return chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
+    # Else it also obeys a `.env` in the folder where a user happens to be.
+    settings = Settings(_env_file=None, anonymized_telemetry=False)
+    return chromadb.PersistentClient(str(folder), settings)

@@ -153,7 +153,7 @@ def _client(address: ChromaAddress) -> Any:
         port,
         ssl=secure,
         headers=headers,
-        settings=Settings(anonymized_telemetry=False),
+        settings=Settings(_env_file=None, anonymized_telemetry=False),
     )
     client._server._session.timeout = httpx.Timeout(_TIMEOUT_S)  # there is no option for it
     return client
