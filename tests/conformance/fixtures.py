@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 from mcp.server.subscriptions import PromptsListChanged, ToolsListChanged
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
+from mcp.types import (
     INVALID_PARAMS,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     AudioContent,

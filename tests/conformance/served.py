@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from mcp.server.lowlevel import Server
-from mcp_types import (
+from mcp.types import (
     CallToolRequestParams,
     EmptyResult,
     GetPromptRequestParams,

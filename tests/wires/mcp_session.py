@@ -19,7 +19,7 @@ from anyio.from_thread import start_blocking_portal
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import CallToolResult, RequestParamsMeta, TextContent
+from mcp.types import CallToolResult, RequestParamsMeta, TextContent
 
 from day1.adapters.sql.store import SqlStore
 from day1.model.change import Query, Ref

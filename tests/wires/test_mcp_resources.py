@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcp_types import ResourceTemplateReference
+from mcp.types import ResourceTemplateReference
 
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import WAIT_S, Session

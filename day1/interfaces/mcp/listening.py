@@ -17,7 +17,7 @@ from mcp.server.subscriptions import (
     ResourcesListChanged,
     ResourceUpdated,
 )
-from mcp_types import (
+from mcp.types import (
     EmptyResult,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,

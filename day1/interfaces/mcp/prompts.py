@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
+from mcp.types import (
     INVALID_PARAMS,
     GetPromptResult,
     ListPromptsResult,

@@ -18,7 +18,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
+from mcp.types import (
     INVALID_PARAMS,
     CompleteRequestParams,
     CompleteResult,

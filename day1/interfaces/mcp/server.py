@@ -15,7 +15,7 @@ from typing import Any
 from anyio import from_thread, to_thread
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
+from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,

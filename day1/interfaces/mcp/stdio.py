@@ -14,7 +14,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
 Background = Callable[[], Coroutine[Any, Any, None]]

@@ -1,0 +1,86 @@
+"""What is imported is declared: another package's own dependencies may go with its next version."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+
+RUN = {*PROJECT["dependencies"], *EXTRAS["servers"]}
+TESTED = RUN | {*EXTRAS["test"]}
+OWN = {"day1", "tests", "benchmarks", "story"}
+LOOKED_FOR = {"testcontainers"}
+"""Where it is not installed, its tests are skipped."""
+USED_WITHOUT_IMPORT = {"doltlite", "python-multipart"}
+"""A shared library; and what starlette reads forms with."""
+
+
+def name(text: str) -> str:
+    """The package of a requirement, as an index compares names."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[<>=!~;\[ ]", text, maxsplit=1)[0]).lower()
+
+
+def programs(folder: Path) -> Iterator[Path]:
+    """Python by its suffix or by its first line; foreign clients have environments of their own."""
+    for path in sorted(folder.rglob("*")):
+        ours = path.is_file() and path.parent != ROOT / "tests" / "foreign"
+        if ours and (
+            path.suffix == ".py" or path.read_bytes().startswith(b"#!/usr/bin/env python")
+        ):
+            yield path
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports anywhere, by their first names."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    plain = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
+    chosen = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {module.partition(".")[0] for module in plain | chosen}
+
+
+def packages(*folders: str) -> dict[str, str]:
+    """Package -> a file that imports it; neither Python's own nor ours."""
+    of = packages_distributions()
+    found = {}
+    for path in (one for folder in folders for one in programs(ROOT / folder)):
+        for module in imported(path) - sys.stdlib_module_names - OWN - LOOKED_FOR - {"_typeshed"}:
+            for package in of.get(module, [module]):
+                found[name(package)] = str(path.relative_to(ROOT))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("folders", "declared"),
+    [(("day1",), RUN), (("scripts", "tests"), TESTED)],
+    ids=["day1", "around"],
+)
+def test_every_package_that_is_imported_is_declared(folders, declared):
+    """D2: httpx, anyio, markupsafe and mcp_types came with others only."""
+    names = {name(one) for one in declared}
+    missing = {what: where for what, where in packages(*folders).items() if what not in names}
+    assert not missing
+
+
+def test_every_package_that_is_declared_for_use_is_used():
+    assert {name(one) for one in RUN} - packages("day1").keys() == USED_WITHOUT_IMPORT
+
+
+def test_the_page_has_every_dependency_with_its_range_and_reason():
+    rows = re.findall(r"^\| ([\w.-]+) \| (?:exactly )?([\d.<>=,]+) \| (.+) \|$", PAGE, re.MULTILINE)
+    ranges = {
+        name(one): one[len(name(one)) :].removeprefix("==") for one in PROJECT["dependencies"]
+    }
+    assert {name(package): span for package, span, _ in rows} == ranges
+    for extra, wanted in EXTRAS.items():
+        assert f"Extra `{extra}`" in PAGE
+        for one in wanted:
+            assert re.search(rf"\b{name(one)}\b", PAGE, re.IGNORECASE), one
