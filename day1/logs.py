@@ -2,6 +2,9 @@
 
 import logging
 import sys
+import traceback
+
+from day1.errors import Day1Error
 
 
 def to_stderr(level: str) -> None:
@@ -12,3 +15,15 @@ def to_stderr(level: str) -> None:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         force=True,
     )
+
+
+def note_failure(log: logging.Logger, what: str, exc: Exception) -> None:
+    """Log why work that nobody waits for has to wait, or where it failed.
+
+    An error's message may quote a memory, so its code or its class has to do.
+    """
+    if isinstance(exc, Day1Error):
+        log.info("%s waits: %s", what, exc.code)
+        return
+    places = "".join(traceback.format_tb(exc.__traceback__))
+    log.error("%s failed with %s:\n%s", what, type(exc).__name__, places)

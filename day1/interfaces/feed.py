@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 import anyio
 from anyio import to_thread
 
-from day1.errors import Day1Error
 from day1.services.deeds import Repository
 from day1.services.watching import Moved, Watcher
-
-log = logging.getLogger(__name__)
 
 _PAUSE_S = 0.5
 Listener = Callable[[Moved], None]
@@ -40,17 +36,13 @@ class Feed:
         return unsubscribe
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Look until cancelled, or until looking fails: it may be called again then.
+
+        The store is asked in a worker thread, since it may be slow or gone.
+        """
         while True:
             await anyio.sleep(_PAUSE_S)
-            watcher = self._watcher
-            if not self._listeners or not watcher.moved():
-                continue
-            try:
-                found = await to_thread.run_sync(watcher.look)
-            except Day1Error as exc:
-                log.info("looking waits: %s", exc.code)
-                continue
-            for moved in found:
-                for listener in list(self._listeners.values()):
-                    listener(moved)
+            if self._listeners:
+                for moved in await to_thread.run_sync(self._watcher.look):
+                    for listener in list(self._listeners.values()):
+                        listener(moved)

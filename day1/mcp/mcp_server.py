@@ -42,7 +42,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
         tender.stop()
         house.close()
 
-    serve(server, close, (feed.run, listening.run))
+    serve(server, close, {"looking": feed.run, "telling": listening.run})
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from day1.errors import Day1Error
 from day1.model.change import CommitId, Ref
 from day1.services.deeds import Repository
 
@@ -31,14 +32,13 @@ class Watcher:
         self._seen: dict[str, _Stand] | None = None
 
     def fresh(self) -> "Watcher":
-        """One that begins with the memory as it is now."""
+        """One that begins with the memory as it is now; while it is away, with none at all."""
         begun = Watcher(self._repo)
-        begun.look()
+        try:
+            begun.look()
+        except Day1Error:
+            begun._seen = {}
         return begun
-
-    def moved(self) -> bool:
-        """Whether anything was written since the last look."""
-        return self._repo.store.stamp() != self._stamp
 
     def look(self) -> list[Moved]:
         """The branches that moved since the last look; none at the first."""

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.flows.opened_house import fill, make, mounted, read_only
+from tests.waiting import until
+from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
 ROOT = Path(__file__).parents[2]
@@ -114,3 +116,23 @@ def test_a_server_that_cannot_open_its_store_says_why_and_leaves(store, damage):
     assert "Traceback" not in done.stderr
     assert damage in done.stderr
     assert "backup" in done.stderr
+
+
+def test_a_page_that_listens_while_the_memory_is_away_breaks_nothing(store, tmp_path):
+    """B1: what listens looks again later, and agents are served as soon as the memory is back."""
+    with HttpServer(store) as server, server.http.stream("GET", "/review/events") as page:
+        lines = page.iter_lines()
+        assert next(lines).startswith("retry")
+        (store / "memory.db").rename(tmp_path / "away")
+        until(
+            lambda: "looking waits: store_unavailable" in server.log.read_text(), "the feed met it"
+        )
+        away = server.ask("GET", "/ready")
+        assert (away.status, away.code) == (503, "store_unavailable")
+        assert server.ask("GET", "/health").status == 200
+        (tmp_path / "away").rename(store / "memory.db")
+        assert server.ask("GET", "/ready").status == 200
+        with HttpSession(server) as agent:
+            agent.ok("memory_write_fact", fact_text="afterwards")
+        assert "event: moved" in lines
+    assert "Traceback" not in server.log.read_text()

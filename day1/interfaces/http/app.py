@@ -20,6 +20,7 @@ from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.door import LOOPBACK, AtTheDoor, Rules
 from day1.interfaces.http.failures import failure, status_of
+from day1.interfaces.lasting import lasting
 from day1.interfaces.mcp.http import streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
@@ -66,8 +67,8 @@ def build_app(served: Served) -> Starlette:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with mcp.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(feed.run)
-            tasks.start_soon(listening.run)
+            tasks.start_soon(lasting, "looking", feed.run)
+            tasks.start_soon(lasting, "telling", listening.run)
             yield
             tasks.cancel_scope.cancel()
 
@@ -84,7 +85,7 @@ def build_app(served: Served) -> Starlette:
         lifespan=lifespan,
         routes=[
             *mcp.routes,  # routes are tried in turn, and these are asked for most
-            *probes.routes(house, metrics),
+            *probes.routes(house, metrics, mcp),
             *rest.routes(every, callers),
             *pages.routes(site, events),
         ],

@@ -12,9 +12,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from day1 import __version__
-from day1.errors import Day1Error, Forbidden
+from day1.errors import Day1Error, Forbidden, StoreUnavailable
 from day1.interfaces.http.callers import access_of
 from day1.interfaces.http.failures import failure
+from day1.interfaces.mcp.http import Streams
 from day1.model.branch import MAIN
 from day1.model.change import Ref
 from day1.wiring import House
@@ -63,7 +64,7 @@ class Metrics:
         return "\n".join(lines)
 
 
-def routes(house: House, metrics: Metrics) -> list[BaseRoute]:
+def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     """The three probes; `/metrics` needs a token where tokens are on."""
 
     async def health(_: Request) -> Response:
@@ -71,6 +72,8 @@ def routes(house: House, metrics: Metrics) -> list[BaseRoute]:
 
     async def ready(_: Request) -> Response:
         try:
+            if not mcp.served:
+                raise StoreUnavailable("MCP is not served any more: restart this server.")
             return JSONResponse(await to_thread.run_sync(_ready, house))
         except Day1Error as exc:
             response = failure(exc)

@@ -17,12 +17,14 @@ from starlette.types import Receive, Scope, Send
 _MESSAGES = "/sse/messages/"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Streams:
     """The routes of MCP servers, and what must run while they are served."""
 
     routes: list[BaseRoute]
     managers: tuple[StreamableHTTPSessionManager, ...]
+    served: bool = False
+    """Whether that runs now."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -30,7 +32,11 @@ class Streams:
         async with AsyncExitStack() as open_ones:
             for manager in self.managers:
                 await open_ones.enter_async_context(manager.run())
-            yield
+            self.served = True
+            try:
+                yield
+            finally:
+                self.served = False
 
 
 def streams(servers: Mapping[str, Server[Any]], *, body_bytes: int, sse: bool) -> Streams:

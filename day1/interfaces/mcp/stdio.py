@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
@@ -17,22 +17,21 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-Background = Callable[[], Coroutine[Any, Any, None]]
-"""Work that goes on as long as the server."""
+from day1.interfaces.lasting import Work, lasting
 
 
-def serve(server: Server[Any], close: Callable[[], None], beside: Sequence[Background]) -> None:
+def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, Work]) -> None:
     """Serve until stdin ends or a signal comes; `close` runs once, in any case.
 
-    What is to run `beside` it is begun first, and cancelled at the end.
+    What is to run `beside` it, by name, is begun first, and cancelled at the end.
     """
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
             if sys.platform != "win32":
                 tasks.start_soon(_leave_on_signal, close)
-            for task in beside:
-                tasks.start_soon(task)
+            for what, work in beside.items():
+                tasks.start_soon(lasting, what, work)
             async with stdio_server() as (reading, writing):
                 sending, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
                 tasks.start_soon(_mend, reading, sending)
