@@ -1,12 +1,12 @@
 """What a process that stays does between calls: warm up, cut old rows, keep the index up."""
 
-import contextlib
 import logging
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from day1.errors import Day1Error, EmbedderUnavailable
+from day1.logs import note_failure
 from day1.model.branch import Branch
 from day1.model.change import CommitId
 from day1.services.compacting import compact_if_brief
@@ -18,7 +18,8 @@ from day1.services.searching import SearchPorts
 log = logging.getLogger(__name__)
 
 _START_S = 1.0
-_PAUSE_S = 2.0
+_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 60.0
+"""Between two steps; each of those that fail for a reason unknown to day1 doubles it."""
 _BATCH = 64
 """Passages embedded at once: 0.2 s in which both cores are busy."""
 _QUIET_S = 0.5
@@ -39,6 +40,7 @@ class Tender:
         """Tend a memory and its index; with `compacts` also its size, when nobody calls."""
         self._repo, self._search, self._compacts = repo, search, compacts
         self._stopped = threading.Event()
+        self._pause_s = _PAUSE_S
         self._called = self._embedded = self._looked = 0.0
         self._compacted = time.monotonic()
         self._stamp: Hashable = None
@@ -54,22 +56,40 @@ class Tender:
     def run(self) -> None:
         """Tend until stopped; the first second belongs to the client's greeting."""
         self._stopped.wait(_START_S)
-        self._warm_up()
+        self._try(self._warm_up)
         self._embedded = time.monotonic()
         while not self._stopped.is_set():
-            try:
-                more = self._step()
-            except Day1Error as exc:
-                log.info("tending waits: %s", exc.code)
-                more = False
-            if not more:
-                self._stopped.wait(_PAUSE_S)
+            if not self._try(self._step):
+                self._stopped.wait(self._pause_s)
 
-    def _warm_up(self) -> None:
+    def _tend(self, moved: list[tuple[Branch, CommitId]]) -> None:
+        """Cut every branch before any is followed: an index that fails keeps no row waiting."""
+        store, history, index = self._repo.store, self._repo.history, self._search.index
+        for branch, _ in moved:
+            if not self._stopped.is_set():
+                store.cut_if_due(branch.name)
+        for branch, tip in moved:
+            if not self._stopped.is_set():
+                follow(store, history, index, branch.name, branch.id)
+                self._followed[branch.id] = tip
+
+    def _try(self, step: Callable[[], bool]) -> bool:
+        """Do a step, which no failure may make the last; says whether more waits."""
+        try:
+            more = step()
+        except Exception as exc:  # noqa: BLE001 - there is nobody else to tend
+            note_failure(log, "tending", exc)
+            known = isinstance(exc, Day1Error)
+            self._pause_s = _PAUSE_S if known else min(self._pause_s * 2, _LONGEST_PAUSE_S)
+            return False
+        self._pause_s = _PAUSE_S
+        return more
+
+    def _warm_up(self) -> bool:
         """Load the model before somebody waits for it."""
         if self._search.embedder is not None and not self._stopped.is_set():
-            with contextlib.suppress(EmbedderUnavailable):
-                self._search.embedder.embed(["warm up"])
+            self._search.embedder.embed(["warm up"])
+        return False
 
     def called(self) -> None:
         """Note that a client's call begins: embedding lets it go first."""
@@ -88,11 +108,6 @@ class Tender:
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(_LEAVE_S)
-
-    def _tend(self, branch: Branch) -> None:
-        self._repo.store.cut_if_due(branch.name)
-        index = self._search.index
-        follow(self._repo.store, self._repo.history, index, branch.name, branch.id)
 
     def _step(self) -> bool:
         """Cut what is due, follow every branch, embed a batch; says whether more waits."""
@@ -130,10 +145,8 @@ class Tender:
         if stamp == self._stamp and now - self._looked < _LOOK_S:
             return
         tips, unsettled = self._repo.history.branches(), self._repo.history.unsettled()
-        for branch in self._repo.ledger.branches():
-            tip = tips.get(branch.name)
-            moved = tip != self._followed.get(branch.id) or branch.name in unsettled
-            if tip is not None and moved and not self._stopped.is_set():
-                self._tend(branch)
-                self._followed[branch.id] = tip
+        standing = [(b, tips[b.name]) for b in self._repo.ledger.branches() if b.name in tips]
+        self._tend(
+            [(b, t) for b, t in standing if t != self._followed.get(b.id) or b.name in unsettled]
+        )
         self._stamp, self._looked, self._forgotten = stamp, now, frozenset()

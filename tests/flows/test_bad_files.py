@@ -286,8 +286,8 @@ def test_a_backup_copied_over_the_file_is_what_is_written_from_then_on(store, tm
 def test_nothing_is_written_to_a_memory_that_was_deleted(store):
     with opened(store) as house:
         (store / "memory.db").unlink()
-        refused(lambda: write(house, "lost"), "not_a_store", "memory.db")
-        refused(lambda: facts(house), "not_a_store")
+        refused(lambda: write(house, "lost"), "store_unavailable", "memory.db")
+        refused(lambda: facts(house), "store_unavailable")
     assert not (store / "memory.db").exists()
 
 

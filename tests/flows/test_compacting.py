@@ -58,7 +58,7 @@ def test_a_server_compacts_only_when_nobody_calls(memory, monkeypatch, idle_s, c
 def test_what_nobody_wrote_to_is_not_looked_through_again(memory):
     seen = []
     tender = Tender(memory.repo, None)
-    tender._tend = lambda branch: seen.append(branch.name)
+    tender._tend = lambda moved: seen.extend(branch.name for branch, _ in moved)
     tender._look()
     tender._look()
     assert seen == ["main"]

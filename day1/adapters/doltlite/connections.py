@@ -4,10 +4,11 @@ A connection never changes its branch. The engine can switch one, but a ROLLBACK
 back the rows of the branch it stood on before, under the new branch's name.
 """
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,13 @@ from day1.adapters.sql.failures import (
     of_system,
     translated,
 )
-from day1.errors import NotFound, StoreDamaged, StoreVersionUnknown, UnknownBranch
+from day1.errors import (
+    NotFound,
+    StoreDamaged,
+    StoreUnavailable,
+    StoreVersionUnknown,
+    UnknownBranch,
+)
 from day1.model.branch import MAIN
 
 AWAKEN = "SELECT version FROM schema LIMIT 1"
@@ -172,6 +179,23 @@ class Connections:
             raise StoreDamaged(f"{self.path.name} is damaged: {IF_DAMAGED}", file=self.path.name)
         return names
 
+    def file(self) -> os.stat_result:
+        """What the file system says of the file, which was there when the store was opened.
+
+        Raises:
+            StoreUnavailable: it is not there now.
+        """
+        try:
+            return self.path.stat()
+        except FileNotFoundError as exc:
+            raise StoreUnavailable(
+                f"{self.path.name} is not in its folder any more: put it back, or mount its disk "
+                "again. Nothing has to be restarted.",
+                file=self.path.name,
+            ) from exc
+        except OSError as exc:
+            raise of_system(exc, self.path, writing=False) from exc
+
     @contextmanager
     def _open(self, what: str, name: str) -> Iterator[Connection]:
         self._watch()
@@ -190,19 +214,21 @@ class Connections:
                         raw.rollback()
                     except driver.Error:
                         connection.invalidate()
-                self._watch()
+                with suppress(StoreUnavailable):  # what was done is done
+                    self._watch()
 
     def _watch(self) -> None:
         """Close what is open if the file is another one: what it knows is wrong now.
 
         A file only grows, so one that is smaller had a backup copied over it. Compaction, purging
-        and who moves a backup there put another in its place.
+            and who moves a backup there put another in its place.
+
+        Raises:
+            StoreUnavailable: it is away. What is open could go on with it, but nobody would find
+                what is written to a file that was deleted.
         """
         with self._guard:
-            try:
-                found = self.path.stat()
-            except OSError:
-                return
+            found = self.file()
             file, size = self._seen
             self._seen = found.st_ino, found.st_size
         if file and (file != found.st_ino or found.st_size < size):

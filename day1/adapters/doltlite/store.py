@@ -98,12 +98,12 @@ class DoltLiteStore(SqlStore):
 
     def stamp(self) -> Hashable:
         """What the file system says of the file: it grows with every unit."""
-        found = self._connections.path.stat()
+        found = self._connections.file()
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def size(self) -> int:
         """Bytes of memory.db."""
-        return self._connections.path.stat().st_size
+        return self._connections.file().st_size
 
     def compact(self) -> dict[str, Json]:
         """Give unused space back (`dolt_gc`); everybody else waits meanwhile."""

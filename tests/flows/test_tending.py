@@ -1,0 +1,90 @@
+"""The worker of a process that stays: no failure is its last, and none tells what is remembered."""
+
+import sqlite3
+from contextlib import closing
+
+from day1.ports.index import IndexBehind
+from day1.services import tending
+from day1.services.tending import Tender
+from tests.flows.opened_house import make, opened, write
+from tests.suites.engine_memory import EngineMemory
+from tests.waiting import until
+from tests.wires.mcp_session import Session
+
+
+def followed(folder):
+    """How far the index of a store has followed its branches."""
+    with closing(sqlite3.connect(f"file:{folder / 'index.db'}?mode=ro", uri=True)) as index:
+        return set(index.execute('SELECT key, "commit", newest FROM cursors'))
+
+
+def test_the_worker_goes_on_when_a_memory_that_was_away_is_back(tmp_path):
+    """B2: the file's stat() fails, and what is written afterwards is followed all the same."""
+    store = tmp_path / "store"
+    make(store)
+    with Session(store) as session:
+        (store / "memory.db").rename(tmp_path / "away")
+        until(
+            lambda: "tending waits: store_unavailable" in session.log.read_text(),
+            "the worker met it",
+        )
+        (tmp_path / "away").rename(store / "memory.db")
+        before = followed(store)
+        with opened(store) as other:
+            write(other, "afterwards")
+        until(lambda: followed(store) != before, "the worker follows")
+        assert "Traceback" not in session.log.read_text()
+
+
+def test_the_worker_survives_what_nobody_foresaw(tmp_path, monkeypatch, caplog):
+    """B2: any exception is logged by class and place, without the text that it may quote."""
+    monkeypatch.setattr(tending, "_START_S", 0.0)
+    monkeypatch.setattr(tending, "_PAUSE_S", 0.01)
+    memory = EngineMemory(tmp_path)
+    tender = Tender(memory.repo, None)
+    paused: list[float] = []
+    remembered = "The cellar key is under the mat."
+
+    def step() -> bool:
+        paused.append(tender._pause_s)
+        if len(paused) == 5:
+            tender._stopped.set()
+            return False
+        raise LookupError(remembered)
+
+    monkeypatch.setattr(tender, "_warm_up", step)
+    monkeypatch.setattr(tender, "_step", step)
+    tender.run()
+    memory.close()
+    assert paused == sorted(set(paused)), "each failure lets it wait for longer"
+    assert "tending failed with LookupError" in caplog.text
+    assert "in step" in caplog.text
+    assert remembered not in caplog.text
+
+
+def test_an_index_that_fails_keeps_no_branch_from_being_cut(tmp_path, monkeypatch):
+    """B2: every branch is cut before the first one is followed."""
+    memory = EngineMemory(tmp_path)
+    memory.fork("side", "main")
+    cut: list[str] = []
+    monkeypatch.setattr(memory.store, "cut_if_due", cut.append)
+    tender = Tender(memory.repo, _Broken())
+    for _ in range(2):
+        try:
+            tender._look()
+        except IndexBehind:
+            continue
+    memory.close()
+    assert cut == ["main", "side"] * 2
+
+
+class _Broken:
+    """Search ports whose index cannot be used."""
+
+    @property
+    def index(self):
+        return self
+
+    @property
+    def words(self):
+        raise IndexBehind("It is away.")
