@@ -43,7 +43,7 @@ class OnnxModel:
         weights = checked_weights(folder)
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._session = _session(folder, weights, threads)
+            self._session = session(folder, weights, threads)
             self._inputs = {wanted.name for wanted in self._session.get_inputs()}
         except Exception as error:  # both libraries raise bare and private types
             raise unusable(folder, f"{weights} does not load") from error
@@ -89,7 +89,8 @@ class OnnxModel:
         return unit
 
 
-def _session(folder: Path, weights: str, threads: int) -> onnxruntime.InferenceSession:
+def session(folder: Path, weights: str, threads: int) -> onnxruntime.InferenceSession:
+    """The graph of the weights file that was checked, in either form."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3  # errors only
