@@ -1,7 +1,7 @@
 """Every setting, with default, unit and environment name. Read here and nowhere else.
 
 `DAY1_HOME=/srv/memory`, `DAY1_EMBEDDER__MODEL_DIR=…`: a section and its field are divided by
-two underscores.
+two underscores. A variable that is set to nothing counts as not set.
 """
 
 import hashlib
@@ -132,7 +132,11 @@ class Settings(BaseSettings):
     """All settings."""
 
     model_config = SettingsConfigDict(
-        env_prefix="DAY1_", env_nested_delimiter="__", frozen=True, extra="ignore"
+        env_prefix="DAY1_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,  # `NAME=` in a file of settings means the default
+        frozen=True,
+        extra="ignore",
     )
 
     home: Annotated[
