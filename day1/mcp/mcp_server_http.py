@@ -21,16 +21,20 @@ _COLLECT_AT = 2_000
 def run(settings: Settings, ready: Callable[[str], None]) -> None:
     """Serve a store over HTTP until a signal; `ready` is told the address.
 
+    A new store has no token, so where one is needed none is made: it may be another's folder.
+
     Raises:
+        NotAStore: there is none where others could come in.
         Refused: the port is taken, or others could come in without a token.
         Conflict: another process serves the store.
     """
     to_stderr(settings.log_level)
     with listen(settings.http) as taken:
-        house = open_house(settings, create=True, serves=True)
+        guarded = needs_door(settings.http)
+        house = open_house(settings, create=not guarded, serves=True)
         tender = house.tender()
         try:
-            door = Door(house.repo, closed=needs_door(settings.http))
+            door = Door(house.repo, closed=guarded)
             if door.shut:
                 raise Refused(
                     f"{settings.http.host} lets others in than this machine's users, and this "

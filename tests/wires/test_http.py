@@ -237,7 +237,29 @@ def test_a_killed_server_holds_nothing(tmp_path: Path) -> None:
 
 
 def test_others_than_this_machine_need_a_token_from_the_start(tmp_path: Path) -> None:
+    with HttpServer(tmp_path / "store"):
+        pass  # it makes the store
     shut = HttpServer(tmp_path / "store", "--host", "0.0.0.0")
     with pytest.raises(AssertionError), shut:
         pass
     assert "day1 token create" in shut.log.read_text(encoding="utf-8")
+
+
+def test_where_a_token_is_needed_a_missing_store_is_named_and_not_made(tmp_path: Path) -> None:
+    """E7: on an empty volume `serve` says that there is no store, not that a token is missing."""
+    shut = HttpServer(tmp_path / "store", "--host", "0.0.0.0")
+    with pytest.raises(AssertionError), shut:
+        pass
+    said = shut.log.read_text(encoding="utf-8")
+    assert "holds no day1 store; `day1 init` makes one." in said
+    assert "token create" not in said
+    assert not (tmp_path / "store" / "memory.db").exists()
+
+
+def test_who_listens_on_all_addresses_says_one_that_can_be_opened(tmp_path: Path) -> None:
+    """E7: the log does not name 0.0.0.0 as where the server is."""
+    with HttpServer(tmp_path / "store") as first:
+        token = first.token("root")
+    with HttpServer(tmp_path / "store", "--host", "0.0.0.0") as server:
+        assert server.address.startswith("http://127.0.0.1:")
+        assert server.ask("GET", "/api/v1/openapi.json", token).status == 200

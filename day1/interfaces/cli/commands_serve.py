@@ -40,8 +40,8 @@ def mcp_command(toolsets: str, tools: str | None, branch: str | None, agent: str
 def serve_command(**given: Any) -> None:
     """Serve agents (/mcp), scripts (/api/v1) and people (/review) over HTTP until a signal.
 
-    On loopback nobody needs a token until one was made (`day1 token create`). The store is made
-    if needed.
+    On loopback nobody needs a token until one was made (`day1 token create`), and the store is
+    made if needed. Any other address needs a store and a token first.
     """
     settings = Session(as_json=False).settings
     http = settings.http.model_copy(

@@ -15,6 +15,8 @@ from day1.errors import Refused
 from day1.settings import HttpSettings
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - no address is bound here
+"""What listens on all addresses is reached by none of those names."""
 
 
 def listen(settings: HttpSettings) -> socket.socket:
@@ -41,8 +43,9 @@ def listen(settings: HttpSettings) -> socket.socket:
 
 
 def address_of(taken: socket.socket) -> str:
-    """Where a socket is reached."""
+    """Where a socket is reached from this machine."""
     host, port = taken.getsockname()[:2]
+    host = _REACHED_AS.get(host, host)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
