@@ -78,7 +78,8 @@ def schema_page(toolset: Toolset) -> str:
 
 def settings_page() -> str:
     """Every setting by its environment name."""
-    lines = [HEAD, "# Settings", "", "Read from the environment; a variable that is set to nothing counts as not set.", ""]
+    unset = "Read from the environment; a variable that is set to nothing counts as not set."
+    lines = [HEAD, "# Settings", "", unset, ""]
     lines += ["| name | default | meaning |", "| --- | --- | --- |", *_settings(Settings, "DAY1_")]
     return "\n".join(lines) + "\n"
 
