@@ -119,6 +119,9 @@ class Vectors(Protocol):
     def trouble(self) -> str | None:
         """Why there are no approximate neighbours though there should be, if so it is."""
 
+    def check(self) -> None:
+        """Compare every vector with its checksum; else each is when it is first used."""
+
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, float]:

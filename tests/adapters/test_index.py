@@ -70,7 +70,7 @@ def test_what_was_learned_is_there_when_opened_again(tmp_path, embedder):
 def test_a_forgotten_text_is_in_no_file(tmp_path, index, embedder):
     learn(index, *TEXTS, "The zanzibar password is mandragora.")
     embed_all(index, embedder)
-    (file,) = (tmp_path / "vectors").iterdir()
+    (file,) = (tmp_path / "vectors").glob("*.f32")
     secret = vector(embedder, "The zanzibar password is mandragora.").tobytes()
     assert secret in file.read_bytes()
     index.forget([content_hash("The zanzibar password is mandragora.")])
@@ -106,8 +106,15 @@ def test_a_read_only_folder_without_an_index_is_said(tmp_path):
 
 
 def truncate_vectors(folder: Path) -> None:
-    (file,) = (folder / "vectors").iterdir()
+    (file,) = (folder / "vectors").glob("*.f32")
     os.truncate(file, 100)
+
+
+def flip(folder: Path) -> None:
+    """Change one bit of the last vector."""
+    (file,) = (folder / "vectors").glob("*.f32")
+    place = file.stat().st_size - 5
+    overwrite(file, place, bytes([file.read_bytes()[place] ^ 4]))
 
 
 DAMAGES = {
@@ -115,7 +122,8 @@ DAMAGES = {
     "garbage inside": lambda folder: overwrite(folder / "index.db", 4096, b"\xff" * 60_000),
     "another version's": lambda folder: another_version(folder / "index.db"),
     "vectors cut": truncate_vectors,
-    "vectors gone": lambda folder: next((folder / "vectors").iterdir()).unlink(),
+    "vectors gone": lambda folder: next((folder / "vectors").glob("*.f32")).unlink(),
+    "a bit of a vector": flip,
 }
 
 
@@ -154,8 +162,37 @@ def test_a_damaged_index_is_begun_anew_and_works(tmp_path, damage, embedder, cap
     embed_all(index, embedder)
     nearest, _ = index.vectors.nearest(embedder, vector(embedder, TEXTS[2]), numbers, 1)
     assert list(nearest) == numbers[2:3]
-    assert len(list((tmp_path / "vectors").iterdir())) == 1
+    assert len(list((tmp_path / "vectors").glob("*.f32"))) == 1
     index.close()
+
+
+def test_a_changed_vector_is_found_before_it_is_compared_with_anything(tmp_path, embedder):
+    """A6: each vector has a checksum; those of an earlier day1 get theirs at the next write."""
+    index = LocalIndex(tmp_path)
+    learn(index, *VERSIONS)
+    embed_all(index, embedder)
+    index.vectors.check()
+    (sums,) = (tmp_path / "vectors").glob("*.sums")
+    written = sums.read_bytes()
+    sums.unlink()
+    opened = LocalIndex(tmp_path)
+    use(opened, embedder)
+    learn(opened, "One more.")
+    embed_all(opened, embedder)
+    assert sums.read_bytes()[: len(written)] == written
+    flip(tmp_path)
+    use(LocalIndex(tmp_path), embedder)  # it asks for others
+    with pytest.raises(IndexLost):
+        LocalIndex(tmp_path).vectors.check()
+
+
+def test_a_redaction_beside_a_search_is_no_damage(tmp_path, embedder):
+    numbers = dict(zip(VERSIONS, learn(LocalIndex(tmp_path), *VERSIONS), strict=True))
+    one, other = LocalIndex(tmp_path), LocalIndex(tmp_path)
+    embed_all(one, embedder)
+    other.vectors.cosines(embedder, vector(embedder, "x"), [numbers[VERSIONS[0]]])
+    one.forget([content_hash(VERSIONS[1])])
+    other.vectors.cosines(embedder, vector(embedder, "x"), list(numbers.values()))
 
 
 def test_another_process_that_had_it_open_goes_on_with_the_new_one(tmp_path, embedder):

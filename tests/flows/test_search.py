@@ -558,7 +558,7 @@ def test_a_damaged_index_is_said_and_built_anew(memory, ask, ports, tmp_path, fi
     ports.index.close()
     broken = tmp_path / file
     if broken.is_dir():
-        (broken,) = broken.iterdir()
+        (broken,) = broken.glob("*.f32")
     broken.write_bytes(b"garbage" * 100)
     found = ask("gateway number 3", wait=True)
     assert "damaged" in found.notes[0]
@@ -578,7 +578,7 @@ def test_an_index_that_another_process_begins_anew_meanwhile_gives_no_mixed_answ
 
     def lose_it_once(*arguments):
         del words.best
-        (file,) = (tmp_path / "vectors").iterdir()
+        (file,) = (tmp_path / "vectors").glob("*.f32")
         os.truncate(file, 9)
         other = LocalIndex(tmp_path)
         with pytest.raises(IndexLost):

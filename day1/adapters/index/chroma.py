@@ -87,7 +87,7 @@ class Neighbours:
         seen = space.snapshot()
         cosines = 1 - np.array(found["distances"][0], np.float32)[known]
         positions = np.concatenate([here, tail])
-        scores = np.concatenate([cosines, seen.matrix[tail] @ vector])
+        scores = np.concatenate([cosines, seen.rows(tail) @ vector])
         texts = seen.text_of[positions[top(scores, limit)]]
         return [int(text) for text in texts if text >= 0]
 
@@ -171,7 +171,7 @@ class Neighbours:
         return np.array(ids, np.int64), np.arange(len(ids))
 
     def _put(self, collection: Any, positions: list[int], space: Space) -> None:
-        vectors = space.snapshot().matrix[positions]
+        vectors = space.snapshot().rows(np.array(positions, np.int64))
         collection.upsert(ids=[str(position) for position in positions], embeddings=vectors)
 
     def _feed_all(self, spaces: Sequence[Space]) -> bool:

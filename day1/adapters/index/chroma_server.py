@@ -100,7 +100,7 @@ class ServerNeighbours(Neighbours):
         if new:
             collection.upsert(
                 ids=list(new),
-                embeddings=space.snapshot().matrix[[position for position, _ in new.values()]],
+                embeddings=space.snapshot().rows(np.array([p for p, _ in new.values()], np.int64)),
                 metadatas=[{"text": text} for _, text in new.values()],
             )
 

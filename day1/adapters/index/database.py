@@ -66,6 +66,8 @@ class Database:
         self._path = folder / FILE
         self._wait_s = wait_s
         self._making = FileLock(folder / "index.lock")
+        self.embedding = FileLock(folder / "vectors.lock")
+        """Held by whoever writes vectors."""
         self._guard = threading.Lock()
         self._free: list[sqlite3.Connection] = []
         self._file: tuple[int, int] | None = None
@@ -122,7 +124,7 @@ class Database:
         with self._making.held(wait=True):
             if self._identity() == (file or self._file):
                 log.warning("the index is damaged: it is deleted and built anew")
-                for path in [*self.folder.glob(f"{FILE}*"), *self.folder.glob(f"{VECTORS}/*.f32")]:
+                for path in [*self.folder.glob(f"{FILE}*"), *self.folder.glob(f"{VECTORS}/*")]:
                     path.unlink(missing_ok=True)
         raise IndexLost("The index was damaged and is being built anew; try again.")
 

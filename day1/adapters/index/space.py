@@ -5,10 +5,9 @@ Imports numpy, which costs 0.1 s: only `vectors.py` imports this module, on firs
 
 from __future__ import annotations
 
-import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from day1.adapters.index.database import VECTORS, Database, rows_written
+from day1.adapters.index.sums import Sums, put
 from day1.model.ids import short_hash
 from day1.ports.index import TextId
 
@@ -37,13 +37,33 @@ class Snapshot:
     """What was known at one time; never changed, only replaced.
 
     Shape: `matrix` (rows, dimension); `text_of` (rows,), -1 where the text was forgotten; `first`
-    and `count` by text number: where the passages of a text begin, -1 for none, and how many.
+    and `count` by text number: where the passages of a text begin, -1 for none, and how many;
+    `sound` (rows,), whether a row was compared with its checksum.
     """
 
     matrix: Matrix
     text_of: Integers
     first: Integers
     count: Integers
+    sound: NDArray[np.bool_]
+    compare: Callable[[Matrix, Integers], None]
+    """Raises `IndexLost` if any row is another than was written."""
+
+    def check(self, positions: Integers) -> None:
+        """Compare rows with their checksums before they are used, each once in a process.
+
+        Raises:
+            IndexLost: some differ.
+        """
+        new = positions[~self.sound[positions]]
+        if len(new):
+            self.compare(self.matrix, new)
+            self.sound[new] = True
+
+    def rows(self, positions: Integers) -> Matrix:
+        """Some rows, checked."""
+        self.check(positions)
+        return self.matrix[positions]
 
     def firsts(self, texts: Integers) -> Integers:
         """Where the passages of each of `texts` begin, -1 for none."""
@@ -93,7 +113,7 @@ class Snapshot:
         one, other = one[self.firsts(one) >= 0], other[self.firsts(other) >= 0]
         if not len(one) or not len(other):
             return []
-        alike = self.matrix[self.firsts(one)] @ self.matrix[self.firsts(other)].T
+        alike = self.rows(self.firsts(one)) @ self.rows(self.firsts(other)).T
         places = np.argwhere(alike > above)
         return [(int(one[i]), int(other[j]), float(alike[i, j])) for i, j in places]
 
@@ -103,7 +123,7 @@ class Snapshot:
         best = {}
         for text, first in zip(texts, firsts, strict=True):
             if first >= 0 and self.count[text] > 1:
-                passages = self.matrix[first : first + self.count[text]]
+                passages = self.rows(np.arange(first, first + self.count[text]))
                 best[text] = int(np.argmax(passages @ vector))
         return best
 
@@ -113,6 +133,7 @@ class Snapshot:
         `@` takes all cores: a third quicker on a quiet machine (100,000 rows), but twenty times
         slower on a busy one (10,000 rows: 20 ms against 1).
         """
+        self.check(positions)
         low, high = int(positions.min()), int(positions.max()) + 1
         if high - low <= _WASTE * len(positions):
             return np.asarray(np.vecdot(self.matrix[low:high], vector)[positions - low])
@@ -146,11 +167,11 @@ class Space:
         self.safe_name = _safe(name)
         self._database = database
         self._generation = generation
-        file = f"{self.safe_name}.{self._generation}.f32"
-        self._file = database.folder / VECTORS / file
+        name = f"{self.safe_name}.{generation}"
+        self._file = database.folder / VECTORS / f"{name}.f32"
+        self._sums = Sums(database.folder / VECTORS / f"{name}.sums")
         self._guard = threading.Lock()
-        none = np.empty(0, np.int64)
-        self._seen = Snapshot(np.empty((0, dimension), np.float32), none, none, none)
+        self._seen = self._empty()
 
     def snapshot(self) -> Snapshot:
         """What is known now.
@@ -186,7 +207,31 @@ class Space:
         first, count = _grown(seen.first, size, -1), _grown(seen.count, size, 0)
         first[texts[passages == 0]] = positions[passages == 0]
         np.maximum.at(count, texts, passages + 1)
-        self._seen = Snapshot(matrix, text_of, first, count)
+        sound = np.zeros(end, np.bool_)
+        sound[:known] = seen.sound
+        self._seen = Snapshot(matrix, text_of, first, count, sound, self._compare)
+
+    def _empty(self) -> Snapshot:
+        matrix, none = np.empty((0, self.dimension), np.float32), np.empty(0, np.int64)
+        return Snapshot(matrix, none, none, none, np.empty(0, np.bool_), self._compare)
+
+    def _compare(self, matrix: Matrix, positions: Integers) -> None:
+        differ = self._sums.differ(matrix, positions)
+        if differ and not self._database.read_only:
+            # Or somebody just blanks a row: nobody does while the lock is held.
+            with self._database.embedding.held(wait=True):
+                differ = self._sums.differ(matrix, positions)
+        if differ:
+            self._database.lose()
+
+    def check(self) -> None:
+        """Compare every row that belongs to a text with its checksum.
+
+        Raises:
+            IndexLost: some differ.
+        """
+        seen = self.snapshot()
+        seen.check(np.flatnonzero(seen.text_of >= 0))
 
     def _holds(self, rows: int) -> bool:
         try:
@@ -200,16 +245,13 @@ class Space:
         What lies there already was written by a process that ended before it could say so.
         """
         self._file.parent.mkdir(exist_ok=True)
-        handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            data = memoryview(np.ascontiguousarray(vectors, np.float32).tobytes())
-            offset = start * self.dimension * 4
-            while data:
-                done = os.pwrite(handle, data, offset)
-                data, offset = data[done:], offset + done
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        stamped = self._sums.size()
+        if stamped < start:  # an earlier version of day1 wrote these
+            old = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
+            self._sums.write(old[stamped:], stamped)
+        matrix = np.ascontiguousarray(vectors, np.float32)
+        put(self._file, matrix.tobytes(), start * self.dimension * 4)
+        self._sums.write(matrix, start)
 
     def blank(self, positions: Sequence[int]) -> None:
         """Overwrite rows with zeros, whose cosine with anything is 0."""
@@ -217,14 +259,12 @@ class Space:
             for position in positions:
                 self.write(np.zeros((1, self.dimension), np.float32), position)
         with self._guard:
-            none = np.empty(0, np.int64)
-            matrix = np.empty((0, self.dimension), np.float32)
-            self._seen = Snapshot(matrix, none, none, none)
+            self._seen = self._empty()
 
     def sweep(self) -> None:
         """Delete files that a lost generation of the index left."""
-        for file in self._file.parent.glob("*.f32"):
-            if not file.name.endswith(f".{self._generation}.f32"):
+        for file in self._file.parent.glob("*.*"):
+            if self._generation not in file.name.split("."):
                 file.unlink(missing_ok=True)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from day1.adapters.index.database import Database, rows_written
-from day1.adapters.index.lock import FileLock
 from day1.model.kind import Kind
 from day1.ports.embedder import Embedder
 from day1.ports.index import TextId
@@ -36,7 +35,6 @@ class FileVectors:
         self.point: Point = _pass
         self._database = database
         self._chroma = chroma
-        self._embedding = FileLock(database.folder / "vectors.lock")
         self._guard = threading.Lock()
         self._spaces: dict[tuple[str, int], Space] = {}
         self._known: dict[tuple[str, str, int], Space] = {}
@@ -57,7 +55,7 @@ class FileVectors:
         waiting = self.waiting(embedder)
         if waiting == 0 or self._database.read_only:
             return waiting
-        with self._embedding.held(wait=wait) as mine:
+        with self._database.embedding.held(wait=wait) as mine:
             if mine:
                 self._embed(embedder, limit)
         return self.waiting(embedder)
@@ -152,6 +150,11 @@ class FileVectors:
         space = self._space(embedder)
         return {} if space is None else space.snapshot().best_passages(vector, texts)
 
+    def check(self) -> None:
+        """Compare every vector with its checksum."""
+        for space in self._all():
+            space.check()
+
     def trouble(self) -> str | None:
         """Why there are no approximate neighbours though there should be, if so it is."""
         return None if self._chroma is None else self._chroma.trouble()
@@ -165,7 +168,7 @@ class FileVectors:
             self._chroma.forget(hashes)
         if not texts:
             return
-        with self._embedding.held(wait=True):
+        with self._database.embedding.held(wait=True):
             for space in self._all():
                 with self._database.writing() as connection:
                     gone: list[int] = []

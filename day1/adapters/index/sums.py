@@ -1,0 +1,57 @@
+"""Checksums of the rows of a vector file, in a file beside it: four bytes for each row.
+
+A row whose bits have changed would only be found at another rank, and nobody could tell.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TYPE = np.dtype("<u4")
+
+
+class Sums:
+    """The checksums that were written; rows that an earlier version of day1 wrote have none."""
+
+    def __init__(self, file: Path) -> None:
+        """Use `file`, made when first written."""
+        self._file = file
+
+    def size(self) -> int:
+        """How many rows have one, from the first on."""
+        try:
+            return self._file.stat().st_size // _TYPE.itemsize
+        except FileNotFoundError:
+            return 0
+
+    def write(self, matrix: NDArray[np.float32], start: int) -> None:
+        """Keep those of rows that lie from row `start` on."""
+        sums = np.array([crc32(row) for row in matrix], _TYPE)
+        put(self._file, sums.tobytes(), start * _TYPE.itemsize)
+
+    def differ(self, matrix: NDArray[np.float32], positions: NDArray[np.int64]) -> bool:
+        """Whether any of these rows is another than was written."""
+        try:
+            sums = np.fromfile(self._file, _TYPE)
+        except FileNotFoundError:
+            return False
+        known = positions[positions < len(sums)]
+        return any(crc32(matrix[p]) != sums[p] for p in known.tolist())
+
+
+def put(file: Path, data: bytes, offset: int) -> None:
+    """Write bytes into a file, durably; it is made if it is not there."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        rest = memoryview(data)
+        while rest:
+            done = os.pwrite(handle, rest, offset)
+            rest, offset = rest[done:], offset + done
+        os.fsync(handle)
+    finally:
+        os.close(handle)
