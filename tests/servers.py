@@ -28,6 +28,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tests.containers import NoContainer, started
+
 _UP_S = 60.0
 _OF_A_DATABASE = ("", "_ledger", "_graph")
 """What a store's databases are called after its own."""
@@ -105,7 +107,7 @@ class DoltServer(Program):
         return f"mysql+pymysql://root@127.0.0.1:{self.port}"
 
     def up(self) -> None:
-        self.start(_mysql_answers)
+        self.start(lambda _port: _mysql_answers(self.url))
 
 
 class ChromaServer(Program):
@@ -218,9 +220,10 @@ def _find_dolt() -> _Found:
         server.up()
         atexit.register(server.stop)
         return server.url, ""
-    environment = {"DOLT_ROOT_HOST": "%", "DOLT_ROOT_PASSWORD": "day1"}
-    url, why = _container("dolthub/dolt-sql-server:2.3.1", 3306, environment, "root:day1")
-    return url, f"no Dolt server: DAY1_TEST_DOLT_URL is not set, no `dolt` on the PATH, {why}"
+    password = secrets.token_hex(16)
+    environment = {"DOLT_ROOT_HOST": "%", "DOLT_ROOT_PASSWORD": password}
+    url, why = _container("dolthub/dolt-sql-server:2.3.1", 3306, environment, f"root:{password}")
+    return url, f"no Dolt server: DAY1_TEST_DOLT_URL is not set, no `dolt` on the PATH, and {why}"
 
 
 @cache
@@ -229,31 +232,25 @@ def _find_matrixone() -> _Found:
     if given:
         return given.rstrip("/"), ""
     url, why = _container("matrixorigin/matrixone:4.2.0", 6001, {}, "root:111")
-    return url, f"no MatrixOne server: DAY1_TEST_MATRIXONE_URL is not set, {why}"
+    if url is None:
+        return None, f"no MatrixOne server: DAY1_TEST_MATRIXONE_URL is not set, and {why}"
+    password = secrets.token_hex(16)  # everybody knows those that the image comes with
+    with connection(url) as opened, opened.cursor() as cursor:
+        for user in ("dump", "root"):
+            cursor.execute(f"ALTER USER {user} IDENTIFIED BY '{password}'")
+    return url.replace("root:111@", f"root:{password}@"), ""
 
 
 def _container(image: str, port: int, environment: dict[str, str], user: str) -> _Found:
-    """A server in a container, and why not where there is none."""
+    """A server in a container as a URL, or why there is none."""
+
+    def url(exposed: int) -> str:
+        return f"mysql+pymysql://{user}@127.0.0.1:{exposed}"
+
     try:
-        from testcontainers.core.container import DockerContainer
-    except ImportError:
-        return None, "and testcontainers is not installed"
-    try:
-        container = DockerContainer(image).with_exposed_ports(port)
-        for name, value in environment.items():
-            container.with_env(name, value)
-        container.start()
-    except Exception as error:  # whatever Docker's client raises, there is no server
-        return None, f"and Docker does not answer ({type(error).__name__})"
-    atexit.register(container.stop)
-    host, exposed = container.get_container_host_ip(), int(container.get_exposed_port(port))
-    url = f"mysql+pymysql://{user}@{host}:{exposed}"
-    until = time.monotonic() + _UP_S
-    while time.monotonic() < until:
-        with contextlib.suppress(Exception), connection(url):
-            return url, ""
-        time.sleep(0.5)
-    return None, f"and the container of {image} does not answer"
+        return url(started(image, port, environment, lambda found: _mysql_answers(url(found)))), ""
+    except NoContainer as error:
+        return None, str(error)
 
 
 def _dolt_command(folder: Path, port: int) -> list[str]:
@@ -279,8 +276,8 @@ def _chroma_command(folder: Path, port: int) -> list[str]:
     return [sys.executable, "-c", code, "run", *where]
 
 
-def _mysql_answers(port: int) -> bool:
-    with contextlib.suppress(Exception), connection(f"mysql+pymysql://root@127.0.0.1:{port}"):
+def _mysql_answers(url: str) -> bool:
+    with contextlib.suppress(Exception), connection(url):
         return True
     return False
 
