@@ -16,9 +16,9 @@ from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.adapters.sql.failures import of_system
 from day1.adapters.sql.ledger import SqlLedger
 from day1.adapters.sql.server import ServerUrl, connect, engine_of, parse
-from day1.adapters.sql.server_ledger import DOLT_STAMP, open_server_ledger
+from day1.adapters.sql.server_ledger import DOLT_STAMP, check_ledger, open_server_ledger
 from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
-from day1.adapters.sql.sqlite_ledger import open_ledger
+from day1.adapters.sql.sqlite_ledger import check_file, open_ledger
 from day1.adapters.sql.store import SqlStore
 from day1.errors import Unsupported
 from day1.model.ids import new_id
@@ -41,12 +41,18 @@ Clock = Callable[[], int]
 def create_store(
     settings: Settings, folder: Path, clock: Clock, server_clock: Clock | None = None
 ) -> bool:
-    """Make a store where there is none; says whether one was made. Clocks as in `open_memory`."""
+    """Make a store where there is none; says whether one was made. Clocks as in `open_memory`.
+
+    Raises:
+        ForeignStore: another program has what would be the store's, or its ledger's.
+    """
     if settings.store.url is None:
+        check_file(folder)
         return DoltLiteStore.create(folder, clock)
     with ExitStack() as opened:
         server = _server(settings, opened)
         place = server.place
+        check_ledger(place)
         return server.adapter.create(server.engine, place.database, place.name, server_clock)
 
 

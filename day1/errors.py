@@ -104,6 +104,12 @@ class Unauthorized(Day1Error):
     code = "unauthorized"
 
 
+class ForeignStore(Refused):
+    """The database or file is another program's: it is left as it is."""
+
+    code = "foreign_store"
+
+
 class Forbidden(Refused):
     """The caller's token does not allow it."""
 

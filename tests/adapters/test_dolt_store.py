@@ -18,9 +18,7 @@ from day1.engines import create_store, open_memory
 from day1.errors import (
     BranchExists,
     InvalidRequest,
-    NotAStore,
     NotFound,
-    Refused,
     StoreBusy,
     UnknownBranch,
     Unsupported,
@@ -31,7 +29,6 @@ from day1.model.origin import Origin
 from day1.ports.store import Work
 from day1.services.recording import fact_row
 from day1.settings import Settings, StoreSettings
-from tests import servers
 from tests.suites.memory import Clock
 
 Opened = Callable[..., DoltStore]
@@ -210,28 +207,6 @@ def test_a_ref_that_clashed_is_made_again_but_not_for_ever(
         with pytest.raises(StoreBusy):
             store.history.fork("side", store.cut("main"))
         assert left[0] == 5
-
-
-def test_a_database_of_another_program_is_left_alone(dolt_database: str, tmp_path: Path) -> None:
-    settings = Settings(store=StoreSettings(url=SecretStr(dolt_database)))
-    server, _, name = dolt_database.rpartition("/")
-    with servers.connection(server) as opened, opened.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE `{name}`")
-        with ExitStack() as stack, pytest.raises(NotAStore, match="day1 init"):
-            open_memory(settings, tmp_path, Clock(), stack)
-        cursor.execute(f"CREATE TABLE `{name}`.orders (id int primary key)")
-    with pytest.raises(Refused, match="another program"):
-        create_store(settings, tmp_path, Clock())
-
-
-def test_a_store_half_made_is_made_whole(dolt_database: str, tmp_path: Path) -> None:
-    settings = Settings(store=StoreSettings(url=SecretStr(dolt_database)))
-    server, _, name = dolt_database.rpartition("/")
-    with servers.connection(server) as opened, opened.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE `{name}`")
-        cursor.execute(f"CREATE TABLE `{name}`.facts (id int primary key)")
-    assert create_store(settings, tmp_path, Clock())
-    assert not create_store(settings, tmp_path, Clock())
 
 
 def test_two_make_the_same_store_at_once(dolt_database: str, tmp_path: Path) -> None:

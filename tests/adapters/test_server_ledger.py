@@ -14,7 +14,14 @@ from day1.adapters.sql.ledger import SqlLedger
 from day1.adapters.sql.ledger_tables import VERSION
 from day1.adapters.sql.server import connect, parse
 from day1.adapters.sql.server_ledger import open_server_ledger
-from day1.errors import BranchExists, Day1Error, Refused, StoreBusy, StoreUnavailable
+from day1.errors import (
+    BranchExists,
+    Day1Error,
+    Refused,
+    StoreBusy,
+    StoreUnavailable,
+    StoreVersionUnknown,
+)
 from day1.model.branch import Branch
 from day1.model.deed import Intent, MergeRecord, Snapshot
 from tests import servers
@@ -201,12 +208,13 @@ def test_one_who_was_cut_off_half_way_is_followed(dolt_database: str) -> None:
         assert ledger.head("cli") == "branch_1"
 
 
-def test_a_later_ledger_is_left_as_it_is(dolt_database: str) -> None:
+def test_a_later_ledger_is_refused_and_left_as_it_is(dolt_database: str) -> None:
+    """F9: a ledger of a later day1 was opened."""
     with opened(dolt_database):
         pass
     url = f"{dolt_database}_ledger"
     said(url, f"INSERT INTO ledger_schema VALUES ({VERSION + 1})", "DROP TABLE sign_ins")
-    with opened(dolt_database):
+    with pytest.raises(StoreVersionUnknown, match="install a newer day1"), opened(dolt_database):
         pass
     assert ("sign_ins",) not in said(url, "SHOW TABLES")
 

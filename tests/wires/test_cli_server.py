@@ -65,7 +65,7 @@ def test_gc_retires_branches_and_leaves_the_rest_to_the_server(cli: CommandLine)
     assert "docs/servers.md" in cli.refused("backup", "b.tar.gz")["message"]
 
 
-MEMORY = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, EXECUTE"
+MEMORY = "SELECT, INSERT, UPDATE, DELETE, CREATE, INDEX, EXECUTE"
 LEDGER = "SELECT, INSERT, DELETE, CREATE, ALTER, INDEX"
 
 

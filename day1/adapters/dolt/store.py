@@ -3,9 +3,11 @@
 import random
 import time
 from collections.abc import Callable, Hashable
+from functools import partial
 
-from sqlalchemy import Connection, Engine, insert
+from sqlalchemy import Connection, Engine, func, insert, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from day1.adapters.dolt.connections import Connections
 from day1.adapters.dolt.verbs import DoltVerbs
@@ -15,12 +17,12 @@ from day1.adapters.sql.server import clock as server_clock
 from day1.adapters.sql.server import make_database, opened
 from day1.adapters.sql.server_lock import lock_name, locked
 from day1.adapters.sql.store import SqlStore, check_schema
+from day1.adapters.sql.strangers import Known, columns_of, is_store, tables
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
 from day1.errors import (
     BranchExists,
     Json,
     NotAStore,
-    Refused,
     StoreBusy,
     UnknownBranch,
     Unsupported,
@@ -29,6 +31,7 @@ from day1.model.branch import MAIN
 from day1.model.change import CommitId, Message
 from day1.ports.store import Capabilities
 
+_KNOWN = Known(columns_of(versioned), SCHEMA.name, SCHEMA_VERSION)
 _CREATE_S = 60.0
 _PAUSES_S = (0.01, 0.05, 0.25)
 Clock = Callable[[], int]
@@ -102,7 +105,7 @@ class DoltStore(SqlStore):
         super().__init__(self._connections, verbs, DoltHistory(self._connections, verbs))
         try:
             with self._connections.on(MAIN) as connection:
-                if SCHEMA.name not in _tables(connection):
+                if not _KNOWN.tables.keys() <= tables(connection):
                     raise _no_store(where)
                 check_schema(connection)
         except UnknownBranch as exc:  # a database has a main
@@ -112,8 +115,11 @@ class DoltStore(SqlStore):
     def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
         """Make the database, its tables and its first commit; says whether they were missing.
 
+        A killed process leaves tables without a row in `schema`: what is missing is made.
+
         Raises:
-            Refused: the database is another program's.
+            ForeignStore: the database is another program's.
+            StoreDamaged: it has rows, and is no whole store.
         """
         with (
             opened(engine, where) as connection,
@@ -121,19 +127,9 @@ class DoltStore(SqlStore):
         ):
             make_database(connection, database, where)
             connection.exec_driver_sql(f"USE `{database}/{MAIN}`")
-            there = _tables(connection)
-            if SCHEMA.name in there and connection.execute(SCHEMA.select()).first() is not None:
+            if is_store(connection, _KNOWN, partial(_version, connection), where):
                 return False
-            foreign = there - TABLES.keys() - {SCHEMA.name}
-            if foreign:
-                raise Refused(
-                    f"{where} holds tables of another program: name a database of day1's own.",
-                    tables=sorted(foreign)[:10],
-                )
-            # A killed process leaves tables without a row in `schema`, perhaps without an index.
-            for name in there:
-                connection.exec_driver_sql(f"DROP TABLE `{name}`")
-            versioned.create_all(connection, checkfirst=False)
+            _make_missing(connection)
             now = clock() if clock else server_clock(connection)
             connection.exec_driver_sql("START TRANSACTION")
             connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
@@ -195,6 +191,18 @@ def _no_store(where: str) -> NotAStore:
     return NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
 
 
-def _tables(connection: Connection) -> set[str]:
-    """The tables of the branch; SQLAlchemy's inspector would ask for them by another name."""
-    return {str(name) for name in connection.exec_driver_sql("SHOW TABLES").scalars()}
+def _version(connection: Connection) -> int:
+    return int(connection.execute(select(func.max(SCHEMA.c.version))).scalar() or 0)
+
+
+def _make_missing(connection: Connection) -> None:
+    """Make the tables and indexes that are missing."""
+    there = tables(connection)
+    for table in versioned.sorted_tables:
+        if table.name not in there:
+            connection.execute(CreateTable(table))
+        found = connection.exec_driver_sql(f"SHOW INDEX FROM `{table.name}`").mappings()
+        names = {str(row["Key_name"]) for row in found}
+        for index in table.indexes:
+            if index.name not in names:
+                connection.execute(CreateIndex(index))

@@ -6,11 +6,21 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, Select, Table, bindparam, delete, insert, inspect, select
+from sqlalchemy import Connection, Engine, Select, Table, bindparam, delete, insert, select
 
 from day1.adapters.sql.failures import translated
-from day1.adapters.sql.ledger_tables import BRANCHES, HEADS, TABLES, as_record, as_row, metadata
-from day1.errors import BranchExists, Conflict
+from day1.adapters.sql.ledger_tables import (
+    BRANCHES,
+    HEADS,
+    OLDEST,
+    TABLES,
+    VERSION,
+    as_record,
+    as_row,
+    metadata,
+)
+from day1.adapters.sql.strangers import Columns, columns, columns_of, foreign, tables
+from day1.errors import BranchExists, Conflict, StoreVersionUnknown
 from day1.model.branch import Branch
 from day1.model.deed import Intent
 from day1.ports.ledger import Settle
@@ -43,6 +53,9 @@ class Watch(Protocol):
 class SqlLedger:
     """`ports.ledger.Ledger` over one engine."""
 
+    _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
+    """A table that says of which version the others are."""
+
     def __init__(
         self,
         engine: Engine,
@@ -65,14 +78,21 @@ class SqlLedger:
         self._watch = watch
         self._seen: tuple[Hashable, dict[str, Branch | None]] = (None, {})
 
-    def create(self) -> None:
-        """Make the tables, and the columns of tables, that are missing; nothing is ever dropped."""
+    def create(self, version: int) -> None:
+        """Make the tables, and the columns of tables, that are missing; nothing is ever dropped.
+
+        Args:
+            version: the one that the database says it has, 0 if none.
+
+        Raises:
+            ForeignStore: it has tables that are another program's.
+        """
         with self._writing() as connection:
+            there = own_tables(connection, version, self._name, self._marks)
             metadata.create_all(connection)
             for table in metadata.tables.values():
-                there = {column["name"] for column in inspect(connection).get_columns(table.name)}
                 for column in table.columns:
-                    if column.name not in there:
+                    if column.name not in there.get(table.name, table.columns):
                         kind = column.type.compile(connection.dialect)
                         name = connection.dialect.identifier_preparer.quote(column.name)
                         connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
@@ -253,6 +273,48 @@ class SqlLedger:
         if self._watch is not None:
             self._watch.close()
         self._engine.dispose()
+
+
+def own_tables(
+    connection: Connection, version: int, where: str, marks: Columns | None = None
+) -> Columns:
+    """A ledger's tables as they are there, if they are day1's: a mark alone could be anybody's.
+
+    What an earlier day1 made lacks columns that have a default, and no others. Beside a ledger
+    there may be other tables, which are left alone.
+
+    Args:
+        connection: stands on the database.
+        version: the one that it says it has, 0 if none.
+        where: names it in messages.
+        marks: the table that says so, if there is one.
+
+    Raises:
+        ForeignStore: it has tables that are another program's.
+    """
+    there, marks = tables(connection), marks or {}
+    oldest, newest = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
+    found = {name: columns(connection, name) for name in there & oldest.keys()}
+    strange = {name for name, has in found.items() if not oldest[name] <= has <= newest[name]}
+    if not version or BRANCHES.name not in found:
+        strange |= there - found.keys()
+    if strange:
+        raise foreign(where, strange)
+    return found
+
+
+def check_version(version: int, where: str) -> None:
+    """Make sure that this day1 knows the tables of a ledger.
+
+    Raises:
+        StoreVersionUnknown: a later one made them.
+    """
+    if version > VERSION:
+        raise StoreVersionUnknown(
+            f"{where} has version {version}, this day1 reads up to {VERSION}: install a newer "
+            "day1.",
+            version=version,
+        )
 
 
 @lru_cache(maxsize=128)

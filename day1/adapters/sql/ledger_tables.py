@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_
 from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table
 from sqlalchemy.types import TypeEngine
 
+from day1.adapters.sql.strangers import Columns
 from day1.adapters.sql.tables import LongText
 from day1.model.access import SignIn, Token
 from day1.model.branch import Branch
@@ -95,6 +96,15 @@ _AS_JSON: Final = {
 _DEFAULTED: Final = {
     kind: frozenset(f.name for f in fields(kind) if f.default is not MISSING) for kind in TABLES
 }
+
+OLDEST: Final[Columns] = {
+    HEADS.name: frozenset(HEADS.columns.keys()),
+    **{
+        table.name: frozenset(table.columns.keys()) - _DEFAULTED[kind]
+        for kind, table in TABLES.items()
+    },
+}
+"""The columns that tables had in every version: one that is younger has a default."""
 
 
 def as_row(record: object) -> dict[str, Any]:

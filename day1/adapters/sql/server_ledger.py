@@ -16,17 +16,16 @@ from sqlalchemy import (
     Engine,
     MetaData,
     Table,
-    func,
     insert,
-    select,
 )
 
-from day1.adapters.sql.ledger import SqlLedger
+from day1.adapters.sql.ledger import SqlLedger, check_version, own_tables
 from day1.adapters.sql.ledger_tables import VERSION
 from day1.adapters.sql.server import ServerUrl, connect, make_database, opened
 from day1.adapters.sql.server_failures import server_number
 from day1.adapters.sql.server_lock import Locked, ServerLock, lock_name, locked
-from day1.errors import Day1Error, Refused, StoreReadOnly
+from day1.adapters.sql.strangers import columns_of
+from day1.errors import Day1Error, ForeignStore, NotAStore, Refused, StoreReadOnly
 from day1.model.deed import Intent
 from day1.ports.ledger import Settle
 
@@ -63,16 +62,37 @@ def open_server_ledger(
 
     Raises:
         Refused: the user may not make its database.
+        ForeignStore: its database is another program's.
     """
     own = connect(replace(place, url=place.url.set(database=place.database + SUFFIX)))
     ledger = ServerLedger(own, place, wait_s=wait_s, stamp=stamp, hold=hold)
     try:
-        if ledger.version() < VERSION:
+        version = ledger.version()
+        check_version(version, ledger.where)
+        if version < VERSION:
             _bring_up(engine, place, ledger, hold)
     except Day1Error:
         ledger.close()
         raise
     return ledger
+
+
+def check_ledger(place: ServerUrl) -> None:
+    """Make sure that no other program has the database that a store's ledger is to have.
+
+    Raises:
+        ForeignStore: one has.
+    """
+    own = connect(replace(place, url=place.url.set(database=place.database + SUFFIX)))
+    ledger = ServerLedger(own, place, wait_s=0, stamp=None, hold=locked)
+    try:
+        ledger.check_own()
+    except ForeignStore:
+        raise
+    except (NotAStore, Refused):  # none is there, or the user may not look: said when it is made
+        return
+    finally:
+        ledger.close()
 
 
 class _Stamp:
@@ -92,11 +112,13 @@ class _Stamp:
 class ServerLedger(SqlLedger):
     """`ports.ledger.Ledger` on a server."""
 
+    _marks = columns_of(_SCHEMA.metadata)
+
     def __init__(
         self, engine: Engine, place: ServerUrl, *, wait_s: float, stamp: str | None, hold: Locked
     ) -> None:
         """Use connections that stand on the ledger's database; open nothing yet."""
-        name = place.name + SUFFIX
+        name = self.where = place.name + SUFFIX
         deeds = ServerLock(engine, lock_name(place.database, "/deeds"), name, wait_s, hold)
         watch = None if stamp is None else _Stamp(lambda: opened(engine, name), stamp)
         super().__init__(engine, deeds, name, "its administrator can bring back a backup.", watch)
@@ -126,19 +148,32 @@ class ServerLedger(SqlLedger):
         self._lock.check()
         super()._settle(intent, settle)
 
-    def create(self) -> None:
+    def create(self, version: int) -> None:
         """Make what is missing, and note the version when all of it is there."""
-        super().create()
+        super().create(version)
         with self._opened() as connection:
             _SCHEMA.create(connection, checkfirst=True)
         with self._writing() as connection:
             connection.execute(insert(_SCHEMA), {"version": VERSION})
 
+    def check_own(self) -> None:
+        """Make sure that no other program has the database.
+
+        Raises:
+            ForeignStore: one has.
+        """
+        version = self.version()
+        with self._opened() as connection:
+            own_tables(connection, version, self.where, self._marks)
+
     def version(self) -> int:
         """Which version the tables have; 0 where there are none, or not all of them."""
         try:
             with self._opened() as connection:
-                return int(connection.execute(select(func.max(_SCHEMA.c.version))).scalar() or 0)
+                # Of a table that is another program's the columns are not known.
+                newest = f"SELECT * FROM {_SCHEMA.name} ORDER BY 1 DESC LIMIT 1"  # noqa: S608 - our own name
+                found = connection.exec_driver_sql(newest).mappings().first()
+            return int(found["version"]) if found and found.keys() == _SCHEMA.columns.keys() else 0
         except Day1Error as exc:
             may_not = isinstance(exc, Refused | StoreReadOnly)  # said again when it is made
             if not may_not and server_number(exc.__cause__) not in _NOT_THERE:
@@ -155,7 +190,8 @@ def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Lock
         opened(engine, place.name + SUFFIX) as connection,
         hold(connection, lock_name(place.database, "/ledger/create"), _MAKING_S),
     ):
-        if ledger.version() >= VERSION:  # another was quicker
+        found = ledger.version()
+        if found >= VERSION:  # another was quicker
             return
         make_database(connection, place.database + SUFFIX, place.name)
-        ledger.create()
+        ledger.create(found)

@@ -3,22 +3,24 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Hashable
-from contextlib import closing
+from collections.abc import Hashable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import QueuePool, StaticPool
 
 from day1.adapters.sql.failures import of_system, translated
-from day1.adapters.sql.ledger import Lock, SqlLedger
+from day1.adapters.sql.ledger import Lock, SqlLedger, check_version, own_tables
 from day1.adapters.sql.ledger_tables import VERSION
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"
+_LOOK_S = 10.0
+"""How long another process that writes to the file is waited for, to see whose it is."""
 _TABLES_THERE = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 IF_DAMAGED = (
     "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "
@@ -70,20 +72,52 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
 
 def _bring_up(ledger: SqlLedger, path: Path, wait_s: float, *, read_only: bool) -> None:
     """Give the file what this day1 keeps in it, once; then one look tells that it has it."""
-    with (
-        translated(FILE, IF_DAMAGED),
-        closing(_connect(path, read_only=read_only, wait_s=wait_s)) as connection,
-    ):
-        if connection.execute("PRAGMA user_version").fetchone()[0] >= VERSION:
+    with _untouched(path, wait_s, read_only=read_only) as connection:
+        version = _version(connection)
+        if version == VERSION:
             return
+        _check_own(connection, version)
+        check_version(version, FILE)
         if read_only:
             raise StoreReadOnly(
                 f"{FILE} was made by an older day1, and may not be written: use the store once "
                 "where it may be, or copy the folder to where it may be and use the copy.",
                 file=FILE,
             )
-        ledger.create()
+        ledger.create(version)
         connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def check_file(folder: Path) -> None:
+    """Make sure that a folder's `ledger.db`, if there is one, is a ledger.
+
+    Raises:
+        ForeignStore: it is another program's.
+    """
+    path = folder.absolute() / FILE
+    if os.path.isfile(path):  # noqa: PTH113 - says no of a path that the system does not take
+        with _untouched(path, _LOOK_S, read_only=False) as connection:
+            _check_own(connection, _version(connection))
+
+
+@contextmanager
+def _untouched(path: Path, wait_s: float, *, read_only: bool) -> Iterator[sqlite3.Connection]:
+    """A connection to a file that may be another program's: it is not made one in WAL mode."""
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_open(path, read_only=read_only, wait_s=wait_s)) as connection,
+    ):
+        yield connection
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_own(raw: sqlite3.Connection, version: int) -> None:
+    engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
+    with engine.connect() as connection:
+        own_tables(connection, version, FILE)
 
 
 def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
@@ -155,14 +189,18 @@ class FileWatch:
             self._connection = None
 
 
-def _connect(path: Path, *, read_only: bool, wait_s: float = 0.0) -> sqlite3.Connection:
-    connection = sqlite3.connect(
+def _open(path: Path, *, read_only: bool, wait_s: float) -> sqlite3.Connection:
+    return sqlite3.connect(
         f"file:{quote(os.fsencode(path))}?mode={_mode(path, read_only=read_only)}",
         uri=True,
         timeout=wait_s,
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+def _connect(path: Path, *, read_only: bool, wait_s: float = 0.0) -> sqlite3.Connection:
+    connection = _open(path, read_only=read_only, wait_s=wait_s)
     try:
         if not read_only:
             connection.execute("PRAGMA journal_mode=WAL")

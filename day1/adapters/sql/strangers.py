@@ -1,0 +1,96 @@
+"""Whose the tables of a database are: day1 makes its own where there are none of another program.
+
+Nothing that is there is ever dropped, and only a ledger of an earlier day1 is altered.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, MetaData
+
+from day1.errors import ForeignStore, StoreDamaged
+
+Columns = Mapping[str, frozenset[str]]
+"""Tables with their columns."""
+
+
+def columns_of(metadata: MetaData) -> Columns:
+    """The columns that day1 gives its tables."""
+    return {name: frozenset(table.columns.keys()) for name, table in metadata.tables.items()}
+
+
+def tables(connection: Connection) -> set[str]:
+    """The tables and views of where a connection stands, by whomever they were made.
+
+    SQLAlchemy's inspector would ask for those of a Dolt branch by another name.
+    """
+    ask = "SHOW TABLES" if connection.dialect.name == "mysql" else _IN_A_FILE
+    return {str(name) for name in connection.exec_driver_sql(ask).scalars()}
+
+
+_IN_A_FILE = (
+    "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
+    "ESCAPE '\\'"
+)
+
+
+def columns(connection: Connection, table: str) -> frozenset[str]:
+    """The columns of a table; its types are not looked at, which differ from engine to engine."""
+    found = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
+    return frozenset(found.keys())
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How this day1 makes a store, and by what it knows one."""
+
+    tables: Columns
+    mark: str
+    """The table that has a row when a store is whole."""
+    version: int
+    """The newest that this day1 knows."""
+
+
+def is_store(connection: Connection, known: Known, version: Callable[[], int], where: str) -> bool:
+    """Whether a database is a store; False if it is empty, or one that was begun and has no row.
+
+    Args:
+        connection: stands on the database.
+        known: what a store is.
+        version: reads the mark, if its table is there; 0 where there is none.
+        where: names the database in messages.
+
+    Raises:
+        ForeignStore: it has other tables than a store.
+        StoreDamaged: it has rows of a store, but not the mark.
+    """
+    there, expected = tables(connection), known.tables
+    mine = {name for name in there & expected.keys() if columns(connection, name) == expected[name]}
+    found = version() if known.mark in mine else 0
+    if found > known.version or (found and mine == expected.keys()):
+        return True  # a later one is refused when it is opened
+    if there - mine:
+        raise foreign(where, there - mine)
+    full = [name for name in sorted(mine) if _has_rows(connection, name)]
+    if full:
+        raise StoreDamaged(
+            f"{where} has rows in tables of day1 ({', '.join(full)}), but is no whole store, and "
+            "is left as it is: bring back a backup, or name a database that is empty.",
+            tables=full,
+        )
+    return False
+
+
+def _has_rows(connection: Connection, table: str) -> bool:
+    some = connection.exec_driver_sql(f"SELECT 1 FROM `{table}` LIMIT 1")  # noqa: S608 - our own names
+    return some.first() is not None
+
+
+def foreign(where: str, found: Collection[str]) -> ForeignStore:
+    """The refusal of what another program made."""
+    some = sorted(found)[:10]
+    return ForeignStore(
+        f"{where} holds tables that day1 did not make ({', '.join(some)}) and is left as it is: "
+        "name a folder or a database of day1's own (DAY1_HOME, DAY1_STORE__URL).",
+        tables=some,
+    )
