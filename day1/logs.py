@@ -17,7 +17,7 @@ def to_stderr(level: str) -> None:
     )
 
 
-def note_failure(log: logging.Logger, what: str, exc: Exception) -> None:
+def note_failure(log: logging.Logger, what: str, exc: BaseException) -> None:
     """Log why work that nobody waits for has to wait, or where it failed.
 
     An error's message may quote a memory, so its code or its class has to do.

@@ -77,7 +77,7 @@ class Tender:
         """Do a step, which no failure may make the last; says whether more waits."""
         try:
             more = step()
-        except Exception as exc:  # noqa: BLE001 - there is nobody else to tend
+        except BaseException as exc:  # noqa: BLE001 - a panic of a library's is no Exception
             note_failure(log, "tending", exc)
             known = isinstance(exc, Day1Error)
             self._pause_s = _PAUSE_S if known else min(self._pause_s * 2, _LONGEST_PAUSE_S)

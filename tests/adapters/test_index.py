@@ -5,11 +5,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from day1.adapters.index import chroma
 from day1.adapters.index.index import LocalIndex
 from day1.model.ids import content_hash
 from day1.model.kind import FACT
@@ -391,6 +393,53 @@ def test_a_damaged_chroma_is_built_anew(tmp_path, embedder, caplog, while_open):
     nearest, _ = index.vectors.nearest(embedder, asked, numbers, 5)
     assert set(index.vectors.neighbours(FACT, embedder, asked, 5)) == set(nearest)
     index.close()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "kept"),
+    [("builtins", "AttributeError", True), ("chromadb.errors", "InternalError", False)],
+)
+def test_a_chroma_that_cannot_be_opened_is_let_rest(
+    tmp_path, owner, embedder, monkeypatch, caplog, module, name, kept
+):
+    """B3: it is tried ever more seldom, searchers are told, and a bug costs no folder."""
+    learn(owner, *VERSIONS)
+    embed_all(owner, embedder)
+    opened = 0
+
+    def broken(_: Path) -> None:
+        nonlocal opened
+        opened += 1
+        raise getattr(import_module(module), name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chroma, "_client", broken)
+        (tmp_path / "chroma").mkdir()
+        (tmp_path / "chroma" / "collections").touch()
+        for _ in range(1_000):
+            owner.tend()
+        assert opened == 2, "at first at once, then after a rest"
+        assert caplog.text.count("cannot be opened") == 1
+        assert "cannot be opened" in owner.vectors.trouble()
+        assert (tmp_path / "chroma" / "collections").exists() is kept
+    owner.vectors._chroma._again = 0.0  # it has rested
+    tend(owner)
+    assert owner.vectors.trouble() is None
+    assert owner.vectors.neighbours(FACT, embedder, vector(embedder, TEXTS[0]), 3)
+
+
+def test_a_chroma_that_could_not_be_opened_is_opened_in_the_same_process(tmp_path, owner, embedder):
+    """B3: chromadb keeps what it could not open for the next client, which then failed by it."""
+    learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    (tmp_path / "chroma").write_text("a file where a folder should be", "utf-8")
+    owner.tend()
+    assert not owner.vectors.approximate()
+    assert (tmp_path / "chroma").is_file(), "what day1 did not make stays"
+    (tmp_path / "chroma").unlink()
+    owner.vectors._chroma._again = 0.0  # it has rested
+    owner.tend()
+    assert owner.vectors.approximate()
 
 
 def test_a_chroma_that_ended_its_process_is_not_opened_again(tmp_path, owner, embedder, caplog):

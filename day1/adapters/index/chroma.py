@@ -13,7 +13,9 @@ import logging
 import os
 import shutil
 import threading
+import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ import numpy as np
 from day1.adapters.index.database import Database
 from day1.adapters.index.lock import FileLock
 from day1.adapters.index.space import Integers, Space, top
+from day1.errors import Day1Error
 from day1.model.kind import KINDS, Kind
 from day1.ports.index import TextId
 
@@ -46,6 +49,10 @@ class Neighbours:
 
     shared = False
     """Whether also a process that does not own Chroma may ask it."""
+    _away = "Chroma cannot be opened"
+    """What is said while it cannot be asked."""
+    _longest_rest_s = 300.0
+    """What fails is tried again after 0, 2, 6, 14, … seconds, at most so many."""
 
     def __init__(self, database: Database) -> None:
         """Take and open nothing yet; `tend` does."""
@@ -58,6 +65,8 @@ class Neighbours:
         self._client: Any = None
         self._collections: dict[tuple[int, str], Any] = {}
         self._generation = ""
+        self._failed, self._again = 0, 0.0
+        """How often it failed since it worked last, and when it is tried again."""
 
     def ready(self) -> bool:
         """Whether this process has Chroma open."""
@@ -65,7 +74,7 @@ class Neighbours:
 
     def trouble(self) -> str | None:
         """What a searcher should know of a Chroma that should be there and is not."""
-        return None
+        return f"{self._away}: all were compared" if self._failed else None
 
     def ask(self, kind: Kind, space: Space, vector: Vector, limit: int) -> list[TextId] | None:
         """The nearest texts, nearest first, some of them repeatedly; None when others must tell."""
@@ -79,8 +88,10 @@ class Neighbours:
             found = collection.query(
                 query_embeddings=[vector], n_results=limit, include=["distances"]
             )
-        except self._failures() as error:
-            self._lose(error)
+        except Exception as error:  # noqa: BLE001 - what only makes searching quicker hinders nobody
+            with self._guard:
+                if self._collections.get((space.number, kind.table)) is collection:
+                    self._lose(error)  # else it was let go of meanwhile
             return None
         here, known = self._positions(space, kind, found["ids"][0])
         tail = np.array(later, np.int64)
@@ -94,6 +105,8 @@ class Neighbours:
     def tend(self, spaces: Sequence[Space]) -> bool:
         """Take over if nobody owns Chroma, and feed it; returns whether more is to be fed."""
         with self._guard:
+            if time.monotonic() < self._again:
+                return False
             if self._owned is None:
                 self._owned = self._lock.take(wait=False)
             if self._owned is None and not self.shared:
@@ -101,9 +114,18 @@ class Neighbours:
             try:
                 if self._client is None or self._generation != self._database.generation():
                     self._open(spaces)
-                return self._owned is not None and self._feed_all(spaces)
-            except self._failures() as error:
-                return self._lose(error)
+                more = self._owned is not None and self._feed_all(spaces)
+            except Day1Error:  # of the index's own files
+                raise
+            except BaseException as error:  # a panic of Chroma's is no Exception
+                self._lose(error)
+                if not isinstance(error, Exception):
+                    raise
+                return self._failed == 1
+            if self._failed:
+                log.warning("Chroma answers again")
+            self._failed = 0
+            return more
 
     def forget(self, hashes: Collection[str]) -> None:
         """Hear of texts that are to be in no collection; the rows say so here (`forgotten`)."""
@@ -237,28 +259,35 @@ class Neighbours:
                 statement = "DELETE FROM forgotten WHERE space = ? AND kind = ? AND position = ?"
                 connection.executemany(statement, [(*key, int(p)) for p in forgotten])
 
-    def _lose(self, error: BaseException) -> bool:
-        """Begin anew; says whether there is more to be fed at once."""
-        log.warning("chroma/ is damaged and is built anew: %s", type(error).__name__)
-        with self._guard:
-            self._shut()
-            self._empty()
-            self._opening.unlink(missing_ok=True)
-        return True
+    def _lose(self, error: BaseException) -> None:
+        """Go on without, and for longer after each failure."""
+        if not self._failed:
+            log.warning("%s: %s", self._away, type(error).__name__)
+        self._failed += 1
+        rest_s = min(2.0 ** min(self._failed, 16) - 2, self._longest_rest_s)
+        self._again = time.monotonic() + rest_s
+        self._shut()
+        self._mend(error)
+
+    def _mend(self, error: BaseException) -> None:
+        """Begin the folder anew if it is Chroma that complains; a bug is no reason to."""
+        from chromadb.errors import ChromaError  # noqa: PLC0415 - imported with the client
+
+        if isinstance(error, ChromaError):
+            log.warning("chroma/ is damaged and is built anew")
+            with suppress(Day1Error):  # marks of what is gone are found out when it is opened
+                self._empty()
+        if isinstance(error, Exception):  # it came back; after a panic the marker stays
+            with suppress(OSError):
+                self._opening.unlink(missing_ok=True)
 
     def _shut(self) -> None:
         client, self._client, self._collections = self._client, None, {}
         if client is not None:
             try:
                 client.close()
-            except self._failures():
+            except Exception:  # noqa: BLE001 - whatever it is, it is let go of
                 log.warning("Chroma could not be closed")
-
-    def _failures(self) -> tuple[type[Exception], ...]:
-        from chromadb.errors import ChromaError  # noqa: PLC0415 - imported with the client
-
-        # After a client could not be opened, the next one fails once, by a missing attribute.
-        return ChromaError, OSError, ValueError, AttributeError
 
     def _empty(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -268,8 +297,14 @@ class Neighbours:
 
 def _client(folder: Path) -> Any:
     import chromadb  # noqa: PLC0415 - a second that only the owner pays
+    from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415
     from chromadb.config import Settings  # noqa: PLC0415
 
     # Else it also obeys a `.env` in the folder where a user happens to be.
     settings = Settings(_env_file=None, anonymized_telemetry=False)
-    return chromadb.PersistentClient(str(folder), settings)
+    try:
+        return chromadb.PersistentClient(str(folder), settings)
+    except BaseException:
+        # What could not be opened is kept half open for the next client, which would fail by it.
+        SharedSystemClient.clear_system_cache()
+        raise

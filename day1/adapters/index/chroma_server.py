@@ -19,7 +19,6 @@ from day1.adapters.index.chroma import Neighbours
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import Database
 from day1.adapters.index.space import Integers, Space
-from day1.errors import Day1Error
 from day1.model.kind import KINDS, Kind
 
 log = logging.getLogger(__name__)
@@ -32,6 +31,8 @@ class ServerNeighbours(Neighbours):
     """Collections named as in `facts-minilm-l6-v2-384-3f9c2a71d0b4`, the store's name last."""
 
     shared = True
+    _away = "the Chroma server does not answer"
+    _longest_rest_s = 0.0
 
     def __init__(self, database: Database, address: ChromaAddress) -> None:
         """Ask nothing yet; `tend` does."""
@@ -39,11 +40,6 @@ class ServerNeighbours(Neighbours):
         self._address = address
         self._forgotten: set[str] = set()
         self._store = ""
-        self._away = False
-
-    def trouble(self) -> str | None:
-        """What a searcher should know of a server that does not answer."""
-        return "the Chroma server does not answer: all were compared" if self._away else None
 
     def forget(self, hashes: Collection[str]) -> None:
         """Take texts out at the next `tend`; a node says at each start which they are."""
@@ -59,9 +55,6 @@ class ServerNeighbours(Neighbours):
             for kind in KINDS:
                 if kind.text:
                     self._collection(space, kind)
-        if self._away:
-            log.warning("the Chroma server answers again")
-        self._away = False
 
     def _name(self, space: Space, kind: Kind) -> str:
         return f"{super()._name(space, kind)}-{self._store}"
@@ -123,20 +116,8 @@ class ServerNeighbours(Neighbours):
             statement = "DELETE FROM forgotten WHERE space = ? AND kind = ?"
             connection.execute(statement, (space.number, kind.table))
 
-    def _lose(self, error: BaseException) -> bool:
-        """Go on without; the next `tend` tries again."""
-        if isinstance(error, Day1Error):  # of the index's own files
-            raise error
-        if not self._away:
-            log.warning("the Chroma server does not answer: %s", type(error).__name__)
-        self._away = True
-        with self._guard:
-            self._shut()
-        return False
-
-    def _failures(self) -> tuple[type[Exception], ...]:
-        """Whatever a client raises: what only makes searching quicker is to hinder nobody."""
-        return (Exception,)
+    def _mend(self, error: BaseException) -> None:
+        """What others share is nobody's to begin anew."""
 
 
 def _client(address: ChromaAddress) -> Any:
