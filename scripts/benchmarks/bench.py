@@ -72,9 +72,9 @@ class Bench:
             print(f"built {folder.name} in {time.perf_counter() - started:.0f} s", flush=True)
         return folder
 
-    def copy(self, count: int) -> Path:
-        """A copy of such a store that its user may change; the last copy is gone."""
-        copy = self.folder / "copy"
+    def copy(self, count: int, name: str = "copy") -> Path:
+        """A copy of such a store that its user may change; the last of that name is gone."""
+        copy = self.folder / name
         self.remove(copy)
         shutil.copytree(self.store(count), copy)
         if self.server is not None:  # the same texts, so their vectors are there

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from day1.services.searching import SearchPorts, SearchRequest, search
 from day1.wiring import House
 
 _BRANCH_QUESTIONS = 40
+_FORKS = 30
 
 
 def rows(bench: Bench) -> Iterator[Row]:
@@ -105,8 +107,7 @@ def _search(house: House, ports: SearchPorts, branch: str, text: str) -> None:
 def branches(bench: Bench) -> Iterator[Row]:
     """What creating a branch costs with many rows, and a search with many branches."""
     sizes = bench.sizes
-    counts = (sizes.small, sizes.large)
-    few, many = (_creations(bench, count) for count in counts)
+    few, many = _creations(bench, sizes.small, sizes.large)
     yield quotient(
         f"branch create at {sizes.large:,} rows / at {sizes.small:,}", many, few, 1.5, "with few"
     )
@@ -115,15 +116,20 @@ def branches(bench: Bench) -> Iterator[Row]:
     yield quotient(name, of_many, one, 1.5, "with one")
 
 
-def _creations(bench: Bench, count: int) -> float:
-    """The median time of a fork."""
-    spent = []
-    with stores.opened(bench.settings(bench.copy(count))) as repo:
-        for number in range(30):
-            started = time.perf_counter()
-            branching.create(repo, f"new-{number}", MAIN, stores.now())
-            spent.append(time.perf_counter() - started)
-    return statistics.median(spent)
+def _creations(bench: Bench, *counts: int) -> list[float]:
+    """The median time of a fork in a store of each count, by turns: a busy moment hits all."""
+    spent: list[list[float]] = [[] for _ in counts]
+    with ExitStack() as stack:
+        folders = [bench.copy(count, f"copy-{count}") for count in counts]
+        repos = [stack.enter_context(stores.opened(bench.settings(one))) for one in folders]
+        for number in range(_FORKS):
+            for repo, seconds in zip(repos, spent, strict=True):
+                started = time.perf_counter()
+                branching.create(repo, f"new-{number}", MAIN, stores.now())
+                seconds.append(time.perf_counter() - started)
+    for folder in folders:
+        bench.remove(folder)
+    return [statistics.median(seconds) for seconds in spent]
 
 
 def _branch_searches(bench: Bench) -> tuple[float, float]:
