@@ -163,6 +163,9 @@ class Index(Protocol):
     def generation(self) -> str:
         """Changes when the index was begun anew: numbers of texts mean nothing then."""
 
+    def in_memory(self) -> Index:
+        """An empty index of this process's own, for words, which needs no file."""
+
     def forget(self, hashes: Collection[str]) -> None:
         """Delete words and vectors of texts, of every kind (redaction); twice is harmless.
 

@@ -13,6 +13,7 @@ in a process that has none to ask, and when they do not suffice, all are compare
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,25 @@ _QUOTED = 300
 """Characters of the passage that a hit quotes."""
 
 
+class Aside:
+    """Where words are searched while the index's own files cannot be used."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._guard = threading.Lock()
+        self._held: tuple[Index, Views] | None = None
+
+    def take(self, index: Index) -> tuple[Index, Views]:
+        """An index in memory, the same until it is given back, and its views."""
+        with self._guard:
+            self._held = self._held or (index.in_memory(), Views())
+            return self._held
+
+    def give_back(self) -> None:
+        """Let go of the memory: the files can be used."""
+        self._held = None
+
+
 @dataclass(frozen=True, slots=True)
 class SearchPorts:
     """What a search works with. Made once for a process: `views` is what makes it quick."""
@@ -62,6 +82,7 @@ class SearchPorts:
     """How long a search indexes words, unless it is to wait for all."""
     views: Views = field(default_factory=Views)
     questions: Questions = field(default_factory=Questions)
+    aside: Aside = field(default_factory=Aside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +140,23 @@ def search(ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchR
     Raises:
         InvalidRequest: a kind that has no text.
         UnknownBranch, NotFound: as the store says of `ref`.
-        IndexBehind: there is no index, and none can be made.
     """
+    notes: list[str] = []
     try:
-        return _Search(ports, ref, branch_id, request).run()
-    except IndexLost:
-        found = _Search(ports, ref, branch_id, request).run()
-        note = "the index was damaged and is being built anew; vectors follow"
-        return replace(found, notes=[note, *found.notes])
+        try:
+            found = _Search(ports, ref, branch_id, request).run()
+        except IndexLost:
+            notes.append("the index was damaged and is being built anew; vectors follow")
+            found = _Search(ports, ref, branch_id, request).run()
+        ports.aside.give_back()
+    except (IndexBehind, IndexLost) as error:
+        code = error.details.get("engine_code") or error.code
+        log.warning("the index cannot be used: %s", code)
+        notes = [f"the index cannot be used ({code}): only words were searched, in memory"]
+        index, views = ports.aside.take(ports.index)
+        aside = replace(ports, index=index, views=views)
+        found = _Search(aside, ref, branch_id, replace(request, mode="keyword")).run()
+    return replace(found, notes=[*notes, *found.notes])
 
 
 class _Search:

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -154,11 +155,8 @@ def test_a_reader_of_a_read_only_folder_sees_what_another_writes_there(store, tm
         assert branches(reader) == {"main", "side", "later"}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can become another user")
-def test_another_users_files_in_a_folder_of_ones_own_make_it_read_only(store):
-    """As after one command run with sudo."""
-    for path in (store, store / "memory.db", store / ".memory.db-lock"):
-        os.chown(path, 65534, 65534)
+def as_nobody(store: Path, deed: Callable[[], None]) -> None:
+    """Do something to a store as a user of few rights, in a process of its own."""
     for folder in store.parents:
         if folder.stat().st_mode & 0o001:
             break
@@ -170,14 +168,48 @@ def test_another_users_files_in_a_folder_of_ones_own_make_it_read_only(store):
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
-            with opened(store) as house:
-                assert house.read_only
-                assert facts(house, "side")[-1] == "aside"
-                refused(lambda: write(house, "new"), "store_read_only")
+            deed()
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can become another user")
+def test_another_users_files_in_a_folder_of_ones_own_make_it_read_only(store):
+    """As after one command run with sudo."""
+    for path in (store, store / "memory.db", store / ".memory.db-lock"):
+        os.chown(path, 65534, 65534)
+
+    def look() -> None:
+        with opened(store) as house:
+            assert house.read_only
+            assert facts(house, "side")[-1] == "aside"
+            refused(lambda: write(house, "new"), "store_read_only")
+
+    as_nobody(store, look)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can become another user")
+def test_another_user_of_a_shared_folder_searches_without_its_index(store):
+    """B4: a lock file of the index is another user's; words are searched, and it is said."""
+    (store / "index.lock").chmod(0o600)
+    for path in (store, *store.iterdir()):
+        if path.name != "index.lock":
+            os.chown(path, 65534, 65534)
+
+    def search() -> None:
+        with opened(store) as house:
+            answer = call(house, "memory_search", query="two")
+            assert [hit["fact_text"] for hit in answer["result"]] == ["two"]
+            (note,) = answer["read"]["notes"]
+            assert "cannot be used (EACCES)" in note
+            write(house, "two more")
+            assert len(call(house, "memory_search", query="two")["result"]) == 2
+
+    as_nobody(store, search)
 
 
 # A full disk
@@ -254,6 +286,25 @@ def test_a_full_disk_refuses_writes_and_keeps_the_rest(tmp_path):
                 (disk / "filler").unlink()
             check_whole(house, acknowledged)
     assert codes == {"store_full"}
+
+
+def test_what_was_never_searched_is_found_on_a_full_disk(tmp_path):
+    """B9: reading needs no room, also where an index was to be made first; then it is made."""
+    with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=3m", "tmpfs") as disk:
+        make(disk / "store")
+        for file in (disk / "store").glob("index.*"):
+            file.unlink()
+        with opened(disk / "store") as house:
+            write(house, "four")
+            fill(disk, 0)
+            for branch, query in (("main", "four"), ("side", "aside")):
+                answer = call(house, "memory_search", query=query, branch=branch)
+                assert [hit["fact_text"] for hit in answer["result"]] == [query]
+                assert any("the index cannot be used" in n for n in answer["read"]["notes"])
+            (disk / "filler").unlink()
+            answer = call(house, "memory_search", query="four")
+            assert [hit["fact_text"] for hit in answer["result"]] == ["four"]
+            assert not any("the index" in note for note in answer["read"]["notes"])
 
 
 def test_a_store_on_a_full_disk_says_so_and_opens_when_there_is_room(tmp_path):

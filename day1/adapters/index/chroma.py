@@ -59,7 +59,7 @@ class Neighbours:
         self._database = database
         self._folder = database.folder / FOLDER
         self._opening = database.folder / f"{FOLDER}.opening"
-        self._lock = FileLock(database.folder / f"{FOLDER}.lock")
+        self._lock = FileLock(database.folder / f"{FOLDER}.lock", 0.0)
         self._guard = threading.RLock()
         self._owned: int | None = None
         self._client: Any = None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
 
+from day1.adapters.index.failures import UNUSABLE, usable
 from day1.adapters.index.lock import FileLock
 from day1.model.kind import KINDS
 from day1.ports.index import IndexBehind, IndexLost
@@ -27,6 +28,8 @@ FILE = "index.db"
 VECTORS = "vectors"
 
 _VERSION = 2
+_EMBEDDING_S = 60.0
+"""A batch of vectors takes some seconds, and the next one waits for whoever wants the lock."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _UNUSABLE = (
     *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_FULL", "SQLITE_IOERR"),
@@ -65,8 +68,8 @@ class Database:
         self.read_only = read_only
         self._path = folder / FILE
         self._wait_s = wait_s
-        self._making = FileLock(folder / "index.lock")
-        self.embedding = FileLock(folder / "vectors.lock")
+        self._making = FileLock(folder / "index.lock", wait_s)
+        self.embedding = FileLock(folder / "vectors.lock", _EMBEDDING_S)
         """Held by whoever writes vectors."""
         self._guard = threading.Lock()
         self._free: list[sqlite3.Connection] = []
@@ -89,7 +92,8 @@ class Database:
         file: tuple[int, int] | None = None
         connection = None
         try:
-            connection, file = self._borrow()
+            with usable(FILE):
+                connection, file = self._borrow()
             yield connection
         except sqlite3.DatabaseError as error:
             self._translate(error, file)
@@ -121,7 +125,7 @@ class Database:
         """
         if self.read_only:
             raise IndexBehind("The index is damaged, and the folder is read-only.")
-        with self._making.held(wait=True):
+        with self._making.held(wait=True), usable(FILE):
             if self._identity() == (file or self._file):
                 log.warning("the index is damaged: it is deleted and built anew")
                 for path in [*self.folder.glob(f"{FILE}*"), *self.folder.glob(f"{VECTORS}/*")]:
@@ -217,13 +221,33 @@ class Database:
         if isinstance(error, _NotOurs) or name.startswith(_DAMAGED):
             self.lose(file)
         if name.startswith(_UNUSABLE):
-            raise IndexBehind(
-                "The index cannot be used now: its answers lag or lack. Free some disk space, or "
-                "give this user write access to the store's folder.",
-                file=FILE,
-                engine_code=name,
-            ) from error
+            raise IndexBehind(UNUSABLE, file=FILE, engine_code=name) from error
         raise error
+
+
+class MemoryDatabase(Database):
+    """The same tables in the memory of this process, whose threads take turns."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make them; nothing in the folder is used."""
+        super().__init__(folder, read_only=False, wait_s=0.0)
+        self._turn, self._depth = threading.RLock(), 0
+        self._only = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._only.execute("PRAGMA temp_store = MEMORY")  # nor is any other
+        _make_tables(self._only)
+        self._generation = self._only.execute("SELECT generation FROM meta").fetchone()[0]
+
+    def _borrow(self) -> tuple[sqlite3.Connection, None]:
+        self._turn.acquire()
+        self._depth += 1
+        return self._only, None
+
+    def _give_back(self, connection: sqlite3.Connection, file: object) -> None:
+        del file
+        self._depth -= 1
+        if not self._depth and connection.in_transaction:
+            connection.rollback()
+        self._turn.release()
 
 
 class _NotOurs(sqlite3.DatabaseError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from day1.adapters.index import words
 from day1.adapters.index.chroma_address import ChromaAddress
-from day1.adapters.index.database import Database
+from day1.adapters.index.database import Database, MemoryDatabase
 from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
 from day1.model.kind import KINDS, Kind
@@ -52,6 +52,10 @@ class LocalIndex:
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, neighbours, chroma_above)
 
+    def in_memory(self) -> MemoryIndex:
+        """An empty one of this process's own, for words, which needs no file."""
+        return MemoryIndex(self._database.folder)
+
     def generation(self) -> str:
         """Changes when the index was begun anew."""
         return self._database.generation()
@@ -82,6 +86,17 @@ class LocalIndex:
         """Let go of files, with the WAL written back into `index.db`."""
         self.vectors.close()
         self._database.close()
+
+
+class MemoryIndex(LocalIndex):
+    """The words alone, in the memory of one process."""
+
+    def __init__(self, folder: Path) -> None:
+        """Stand in for the index of a folder, and use nothing there."""
+        self.read_only = False
+        self._database = MemoryDatabase(folder)
+        self.words = SqliteWords(self._database)
+        self.vectors = FileVectors(self._database, None)
 
 
 def _neighbours(database: Database, server: ChromaAddress | None) -> Neighbours:

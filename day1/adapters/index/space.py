@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from day1.adapters.index.database import VECTORS, Database, rows_written
+from day1.adapters.index.failures import usable
 from day1.adapters.index.sums import Sums, put
 from day1.model.ids import short_hash
 from day1.ports.index import TextId
@@ -179,7 +180,7 @@ class Space:
         Raises:
             IndexLost: the file lacks rows that `index.db` speaks of.
         """
-        with self._guard:
+        with self._guard, usable(self._file.name):
             self._refresh()
             return self._seen
 
@@ -216,10 +217,11 @@ class Space:
         return Snapshot(matrix, none, none, none, np.empty(0, np.bool_), self._compare)
 
     def _compare(self, matrix: Matrix, positions: Integers) -> None:
-        differ = self._sums.differ(matrix, positions)
+        with usable(self._file.name):
+            differ = self._sums.differ(matrix, positions)
         if differ and not self._database.read_only:
             # Or somebody just blanks a row: nobody does while the lock is held.
-            with self._database.embedding.held(wait=True):
+            with self._database.embedding.held(wait=True), usable(self._file.name):
                 differ = self._sums.differ(matrix, positions)
         if differ:
             self._database.lose()
@@ -244,14 +246,15 @@ class Space:
 
         What lies there already was written by a process that ended before it could say so.
         """
-        self._file.parent.mkdir(exist_ok=True)
-        stamped = self._sums.size()
-        if stamped < start:  # an earlier version of day1 wrote these
-            old = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
-            self._sums.write(old[stamped:], stamped)
         matrix = np.ascontiguousarray(vectors, np.float32)
-        put(self._file, matrix.tobytes(), start * self.dimension * 4)
-        self._sums.write(matrix, start)
+        with usable(self._file.name):
+            self._file.parent.mkdir(exist_ok=True)
+            stamped = self._sums.size()
+            if stamped < start:  # an earlier version of day1 wrote these
+                old = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
+                self._sums.write(old[stamped:], stamped)
+            put(self._file, matrix.tobytes(), start * self.dimension * 4)
+            self._sums.write(matrix, start)
 
     def blank(self, positions: Sequence[int]) -> None:
         """Overwrite rows with zeros, whose cosine with anything is 0."""

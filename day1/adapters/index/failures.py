@@ -1,0 +1,26 @@
+"""What the operating system says of the index's files becomes day1's error here."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from day1.ports.index import IndexBehind
+
+UNUSABLE = (
+    "The index cannot be used now: its answers lag or lack. Free some disk space, or give this "
+    "user write access to the store's folder."
+)
+
+
+@contextmanager
+def usable(file: str) -> Iterator[None]:
+    """Use a file of the index for the block.
+
+    Raises:
+        IndexBehind: the system does not let this process use it.
+    """
+    try:
+        yield
+    except OSError as error:
+        code = errno.errorcode.get(error.errno or 0, "")
+        raise IndexBehind(UNUSABLE, file=file, engine_code=code) from error
