@@ -88,9 +88,13 @@ def open_memory(
 
 
 def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack) -> Memory:
-    read_only = folder.is_dir() and not _writable(folder)
+    try:
+        read_only = folder.is_dir() and not _writable(folder)
+        left = not read_only and (folder / LEFT).exists()
+    except OSError as exc:
+        raise of_system(exc, folder, writing=False) from exc
     wait_s = settings.store.wait_s
-    if not read_only and (folder / LEFT).exists():
+    if left:
         from day1.adapters.archive.rewriting import clear
 
         clear(folder)

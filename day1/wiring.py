@@ -24,7 +24,7 @@ from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.judges.rules import RulesJudge
 from day1.adapters.sql.failures import of_system
 from day1.engines import create_store, open_memory
-from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest
+from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.model.branch import MAIN
 from day1.model.ids import new_id, short_hash
 from day1.model.ranking import Weights
@@ -126,11 +126,15 @@ def open_house(
         folder = folder or find_home(settings)
     except OSError as exc:  # another user's .day1 on the way up
         raise of_system(exc, Path(exc.filename), writing=False) from exc
-    if create:
-        create_store(settings, folder, now)
     talker = chat(settings.chat)
     with ExitStack() as opened:
-        memory = open_memory(settings, folder, now, opened)
+        try:
+            memory = open_memory(settings, folder, now, opened)
+        except NotAStore:
+            if not create:
+                raise
+            create_store(settings, folder, now)
+            memory = open_memory(settings, folder, now, opened)
         store, ledger, read_only = memory.store, memory.ledger, memory.read_only
         refuse_half(ledger, memory.where)
         store.obey(Masking(ledger))

@@ -178,6 +178,9 @@ class Store(Protocol):
     def check(self) -> list[str]:
         """Read every page and index of the store; says what is wrong, nothing if all is whole."""
 
+    def doubts(self) -> list[str]:
+        """What cannot be known of the store and should be; each says what to do."""
+
     def close(self) -> None:
         """Let go of files and connections."""
 

@@ -92,7 +92,9 @@ def check(repo: Repository, search: SearchPorts, place: Place) -> Iterator[Findi
 
 def _engine(repo: Repository) -> Finding:
     engine = repo.store.capabilities
-    return Finding("engine", "ok", f"{engine.engine} {engine.version}")
+    text = f"{engine.engine} {engine.version}"
+    doubts = repo.store.doubts()
+    return Finding("engine", "warn" if doubts else "ok", text, " ".join(doubts) or None)
 
 
 def _rows(repo: Repository, place: Place) -> Finding:

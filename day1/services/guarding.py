@@ -215,6 +215,10 @@ class GuardedStore(Store):
         """Read every page and index of the store."""
         return self._store.check()
 
+    def doubts(self) -> list[str]:
+        """What cannot be known of the store, and should be."""
+        return self._store.doubts()
+
     def close(self) -> None:
         """Leave the store open: others use it."""
 

@@ -1,27 +1,34 @@
 """What a MatrixOne server is told, and in which order; no server is needed for that."""
 
 import re
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from pymysql.err import OperationalError
 
 from day1.adapters.matrixone.stand import State, timed
 from day1.adapters.matrixone.store import MatrixOneStore
+from day1.adapters.sql.ledger import SqlLedger
+from day1.adapters.sql.ledger_tables import OLDEST, metadata
 from day1.adapters.sql.messages import encode
 from day1.errors import (
+    ForeignStore,
     IntegrityBroken,
     NotAStore,
     NotFound,
     Refused,
+    StoreDamaged,
     StoreUnavailable,
     Unsupported,
 )
 from day1.model.change import Message, Query, Ref
 from day1.model.kind import FACT
 from day1.model.origin import Origin
+from day1.services.checking import _engine
 from day1.services.recording import fact_row
-from tests.fakes.recording_server import RecordingServer
+from tests.fakes.recording_server import Columns, RecordingServer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NS = int(NOW.timestamp()) * 10**9
@@ -279,10 +286,131 @@ def test_the_pitr_of_another_tenant_or_of_one_database_keeps_nothing_here():
     assert opened(server()).check() == []
 
 
+DENIED = OperationalError(20101, "internal error: do not have privilege to execute the …")
+MAY_NOT_SEE = {r"SELECT pitr_name, .* FROM mo_catalog": DENIED}
+
+
 def test_a_user_who_may_not_see_pitrs_is_told_by_the_catalog():
-    denied = OperationalError(20101, "internal error: do not have privilege to execute the …")
-    told = server(pitr=denied, first={r"SELECT pitr_name, .* FROM mo_catalog": [PITR]})
+    told = server(pitr=DENIED, first={r"SELECT pitr_name, .* FROM mo_catalog": [PITR]})
     assert opened(told).check() == []
+
+
+def test_a_past_whose_end_is_not_known_is_read_and_doctor_warns():
+    """F2: with the documented rights a branch older than an hour could not be read as it was."""
+    told = server(pitr=DENIED, ns=NS - 3_601 * 10**9, first=MAY_NOT_SEE)
+    store = opened(told)
+    with store.reading(Ref(commit=TIP)) as reading:
+        reading.find(FACT, Query())
+    assert store.check() == []
+    (doubt,) = store.doubts()
+    assert "`day1 init`" in doubt
+    repo = SimpleNamespace(store=store)
+    assert (_engine(repo).level, _engine(repo).advice) == ("warn", doubt)
+    assert _engine(SimpleNamespace(store=opened(server()))).level == "ok"
+
+
+def stated(*spans):
+    """A server whose PITR this user may not see, and which an administrator has stated."""
+    return {
+        **MAY_NOT_SEE,
+        r"SHOW TABLES FROM `day1_graph`": [("kept",)],
+        r"SELECT since, length FROM `day1_graph`.`kept`": list(spans),
+    }
+
+
+def test_what_an_administrator_stated_is_how_far_the_past_goes():
+    """F2: the window that `init` wrote down holds for users who may not see it."""
+    hours = 3_600 * 10**6
+    span = (NS // 1_000 - 3 * hours, 2 * hours)
+    told = server(pitr=DENIED, ns=NS - 7_000 * 10**9, first=stated(span))
+    with opened(told).reading(Ref(commit=TIP)):
+        pass
+    told = server(pitr=DENIED, ns=NS - 7_500 * 10**9, first=stated(span))
+    store = opened(told)
+    with pytest.raises(NotFound, match="PITR"), store.reading(Ref(commit=TIP)):
+        pass
+    assert (store.check(), store.doubts()) == ([], [])
+
+
+GRAPH = {
+    r"SHOW DATABASES": [("day1_graph",)],
+    r"SHOW TABLES$": [("commits",), ("branches",), ("tags",)],
+    r"SELECT \* FROM `commits`": Columns("id", "db", "ns", "parent", "merged", "author", "message"),
+    r"SELECT \* FROM `branches`": Columns("name", "db", "tip", "units"),
+    r"SELECT \* FROM `tags`": Columns("name", "commit_id"),
+}
+
+
+def create(told):
+    return MatrixOneStore.create(told.engine(), "day1", "there/day1")
+
+
+def test_the_administrators_init_states_how_far_the_past_goes():
+    """F2: it also does so on a store that is there, which it leaves as it is."""
+    told = server(first=GRAPH)
+    assert not create(told)
+    day = 86_400 * 10**6
+    since = int(CREATED.replace(tzinfo=UTC).timestamp()) * 10**6 - 10**6
+    written = f"INSERT INTO `day1_graph`.`kept` (since, length) VALUES ({since}, {36_500 * day})"
+    assert written in told.said
+    assert not [s for s in told.said if s.startswith("CREATE DATABASE")]
+
+
+def test_an_init_of_a_user_who_may_not_see_it_changes_nothing_that_was_stated(caplog):
+    """F2: nor does it warn of what is known."""
+    told = server(pitr=DENIED, first={**GRAPH, **stated((1, 2)), r"CREATE PITR": DENIED})
+    assert not create(told)
+    assert not [s for s in told.said if "INSERT INTO `day1_graph`" in s or "DELETE FROM" in s]
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        {r"SHOW TABLES$": [("orders",)]},
+        {r"SHOW TABLES$": [("tags",)], r"SELECT \* FROM `tags`": Columns("name", "colour")},
+    ],
+)
+def test_the_graphs_database_of_another_program_is_left_alone(there):
+    """F1: `init` made its tables in a database NAME_graph of another program."""
+    told = server(first={**there, **GRAPH, **there})
+    with pytest.raises(ForeignStore, match=r"orders|tags"):
+        create(told)
+    assert not [s for s in told.said if s.startswith(("CREATE", "DROP", "ALTER", "INSERT"))]
+
+
+def test_an_init_that_was_killed_goes_on():
+    """F1: tables of the graph without a row are what a killed `init` leaves."""
+    told = server(first={**GRAPH, r"SELECT db, tip, units FROM": []})
+    assert create(told)
+    order(
+        told,
+        r"CREATE TABLE IF NOT EXISTS commits",
+        r"CREATE DATABASE",
+        r"COMMIT",
+        r"INSERT INTO `day1_graph`.`kept`",
+    )
+    rows = {r"SELECT 1 FROM `commits`": [(1,)]}
+    told = server(first={**GRAPH, **rows, r"SELECT db, tip, units FROM": []})
+    with pytest.raises(StoreDamaged, match="commits"):
+        create(told)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_older_ledger_is_brought_up_without_asking_for_types():
+    """F9: the types that this server says were warned of, one line for each `bool`."""
+    tables = {
+        rf"SELECT \* FROM `{name}`": Columns(*(table.columns.keys()))
+        for name, table in metadata.tables.items()
+    }
+    older = {**tables, r"SELECT \* FROM `sessions`": Columns(*OLDEST["sessions"])}
+    there = {r"SHOW TABLES": [(name,) for name in metadata.tables], r"DESCRIBE": [("id",)]}
+    told = RecordingServer({**there, **older})
+    engine = told.engine().execution_options(isolation_level="AUTOCOMMIT")
+    SqlLedger(engine, nullcontext(), "there", "").create(1)
+    altered = [s for s in told.said if s.startswith("ALTER")]
+    assert altered == ["ALTER TABLE sessions ADD token_id LONGTEXT"]
+    assert not [s for s in told.said if s.startswith(("SHOW CREATE", "CREATE", "DROP"))]
 
 
 @pytest.mark.parametrize("version", ["4.1.9", "3.0.0", "nightly"])

@@ -11,9 +11,19 @@ from sqlalchemy import Engine, create_engine
 Rows = Sequence[tuple[Any, ...]]
 Answer = Rows | Exception | Callable[[str], Rows]
 
+
+class Columns(list[tuple[Any, ...]]):
+    """The answer of a table that has no rows: the names of its columns."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self.names = names
+
+
+_READING = ("SELECT", "SHOW", "DESCRIBE", "DATA BRANCH DIFF")
 _OF_SQLALCHEMY: Mapping[str, Rows] = {
     r"SELECT VERSION\(\)": [("8.0.30-MatrixOne-v4.2.0",)],
-    r"SELECT DATABASE\(\)": [(None,)],
+    r"SELECT DATABASE\(\)": [("there",)],
     r"SELECT @@transaction_isolation": [("REPEATABLE-READ",)],
     r"SELECT @@sql_mode": [("",)],
     r"SELECT @@lower_case_table_names": [("1",)],
@@ -38,8 +48,9 @@ class RecordingServer:
         )
 
     def answer(self, statement: str) -> Rows:
-        if any(re.match(pattern, statement) for pattern in _OF_SQLALCHEMY):
-            return next(rows for p, rows in _OF_SQLALCHEMY.items() if re.match(p, statement))
+        for pattern, rows in _OF_SQLALCHEMY.items():
+            if re.match(pattern, statement):
+                return rows
         self.said.append(re.sub(r"\s+", " ", statement))
         if statement in {"START TRANSACTION", "COMMIT", "ROLLBACK"}:
             self.in_transaction = statement == "START TRANSACTION"
@@ -67,9 +78,10 @@ class _Connection(Connection):  # type: ignore[misc]  # the driver has no types
         sql = sql if isinstance(sql, str) else sql.decode()
         rows = self._server.answer(sql)
         self.server_status = 2 | self._server.in_transaction
-        columns = len(rows[0]) if rows else 1
-        description = [(f"c{n}", 253, None, None, None, None, True) for n in range(columns)]
-        reads = sql.lstrip("( ").upper().startswith(("SELECT", "SHOW", "DATA BRANCH DIFF"))
+        unnamed = [f"c{n}" for n in range(len(rows[0]) if rows else 1)]
+        names = rows.names if isinstance(rows, Columns) else unnamed
+        description = [(name, 253, None, None, None, None, True) for name in names]
+        reads = sql.lstrip("( ").upper().startswith(_READING)
         self._result = SimpleNamespace(
             affected_rows=len(rows),
             warning_count=0,
@@ -82,6 +94,9 @@ class _Connection(Connection):  # type: ignore[misc]  # the driver has no types
 
     def rollback(self) -> None:
         """The pool says this to a new connection."""
+
+    def commit(self) -> None:
+        """SQLAlchemy says this at the end of its own transactions, which are none here."""
 
     def close(self) -> None:
         """There is nothing to close."""

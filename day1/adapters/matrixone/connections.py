@@ -25,7 +25,7 @@ class Connections:
         self.where = where
         self._wait_s = wait_s
         self.graph = Graph(database)
-        self.window = Window()
+        self.window = Window(self.graph)
         self._states: dict[CommitId, State] = {}
 
     @contextmanager

@@ -5,24 +5,42 @@ rows, when that time is not known yet, and stamped after the server has acknowle
 """
 
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from day1.adapters.matrixone.stand import Stand
 from day1.adapters.sql.messages import decode
 from day1.adapters.sql.server import clock, make_database
+from day1.adapters.sql.strangers import Known, is_store
 from day1.errors import StoreUnavailable
+from day1.model.branch import MAIN
 from day1.model.change import Commit, CommitId
 
-_TABLES = (
-    "commits (id VARCHAR(32) PRIMARY KEY, db VARCHAR(64) NOT NULL, ns BIGINT,"
-    " parent VARCHAR(32), merged VARCHAR(32), author VARCHAR(255) NOT NULL, message TEXT NOT NULL)",
-    "branches (name VARCHAR(100) PRIMARY KEY, db VARCHAR(64) NOT NULL, tip VARCHAR(32) NOT NULL,"
-    " units BIGINT NOT NULL)",
-    "tags (name VARCHAR(255) PRIMARY KEY, commit_id VARCHAR(32) NOT NULL)",
-)
+_TABLES: Final[Mapping[str, Mapping[str, str]]] = {
+    "commits": {
+        "id": "VARCHAR(32) PRIMARY KEY",
+        "db": "VARCHAR(64) NOT NULL",
+        "ns": "BIGINT",
+        "parent": "VARCHAR(32)",
+        "merged": "VARCHAR(32)",
+        "author": "VARCHAR(255) NOT NULL",
+        "message": "TEXT NOT NULL",
+    },
+    "branches": {
+        "name": "VARCHAR(100) PRIMARY KEY",
+        "db": "VARCHAR(64) NOT NULL",
+        "tip": "VARCHAR(32) NOT NULL",
+        "units": "BIGINT NOT NULL",
+    },
+    "tags": {"name": "VARCHAR(255) PRIMARY KEY", "commit_id": "VARCHAR(32) NOT NULL"},
+}
+_KEPT: Final = "kept"
+"""A table of what the server keeps of its past, stated by somebody who may see that."""
+_KNOWN = Known({name: frozenset(columns) for name, columns in _TABLES.items()}, "branches", 1)
+Span = tuple[int, int]
+"""Since when, and for how long, all there is is kept: microseconds, the first since 1970 UTC."""
 _COMMIT = "id, parent, merged, author, message"
 _TRIES, _PAUSE_S = 200, 0.005
 """How long a commit is waited for that was acknowledged but is not in the past yet."""
@@ -38,11 +56,46 @@ class Graph:
             f"`{self.database}`.`{table}`" for table in ("commits", "branches", "tags")
         )
 
-    def create(self, connection: Connection, where: str) -> None:
-        """Make what is missing."""
+    def create(self, connection: Connection, where: str) -> bool:
+        """Make what is missing; says whether a store is there already.
+
+        Raises:
+            ForeignStore: the graph's database is another program's.
+            StoreDamaged: it has commits, and no branch.
+        """
         make_database(connection, self.database, where)
-        for table in _TABLES:
-            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS `{self.database}`.{table}")
+        connection.exec_driver_sql(f"USE `{self.database}`")
+        if is_store(connection, _KNOWN, lambda: self._has_main(connection), self.database):
+            return True
+        for table, columns in _TABLES.items():
+            made = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {table} ({made})")
+        return False
+
+    def _has_main(self, connection: Connection) -> int:
+        return int(self.branch(connection, MAIN) is not None)
+
+    def state_kept(self, connection: Connection, spans: Sequence[Span]) -> None:
+        """Write down what the server keeps of its past, for users who may not ask it."""
+        table = f"`{self.database}`.`{_KEPT}`"
+        connection.exec_driver_sql(
+            f"CREATE TABLE IF NOT EXISTS {table} (since BIGINT NOT NULL, length BIGINT NOT NULL)"
+        )
+        connection.exec_driver_sql("START TRANSACTION")
+        connection.exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        for span in spans:
+            statement = f"INSERT INTO {table} (since, length) VALUES (%s, %s)"  # noqa: S608 - our own names
+            connection.exec_driver_sql(statement, span)
+        connection.exec_driver_sql("COMMIT")
+
+    def stated_kept(self, connection: Connection) -> list[Span]:
+        """What was written down so; empty if nobody did."""
+        there = connection.exec_driver_sql(f"SHOW TABLES FROM `{self.database}`").scalars()
+        if _KEPT not in there.all():
+            return []
+        statement = f"SELECT since, length FROM `{self.database}`.`{_KEPT}`"  # noqa: S608 - our own names
+        rows = connection.exec_driver_sql(statement).all()
+        return [(int(since), int(length)) for since, length in rows]
 
     def branch(
         self, connection: Connection, name: str, ns: int | None = None

@@ -10,7 +10,7 @@ from day1.adapters.matrixone.graph import Graph
 from day1.adapters.matrixone.history import MatrixOneHistory, fresh_database
 from day1.adapters.matrixone.stand import Stand, put
 from day1.adapters.matrixone.verbs import MatrixOneVerbs, new_commit
-from day1.adapters.matrixone.window import WITHOUT, keep
+from day1.adapters.matrixone.window import UNKNOWN, WITHOUT, keep
 from day1.adapters.sql.messages import encode
 from day1.adapters.sql.server import clock as server_clock
 from day1.adapters.sql.server import opened
@@ -67,7 +67,11 @@ class MatrixOneStore(SqlStore):
     def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
         """Make the graph, the first branch and its first commit; says whether they were missing.
 
-        The server is told to keep its past, unless it is told so or this user may not.
+        The server is told to keep its past, unless it is told so or this user may not; for how
+        long it does is written down for users who may not see that.
+
+        Raises:
+            ForeignStore: the graph's database is another program's.
         """
         graph = Graph(database)
         with (
@@ -75,25 +79,14 @@ class MatrixOneStore(SqlStore):
             locked(connection, lock_name(database, "create/"), _CREATE_S),
         ):
             put(connection, None)
-            graph.create(connection, where)
-            if graph.branch(connection, MAIN) is not None:
-                return False
-            keep(connection)
-            now = clock() if clock else server_clock(connection)
-            stand = Stand(MAIN, fresh_database(database, MAIN), "")
-            connection.exec_driver_sql("START TRANSACTION")
-            connection.exec_driver_sql(f"CREATE DATABASE `{stand.database}`")
-            connection.exec_driver_sql(f"USE `{stand.database}`")
-            versioned.create_all(connection, checkfirst=False)
-            connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
-            commit = new_commit()
-            graph.put_branch(connection, MAIN, stand.database, commit)
-            graph.put_commit(
-                connection, commit, stand, "day1", encode(Message("init", "init"), now, (), {})
-            )
-            connection.exec_driver_sql("COMMIT")
-            graph.stamp(connection, commit)
-        return True
+            made = graph.create(connection, where)
+            kept = keep(connection, graph)
+            if not made:
+                now = clock() if clock else server_clock(connection)
+                _make(connection, graph, fresh_database(database, MAIN), now)
+            if kept:
+                graph.state_kept(connection, kept)
+        return not made
 
     def _clock(self, connection: Connection) -> int:
         return self._given() if self._given else server_clock(connection)
@@ -147,13 +140,34 @@ class MatrixOneStore(SqlStore):
             for name in there
             if name.startswith(prefix) and name not in used
         ]
-        if not self._connections.window.kept:
+        if self._connections.window.known and not self._connections.window.kept:
             found.append(WITHOUT)
         for branch in branches:
             with self._connections.on(branch) as connection:
                 for table in TABLES.values():
                     connection.execute(table.select().with_only_columns(table.c.id)).all()
         return found
+
+    def doubts(self) -> list[str]:
+        """Whether it is not known how far back the server goes."""
+        with self._connections.plain() as connection:
+            self._connections.window.look(connection)
+        return [] if self._connections.window.known else [UNKNOWN]
+
+
+def _make(connection: Connection, graph: Graph, database: str, now: int) -> None:
+    """Make the first branch's database, with its first commit."""
+    stand = Stand(MAIN, database, "")
+    connection.exec_driver_sql("START TRANSACTION")
+    connection.exec_driver_sql(f"CREATE DATABASE `{stand.database}`")
+    connection.exec_driver_sql(f"USE `{stand.database}`")
+    versioned.create_all(connection, checkfirst=False)
+    connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+    commit, text = new_commit(), encode(Message("init", "init"), now, (), {})
+    graph.put_branch(connection, MAIN, stand.database, commit)
+    graph.put_commit(connection, commit, stand, "day1", text)
+    connection.exec_driver_sql("COMMIT")
+    graph.stamp(connection, commit)
 
 
 def check_version(version: str) -> None:

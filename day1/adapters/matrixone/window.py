@@ -12,19 +12,24 @@ from typing import Final
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from day1.adapters.matrixone.graph import Graph, Span
 from day1.adapters.matrixone.stand import State
 from day1.adapters.sql.server import clock
 from day1.errors import NotFound
-from day1.model.instant import SECOND
+from day1.model.instant import DAY, SECOND
 
 log = logging.getLogger(__name__)
 
 CREATE: Final = "CREATE PITR day1_keep FOR ACCOUNT RANGE 100 'y'"
 WITHOUT: Final = (
-    "As far as this user may see, the server keeps its past for an hour only: an administrator "
-    f"says once, before it is needed, {CREATE}"
+    "The server keeps its past for an hour only: an administrator says once, before it is needed, "
+    f"{CREATE}"
 )
-_ALWAYS: Final = timedelta(hours=1)
+UNKNOWN: Final = (
+    "This user may not see how far back the server keeps its past (SHOW PITR), so an old state may "
+    "be read wrong. `day1 init`, said once by an administrator of the tenant, writes it down."
+)
+_ALWAYS: Final = DAY // 24
 """What is kept in any case."""
 _UNITS: Final = {"h": 1 / 24, "d": 1, "mo": 28, "y": 365}
 """Days."""
@@ -40,10 +45,13 @@ _PITRS: Final = (
 class Window:
     """The times that a server can be asked for."""
 
-    def __init__(self) -> None:
-        """Nothing is known yet."""
+    def __init__(self, graph: Graph) -> None:
+        """Nothing is known yet; `graph` has what an administrator stated."""
+        self._graph = graph
         self._asked = float("-inf")
         self._begins = 0
+        self.known = False
+        """Whether the server told, or an administrator."""
         self.kept = False
         """Whether there is a PITR."""
 
@@ -53,7 +61,7 @@ class Window:
         return time.monotonic() - self._asked > _ASKED_EVERY_S
 
     def check(self, state: State) -> None:
-        """Let a state pass that the server still has.
+        """Let a state pass that the server still has, as far as is known.
 
         Raises:
             NotFound: it is older than that.
@@ -66,19 +74,18 @@ class Window:
 
     def look(self, connection: Connection) -> None:
         """Ask how far the server goes back, which it does not say inside a transaction."""
+        told = _pitrs(connection)
+        spans = told or self._graph.stated_kept(connection)
+        self.known = told is not None or bool(spans)
+        self.kept = bool(spans)
         now = clock(connection)
-        here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
-        spans = [_ALWAYS]
-        for created, length, unit in _pitrs(connection):
-            kept = timedelta(days=length * _UNITS[unit])
-            spans.append(min(here - created + timedelta(seconds=1), kept))
-        self.kept = len(spans) > 1
-        self._begins = now - int(max(spans).total_seconds() * SECOND)
+        begins = [max(since, now - length) for since, length in spans]
+        self._begins = min([now - _ALWAYS, *begins]) if self.known else 0
         self._asked = time.monotonic()
 
 
-def _pitrs(connection: Connection) -> list[tuple[datetime, int, str]]:
-    """Since when, and how long, each PITR of this tenant keeps all there is."""
+def _pitrs(connection: Connection) -> list[Span] | None:
+    """What each PITR of this tenant that keeps all there is does; None if the user may not ask."""
     account = connection.exec_driver_sql("SELECT current_account_name()").scalar_one()
     for statement in _PITRS:
         try:
@@ -87,25 +94,35 @@ def _pitrs(connection: Connection) -> list[tuple[datetime, int, str]]:
             if exc.connection_invalidated:
                 raise
             continue
+        # Times are the server's own here, to the second.
+        here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
+        now = clock(connection)
         return [
-            (created, length, unit)
+            (now - _microseconds(here - created) - SECOND, int(length * _UNITS[unit] * DAY))
             for _, created, _, level, of, _, _, length, unit in rows
             if level == "cluster" or (level == "account" and of == account)
         ]
-    return []
+    return None
 
 
-def keep(connection: Connection) -> None:
-    """Tell the server to keep its past, if nobody did.
+def _microseconds(span: timedelta) -> int:
+    return span // timedelta(microseconds=1)
+
+
+def keep(connection: Connection, graph: Graph) -> list[Span]:
+    """Tell the server to keep its past, if nobody did; says what it then keeps.
 
     A user who may not is left to `day1 doctor`, which says what is missing.
     """
-    window = Window()
-    window.look(connection)
-    if not window.kept:
+    spans = _pitrs(connection)
+    if not spans:
         try:
             connection.exec_driver_sql(CREATE)
         except DBAPIError as exc:
             if exc.connection_invalidated:
                 raise
-            log.warning(WITHOUT)
+            if spans is not None or not graph.stated_kept(connection):
+                log.warning(UNKNOWN if spans is None else WITHOUT)
+        else:
+            spans = _pitrs(connection)
+    return spans or []

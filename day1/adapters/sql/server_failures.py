@@ -70,6 +70,11 @@ _BY_NUMBER: Final[dict[int, Meaning]] = {
     **dict.fromkeys((1021, 1114), _FULL),
     1049: _NO_DATABASE,
     1062: (Conflict, "A row with this id exists already."),
+    1146: (
+        NotAStore,
+        "The database lacks a table of day1: `day1 init` makes an empty store whole; for another, "
+        "bring back a backup.",
+    ),
     1406: _TOO_LONG,
 }
 # Only how a text begins: what follows may be what somebody wrote.

@@ -12,7 +12,7 @@ from day1.adapters.sql.rows import SqlReading, waiting
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.sql.verbs import Places, Verbs
 from day1.adapters.sql.work import SqlWork, cut_waiting
-from day1.errors import IntegrityBroken, Json, StoreVersionUnknown
+from day1.errors import IntegrityBroken, Json, NotAStore, StoreVersionUnknown
 from day1.model.change import Commit, CommitId, Pending, Ref, Writes
 from day1.model.instant import SECOND
 from day1.model.redaction import CLEAR, Mask
@@ -62,6 +62,10 @@ class SqlStore(ABC):
     @abstractmethod
     def check(self) -> list[str]:
         """Read everything; says what is wrong."""
+
+    def doubts(self) -> list[str]:
+        """What cannot be known of the store, and should be."""
+        return []
 
     def obey(self, mask: Masks) -> None:
         """Read and write through the mask that is given for each reading and unit."""
@@ -181,10 +185,16 @@ def check_schema(connection: Connection) -> None:
     """Make sure that this day1 knows the tables of a state.
 
     Raises:
+        NotAStore: they were begun, and not all made.
         StoreVersionUnknown: a later one made them.
     """
     version = connection.execute(select(func.max(SCHEMA.c.version))).scalar()
-    if version is None or version > SCHEMA_VERSION:
+    if version is None:
+        raise NotAStore(
+            "The store has tables of day1 and no version: `day1 init` makes it whole, if it is "
+            "empty."
+        )
+    if version > SCHEMA_VERSION:
         raise StoreVersionUnknown(
             f"The store has schema version {version}, this day1 reads up to "
             f"{SCHEMA_VERSION}: install a newer day1.",
