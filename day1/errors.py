@@ -56,6 +56,12 @@ class Conflict(Day1Error):
     code = "conflict"
 
 
+class RequestReused(Conflict):
+    """The `request_id` was used before, for something else; `details["id"]` names what it made."""
+
+    code = "request_reused"
+
+
 class BranchExists(Conflict):
     """The branch name is taken (case does not count)."""
 

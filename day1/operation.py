@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 
@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 from day1.errors import Day1Error, Forbidden, InvalidRequest, Json, Refused
 from day1.model.access import EVERYTHING, Access, Scope
 from day1.model.branch import MAIN, Branch
+from day1.model.ids import ids_of_request
 from day1.model.instant import parse
 from day1.model.kind import canonical
 from day1.model.origin import MAX_LABEL, Origin, Source
@@ -122,7 +123,13 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class WriteRequest(Request):
+class Repeatable(Request):
+    """A call that writes: with the same `request_id` it is one call, however often it is made."""
+
+    request_id: Label | None = None
+
+
+class WriteRequest(Repeatable):
     """A write may say who writes (checklist S1-088)."""
 
     agent_id: Label | None = None
@@ -250,6 +257,17 @@ class Context:
         if name is None and self.caller.head is not None:
             name = self.caller.head.name()
         return find(self.repo, name or self.caller.access.home or MAIN)
+
+    def repeatable(self, request: Repeatable, branch: Branch | None = None) -> Repository:
+        """The repository, whose new ids are those of the request if it has a `request_id`.
+
+        The same `request_id` of another agent, or on another branch, is another request.
+        """
+        if request.request_id is None:
+            return self.repo
+        agent = self.agent(getattr(request, "agent_id", None))
+        whose = (agent or "", "" if branch is None else branch.id)
+        return replace(self.repo, new_id=ids_of_request(request.request_id, *whose))
 
     def here(self) -> str | None:
         """The branch of a call that names none; None where that is beyond the token's limits."""

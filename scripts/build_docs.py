@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from day1 import errors
-from day1.interfaces.mcp.schemas import input_schema, output_schema
+from day1.interfaces.mcp.schemas import listed_schema, output_schema
 from day1.operation import Operation, Toolset
 from day1.settings import Settings
 from day1.toolsets import TOOLSETS
@@ -42,7 +42,7 @@ def tool_page(name: str, toolset: Toolset) -> str:
 
 def tool_entry(operation: Operation[Any, Any]) -> str:
     """One tool: what it does, what it takes, what it answers."""
-    schema = input_schema(operation.request)
+    schema = listed_schema(operation)
     lines = [f"## {operation.name}", "", operation.description, "", f"*{operation.effect.value}*"]
     lines += ["", "| argument | type | default | meaning |", "| --- | --- | --- | --- |"]
     needed = schema.get("required", [])
@@ -70,7 +70,7 @@ def kind(part: dict[str, Any]) -> str:
 def schema_page(toolset: Toolset) -> str:
     """Input and output schemas: a change of a wire contract shows in review."""
     content = {
-        op.name: {"input": input_schema(op.request), "output": output_schema(op.response)}
+        op.name: {"input": listed_schema(op), "output": output_schema(op.response)}
         for op in toolset
     }
     return json.dumps(content, indent=1, sort_keys=True) + "\n"

@@ -16,7 +16,7 @@ LINES = {
     "S1-010": "memory_write_fact takes fact_text, category, confidence and branch.",
     "S1-011": "memory_write_fact answers id and created_at.",
     "S1-012": "A confidence outside 0..1 and an empty text are refused.",
-    "S1-013": "Each fact gets an id of its own; an equal live one is named in near_duplicate_of.",
+    "S1-013": "Each fact, unless it is said again, has its own id; near_duplicate_of names an equal one.",
     "S1-014": "memory_write_observation takes a type of five, a summary, a tool and raw texts.",
     "S1-015": "memory_write_observation answers id and created_at.",
     "S1-016": "Long raw texts are cut, and the answer says so.",

@@ -5,11 +5,14 @@ random ones); day1 makes every id itself, since auto-increment numbers of two cl
 """
 
 import hashlib
+import re
 import secrets
+from collections import Counter
 from collections.abc import Callable
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _RANDOM_BITS = 80
+_ULID = re.compile(rf"(?:[a-z]+_)?([0-7][{_CROCKFORD}]{{9}})[{_CROCKFORD}]{{16}}")
 
 NewId = Callable[[str, int], str]
 """Make an id: (prefix, microseconds UTC) -> `prefix_01JD…`."""
@@ -35,6 +38,35 @@ def derived_id(prefix: str, happened_at: int | None, *keys: str) -> str:
     digest = hashlib.sha256("\x1f".join(keys).encode()).digest()
     millisecond = max(0, (happened_at or 0) // 1000)
     return f"{prefix}_{ulid(millisecond, int.from_bytes(digest[:10], 'big'))}"
+
+
+def ids_of_request(request_id: str, *whose: str) -> NewId:
+    """Make the ids that every repetition of a request gives, on any node and after any restart.
+
+    Those of one kind are numbered in the order in which they are asked for. The time part is that
+    of a request id which is a ULID, else 0.
+
+    Args:
+        request_id: as the client gives it.
+        whose: what else the request is told apart by: the agent, the branch.
+    """
+    time = _ULID.fullmatch(request_id)
+    millisecond = 0 if time is None else _number(time[1])
+    made: Counter[str] = Counter()
+
+    def make(prefix: str, _now: int) -> str:
+        made[prefix] += 1
+        keys = ("request", prefix, str(made[prefix]), request_id, *whose)
+        return derived_id(prefix, millisecond * 1000, *keys)
+
+    return make
+
+
+def _number(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 32 + _CROCKFORD.index(letter)
+    return number
 
 
 def content_hash(text: str) -> str:

@@ -16,6 +16,7 @@ from day1.model.branch import MAIN, Branch, Status, check_name, numbered
 from day1.model.change import CommitId, Pending, Ref
 from day1.model.record import to_json
 from day1.services.deeds import Repository, deed, record_fork
+from day1.services.repeating import made_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +104,23 @@ def create(
         InvalidRequest: the name breaks the rule.
         BranchExists: the name is taken.
         UnknownBranch: there is no such parent.
+        RequestReused: the request made another branch.
     """
     parent = find(repo, parent_name)
-    fresh = replace(new_below(repo, parent, name, now), description=description)
-    fork(repo, fresh)
-    return fresh
+    return fork(repo, replace(new_below(repo, parent, name, now), description=description))
 
 
-def check_free(repo: Repository, name: str) -> str:
+def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str:
     """Hold the name of a new branch against the rule and the branches there are.
+
+    The branch of `branch_id` may have it: a request that is repeated asks for its own.
 
     Raises:
         InvalidRequest: the name breaks the rule.
         BranchExists: the name is taken.
     """
     taken = repo.ledger.branch(check_name(name))
-    if taken is not None:
+    if taken is not None and taken.id != branch_id:
         hint = "choose another name"
         if taken.retired_tip is not None:
             hint = f"it was retired, and `day1 switch {taken.name}` brings it back; or {hint}"
@@ -131,19 +133,27 @@ def check_free(repo: Repository, name: str) -> str:
 
 def fork(
     repo: Repository, branch: Branch, *records: object, fill: Callable[[], None] | None = None
-) -> None:
+) -> Branch:
     """Make the ref of a new branch at its `fork_commit`, and note it with what it is made for.
 
     With `fill` the branch is there only once that has put its first commit on it: nobody sees it
     before, and a process that dies on the way leaves nothing.
 
+    A branch that the same request made before is answered as it is.
+
     Raises:
         BranchExists: another process was quicker.
+        RequestReused: the request made another branch.
     """
     noted: list[Json] = [[type(record).__name__, to_json(record)] for record in records]
     payload: dict[str, Json] = {"branch": to_json(branch), "records": noted}
     with deed(repo, "fork" if fill is None else "fill", payload, branch.created_at):
-        check_free(repo, branch.name)  # as no other deed is going on, it stays so
+        # As no other deed is going on, what is found stays so.
+        same = {"name": branch.name, "parent_id": branch.parent_id}
+        first = made_by(repo.ledger, Branch, branch.id, **same, description=branch.description)
+        if first is not None:
+            return first
+        check_free(repo, branch.name)
         repo.point("fork.after_intent")
         repo.history.fork(branch.name, str(branch.fork_commit))
         repo.point("fork.after_deed")
@@ -152,13 +162,15 @@ def fork(
             repo.point("fill.after_rows")
         record_fork(repo, branch, records)
         repo.point("fork.after_ledger")
+    return branch
 
 
 def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
     """A branch that is to be forked from where its parent stands, waiting rows included."""
+    branch_id = repo.new_id("branch", now)
     return Branch(
-        id=repo.new_id("branch", now),
-        name=check_free(repo, name),
+        id=branch_id,
+        name=check_free(repo, name, branch_id),
         parent_id=parent.id,
         fork_commit=repo.store.cut(parent.name),
         created_at=now,

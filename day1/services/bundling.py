@@ -12,6 +12,7 @@ from day1.model.shared import BUNDLES, FILLED, Bundle, ShelfStatus
 from day1.services.branching import find, find_open, first_commit, fork
 from day1.services.copying import Choice, Copied, choose, commit_copy, put, without_thinking
 from day1.services.deeds import Repository
+from day1.services.repeating import made_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,17 @@ def create_bundle(repo: Repository, source: str, asked: Described, now: int) -> 
 
     Raises:
         UnknownBranch: there is no such branch.
+        RequestReused: the request bundled something else.
     """
-    branch = find(repo, source)
+    branch, bundle_id = find(repo, source), repo.new_id("bundle", now)
+    said = {"name": asked.name, "description": asked.description, "source_branch": branch.name}
+    first = made_by(repo.ledger, Bundle, bundle_id, **said, verified_only=asked.verified_only)
+    if first is not None:
+        return first
     commit = repo.store.cut(branch.name)
     rows = without_thinking(_chosen(repo, commit, verified_only=asked.verified_only))
     bundle = Bundle(
-        id=repo.new_id("bundle", now),
+        id=bundle_id,
         name=asked.name,
         description=asked.description,
         tags=asked.tags,

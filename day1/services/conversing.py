@@ -14,6 +14,7 @@ from day1.model.kind import CONVERSATION, MESSAGE, Cell, Kind, Row, text_of, whe
 from day1.model.origin import Origin
 from day1.ports.store import Reading, Work
 from day1.services.deeds import Repository
+from day1.services.repeating import BY_REQUEST, reused, written_by
 
 _HEADLINE = 60
 """Characters of a first message that stand for a title."""
@@ -42,6 +43,17 @@ class Listed:
     updated_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A message in its conversation; `added` are the rows that this call added."""
+
+    message_id: str
+    conversation_id: str
+    sequence: int
+    added: int
+    notes: tuple[str, ...] = ()
+
+
 # Writing
 
 
@@ -55,32 +67,55 @@ def start(
     return conversation_id
 
 
-def log(
-    repo: Repository, work: Work, conversation_id: str, said: Said, origin: Origin
-) -> tuple[str, int] | None:
-    """Add a message at the end of a conversation, in an open unit; gives its id and sequence.
+def log(  # noqa: PLR0913 - what is said, where, and by which request
+    repo: Repository,
+    work: Work,
+    conversation_id: str | None,
+    said: Said,
+    origin: Origin,
+    title: str | None = None,
+    request_id: str | None = None,
+) -> Logged | None:
+    """Add a message at the end of a conversation or of a new one, in an open unit.
+
+    What the request added before is not added again. Without a request id a message is always one
+    more: a conversation is what was said, and "ok" or a tool's result may be said twice.
 
     None if the conversation is not on the branch.
+
+    Raises:
+        RequestReused: the request wrote something else.
     """
-    if not work.get(CONVERSATION, [conversation_id]):
-        return None
-    count = work.count(MESSAGE, {"conversation_id": conversation_id})
     message_id = repo.new_id(MESSAGE.prefix, work.now)
+    columns: Row = {**asdict(said), "content_hash": content_hash(said.content)}
+    if request_id is not None:
+        place: Row = {} if conversation_id is None else {"conversation_id": conversation_id}
+        first = written_by(work, MESSAGE, message_id, {**columns, **place})
+        if first is not None:
+            return _logged_before(repo, work, first)
+    count, last, begun = 0, None, conversation_id is None
+    if conversation_id is None:
+        conversation_id = start(repo, work, origin, title, said.happened_at)
+    elif not work.get(CONVERSATION, [conversation_id]):
+        return None
+    else:
+        count = work.count(MESSAGE, {"conversation_id": conversation_id})
+        last = _last(repo, work, conversation_id) if count else None
     row: Row = {
         "id": message_id,
-        "content": said.content,
-        "content_hash": content_hash(said.content),
+        **columns,
         "conversation_id": conversation_id,
-        "previous_id": _last(repo, work, conversation_id) if count else None,
-        "role": said.role,
-        "thinking": said.thinking,
-        "tool_calls": said.tool_calls,
-        "model": said.model,
-        "happened_at": said.happened_at,
+        "previous_id": last,
         **origin.columns(work.now),
     }
     work.add(MESSAGE, [row])
-    return message_id, count + 1
+    return Logged(message_id, conversation_id, count + 1, 1 + begun)
+
+
+def _logged_before(repo: Repository, work: Work, message: Row) -> Logged:
+    message_id, conversation_id = str(message["id"]), str(message["conversation_id"])
+    place = order_of(repo, work, conversation_id).index(message_id) + 1
+    return Logged(message_id, conversation_id, place, 0, (BY_REQUEST,))
 
 
 def _last(repo: Repository, work: Work, conversation_id: str) -> str:
@@ -109,8 +144,10 @@ def fork(
     conversation: Row,
     messages: Sequence[Row],
     origin: Origin,
-) -> str:
-    """Copy messages into a conversation of their own, in an open unit; gives its id.
+) -> tuple[str, int]:
+    """Copy messages into a conversation of their own, in an open unit.
+
+    Gives its id, and how many rows this call added: none if the request did before.
 
     Every row is new, so that nothing that happens to one conversation happens to the other. The
     conversation is the forking agent's, its messages are still those of who said them.
@@ -122,6 +159,9 @@ def fork(
         conversation: as it is there, but for the title.
         messages: in sequence.
         origin: who forks.
+
+    Raises:
+        RequestReused: the request copied something else.
     """
 
     def copied(row: Row, row_id: str) -> Row:
@@ -129,6 +169,11 @@ def fork(
         return {**row, **new, "origin_id": row["id"], "origin_branch": branch}
 
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
+    same = {"origin_id": conversation["id"]}
+    if written_by(work, CONVERSATION, conversation_id, same) is not None:
+        if not _has_copies(work, conversation_id, messages):
+            raise reused(conversation_id)
+        return conversation_id, 0
     work.add(CONVERSATION, [{**copied(conversation, conversation_id), **asdict(origin)}])
     # In order, since all are of one time and equal times are in the order of ids.
     ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in messages)
@@ -138,7 +183,13 @@ def fork(
         for row, new, previous in chain
     ]
     work.add(MESSAGE, rows)
-    return conversation_id
+    return conversation_id, len(rows) + 1
+
+
+def _has_copies(work: Work, conversation_id: str, messages: Sequence[Row]) -> bool:
+    query = Query(equal={"conversation_id": conversation_id})
+    copied = {origin for (origin,) in work.scan(MESSAGE, ("origin_id",), query)} - {None}
+    return copied == {row["id"] for row in messages}
 
 
 # Reading

@@ -37,12 +37,13 @@ def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
         UnknownBranch: there is no such parent.
         NotFound: the parent has not all of the ids; they are named.
     """
-    check_free(repo, name)
+    branch_id = repo.new_id("branch", now)
+    check_free(repo, name, branch_id)
     parent = find(repo, parent_name)
     with repo.store.reading(Ref(branch=parent.name)) as reading:
         rows = choose(reading, Choice(facts, conversations))
     branch = Branch(
-        id=repo.new_id("branch", now),
+        id=branch_id,
         name=name,
         parent_id=parent.id,
         fork_commit=first_commit(repo, parent.name),
@@ -55,5 +56,4 @@ def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
             copied = put(work, name, rows, back=True)
             commit_copy(work, copied, "pick", f"pick {copied.total} rows of {parent.name}")
 
-    fork(repo, branch, fill=fill)
-    return Curated(branch, counts(rows))
+    return Curated(fork(repo, branch, fill=fill), counts(rows))

@@ -24,6 +24,7 @@ from day1.ports.store import Work
 from day1.services.branching import find_open
 from day1.services.deeds import Repository
 from day1.services.recording import changed_groups, edit_rows, fact_row
+from day1.services.repeating import reused, said_lately, written_by
 from day1.services.tracing import newest_edits
 
 
@@ -131,18 +132,12 @@ def supersede(  # noqa: PLR0913 - one change
 
     Raises:
         NotFound: the fact is not on this branch.
-        Refused: it is superseded already.
+        Refused: it is superseded already, unless by this request or the same words lately.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
         kind, before = present(work, fact_id, branch)
         if kind is not FACT:
             raise Refused("Only a fact can be superseded.", id=fact_id)
-        if before["superseded_by"] is not None:
-            raise Refused(
-                f"{fact_id} is superseded already, by {before['superseded_by']}: supersede that.",
-                id=fact_id,
-                superseded_by=str(before["superseded_by"]),
-            )
         made = fact_row(
             new_fact_id or repo.new_id(FACT.prefix, work.now),
             text,
@@ -151,6 +146,15 @@ def supersede(  # noqa: PLR0913 - one change
             category=_or(category, before["category"]),
             confidence=1.0 if confidence is None else confidence,
         )
+        first = _superseded_before(work, before, made)
+        if first is not None:
+            return Edited(FACT, first, work.tip, int(first["created_at"] or 0), (), before)
+        if before["superseded_by"] is not None:
+            raise Refused(
+                f"{fact_id} is superseded already, by {before['superseded_by']}: supersede that.",
+                id=fact_id,
+                superseded_by=str(before["superseded_by"]),
+            )
         values: Row = {"status": "superseded", "superseded_by": made["id"]}
         work.add(FACT, [made])
         work.change(FACT, fact_id, values)
@@ -159,6 +163,22 @@ def supersede(  # noqa: PLR0913 - one change
         line = f"supersede fact {fact_id} by {made['id']}"
         commit = work.commit(Message("change", line))
         return Edited(FACT, made, commit, work.now, closed, {**before, **values})
+
+
+def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:
+    """The fact that superseded another for this request, or with the same words lately.
+
+    Raises:
+        RequestReused: the request wrote something else.
+    """
+    given = {column: made[column] for column in ("fact_text", "category", "confidence")}
+    first = written_by(work, FACT, str(made["id"]), given)
+    if first is not None and before["superseded_by"] != first["id"]:
+        raise reused(str(first["id"]))
+    if first is None and before["superseded_by"] is not None:
+        newer = work.get(FACT, [str(before["superseded_by"])])
+        first = said_lately([*newer.values()], FACT, made)
+    return first
 
 
 def remove(

@@ -13,6 +13,7 @@ from day1.services.copying import Choice, Copied, choose, commit_copy, counts, p
 from day1.services.deeds import Repository
 from day1.services.importing import MAX_TEXT
 from day1.services.recalling import Found, Room, Talk
+from day1.services.repeating import made_by
 
 MOST_CHARACTERS = 128_000
 """Of all texts of a packet together: about 32,000 tokens."""
@@ -47,10 +48,16 @@ def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
         UnknownBranch: one of them is not there.
         BranchClosed: the target takes no rows.
         InvalidRequest: they are one and the same.
+        RequestReused: the request handed something else over.
     """
     source, target = find(repo, asked.source), find_open(repo, asked.target)
     if source.id == target.id:
         raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
+    handoff_id = repo.new_id("handoff", now)
+    ends = {"source_id": source.id, "target_id": target.id, "handoff_type": asked.handoff_type}
+    first = made_by(repo.ledger, Handoff, handoff_id, **ends)
+    if first is not None:
+        return Handed(first, Copied())
     commit = repo.store.cut(source.name)
     facts, conversations = _own(repo, source, commit)
     wanted = {"verified", "unverified"} if asked.include_unverified else {"verified"}
@@ -58,10 +65,8 @@ def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
     with repo.store.reading(Ref(commit=commit)) as reading:
         rows = choose(reading, Choice(carried, conversations))
     handoff = Handoff(
-        id=repo.new_id("handoff", now),
-        handoff_type=asked.handoff_type,
-        source_id=source.id,
-        target_id=target.id,
+        id=handoff_id,
+        **ends,
         commit=commit,
         facts=tuple(str(row["id"]) for row in rows[FACT]),
         conversations=tuple(str(row["id"]) for row in rows[CONVERSATION]),

@@ -22,6 +22,7 @@ from day1.ports.store import Reading, Work
 from day1.services.branching import find, refuse_closed, refuse_protected
 from day1.services.deeds import Repository, deed, record_merge
 from day1.services.recording import decided_edits
+from day1.services.repeating import made_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class Merged:
     at: int
     left: tuple[str, ...] = ()
     """Facts that a picked fact supersedes and that stay active on the target."""
+    repeated: bool = False
+    """The same request did it before; what the plan was is not known any more."""
 
 
 def preview(repo: Repository, request: MergeRequest) -> Preview:
@@ -116,14 +119,18 @@ def merge(
         WouldHold: a squash would leave rows undecided.
         BranchClosed: one of the branches was squashed.
         BranchProtected: the target is, and `guard` does not let the plan pass.
+        RequestReused: the request merged something else.
         as `preview`.
     """
+    merge_id = repo.new_id("merge", now)
+    first = _merged_before(repo, request, merge_id)
+    if first is not None:
+        return first
     source = refuse_closed(_check(repo, request))
     target = refuse_closed(find(repo, request.target))
     if request.strategy == "squash" and source.protection:
         raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
     commit = repo.store.cut(source.name)
-    merge_id = repo.new_id("merge", now)
     payload: dict[str, Json] = {
         "id": merge_id,
         "source_id": source.id,
@@ -136,6 +143,10 @@ def merge(
         "review_id": request.review_id,
     }
     with deed(repo, "merge", {**payload, "target": target.name}, now):
+        # Whatever this request has done, a killed process too, is in the ledger by now.
+        first = _merged_before(repo, request, merge_id)
+        if first is not None:
+            return first
         repo.point("merge.after_intent")
         with repo.store.changing(target.name) as work:
             ends = _Ends(Ref(commit=commit), commit, work)
@@ -151,6 +162,19 @@ def merge(
         record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan))
+
+
+def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:
+    ends = {
+        "source_id": find(repo, request.source).id,
+        "target_id": find(repo, request.target).id,
+    }
+    asked = {"strategy": request.strategy, "choices": _choices_json(request.choices)}
+    first = made_by(repo.ledger, MergeRecord, merge_id, **ends, **asked)
+    if first is None:
+        return None
+    nothing = MergePlan(request.strategy, (), {}, (), (), digest="", moves_base=False)
+    return Merged(first, nothing, first.created_at, repeated=True)
 
 
 def _check(repo: Repository, request: MergeRequest) -> Branch:

@@ -18,6 +18,9 @@ from day1.model.merge import MergePlan
 from day1.model.origin import Origin
 from day1.ports.store import Reading
 
+_NEAREST = 20
+"""As many agents may write the same within a minute, and each is told of a repetition."""
+
 REMOVED = "removed"
 """The `value` of an edit that removed its row."""
 
@@ -149,8 +152,7 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
     ]
 
 
-def near_duplicate(reading: Reading, text: str) -> str | None:
-    """The id of a live fact with exactly this text, if there is one (checklist S1-013)."""
-    query = Query(equal={"content_hash": content_hash(text), "status": "active"}, limit=1)
-    found = reading.scan(FACT, ("id",), query)
-    return str(found[0][0]) if found else None
+def near_duplicates(reading: Reading, text: str) -> list[Row]:
+    """Live facts with exactly this text, the newest first, if there are any (checklist S1-013)."""
+    equal: Row = {"content_hash": content_hash(text), "status": "active"}
+    return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))

@@ -4,12 +4,20 @@ from day1.errors import NotFound
 from day1.model.deed import Snapshot
 from day1.services.branching import find
 from day1.services.deeds import Repository
+from day1.services.repeating import made_by
 
 
 def snapshot(repo: Repository, branch: str, label: str | None, now: int) -> Snapshot:
-    """Commit a branch's waiting rows and note the tip under a label."""
-    found = find(repo, branch)
-    made = Snapshot(repo.new_id("snap", now), label, found.id, repo.store.cut(found.name), now)
+    """Commit a branch's waiting rows and note the tip under a label.
+
+    Raises:
+        RequestReused: the request marked something else.
+    """
+    found, snapshot_id = find(repo, branch), repo.new_id("snap", now)
+    first = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=found.id, label=label)
+    if first is not None:
+        return first
+    made = Snapshot(snapshot_id, label, found.id, repo.store.cut(found.name), now)
     repo.ledger.put(made)
     return made
 

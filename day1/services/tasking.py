@@ -9,6 +9,7 @@ from day1.model.ids import short_hash
 from day1.model.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
 from day1.services.branching import Made, find, fork_under, new_below
 from day1.services.deeds import Repository
+from day1.services.repeating import made_by
 from day1.services.retiring import revive
 
 
@@ -36,6 +37,7 @@ def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) 
 
     Raises:
         UnknownBranch: there is no such parent.
+        RequestReused: the request opened another task.
     """
     above = find(repo, parent)
     now = task.created_at
@@ -46,7 +48,12 @@ def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) 
         objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
         return made, (replace(task, branch_id=made.id), *objectives)
 
-    return fork_under(repo, lambda: f"{ROOT}/{branch_part(task.name)}", branch)
+    def there() -> Branch | None:
+        said = {"name": task.name, "description": task.description, "task_type": task.task_type}
+        first = made_by(repo.ledger, Task, task.id, **said, tags=task.tags)
+        return None if first is None else repo.ledger.record(Branch, first.branch_id)
+
+    return fork_under(repo, lambda: f"{ROOT}/{branch_part(task.name)}", branch, there)
 
 
 def _objective(task_id: str, position: int, aim: Aim, now: int) -> Objective:

@@ -9,6 +9,7 @@ from day1.model.kind import CONVERSATION, FACT
 from day1.model.shared import TEMPLATES, ShelfStatus, Template
 from day1.services.branching import Made, check_free, find, fork, fork_under, new_below
 from day1.services.deeds import Repository
+from day1.services.repeating import made_by
 from day1.services.tasking import find_task
 
 
@@ -31,6 +32,7 @@ def create_template(repo: Repository, source: str, asked: Described, now: int) -
     """
     above = find(repo, source)
     made: list[Template] = []
+    template_id = repo.new_id("tmpl", now)
 
     def wanted() -> str:
         return f"{TEMPLATES}/{branch_part(asked.name)}/v{_next(repo, asked.name)}"
@@ -39,20 +41,28 @@ def create_template(repo: Repository, source: str, asked: Described, now: int) -
         branch = replace(
             new_below(repo, above, name, now), description=asked.description, closed=True
         )
-        template = _template(repo, branch, asked)
+        template = _template(repo, branch, asked, template_id)
         made.append(template)
         return branch, (template,)
 
-    fork_under(repo, wanted, make)
+    def there() -> Branch | None:
+        said = {"name": asked.name, "description": asked.description}
+        first = made_by(repo.ledger, Template, template_id, **said, tags=asked.tags)
+        if first is None:
+            return None
+        made.append(first)
+        return repo.ledger.record(Branch, first.branch_id)
+
+    fork_under(repo, wanted, make, there)
     return made[-1]
 
 
-def _template(repo: Repository, branch: Branch, asked: Described) -> Template:
+def _template(repo: Repository, branch: Branch, asked: Described, template_id: str) -> Template:
     with repo.store.reading(Ref(commit=branch.fork_commit)) as reading:
         facts = reading.tally(FACT, "status").get("active", 0)
         conversations = reading.count(CONVERSATION)
     return Template(
-        id=repo.new_id("tmpl", branch.created_at),
+        id=template_id,
         name=asked.name,
         version=_next(repo, asked.name),
         branch_id=branch.id,
@@ -113,17 +123,17 @@ def instantiate(
     template = newest(repo, name)
     if task_id is not None:
         find_task(repo, task_id)
+    branch_id = repo.new_id("branch", now)
     branch = Branch(
-        id=repo.new_id("branch", now),
-        name=check_free(repo, branch_name),
+        id=branch_id,
+        name=check_free(repo, branch_name, branch_id),
         parent_id=template.branch_id,
         fork_commit=template.commit,
         created_at=now,
         description=template.description,
         task_id=task_id,
     )
-    fork(repo, branch)
-    return branch, template
+    return fork(repo, branch), template
 
 
 def deprecate_template(repo: Repository, name: str, version: int | None = None) -> list[Template]:

@@ -1,6 +1,6 @@
 import re
 
-from day1.model.ids import content_hash, derived_id, new_id, short_hash, ulid
+from day1.model.ids import content_hash, derived_id, ids_of_request, new_id, short_hash, ulid
 
 MILLISECOND = 1_700_000_000_000
 
@@ -33,6 +33,33 @@ def test_a_derived_id_is_the_same_in_every_run_and_hangs_on_all_its_keys():
     ]
     assert len({one, *others}) == 7
     assert derived_id("fact", -5, "git", "a", "b") == one  # before 1970 there is no time part
+
+
+def test_a_request_gives_the_same_ids_each_time_it_is_made():
+    """F4: the id of what a call makes is made of its request_id, and of nothing that changes."""
+
+    def made(request_id: str, *whose: str) -> list[str]:
+        new = ids_of_request(request_id, *whose)
+        return [new(prefix, now) for now, prefix in enumerate(("fact", "fact", "msg"))]
+
+    one = made("r", "ada", "branch_1")
+    assert one == made("r", "ada", "branch_1")
+    assert all(re.fullmatch(r"[a-z]+_0{10}[0-9A-HJKMNP-TV-Z]{16}", made) for made in one)
+    others = [made("r", "ada", "branch_2"), made("r", "bo", "branch_1"), made("R", "ada")]
+    assert len({*one, *(i for ids in others for i in ids)}) == 12
+    assert len({i[-16:] for i in one}) == 3, "short ids are the last letters"
+
+
+def test_a_request_id_that_is_a_ulid_gives_ids_its_time():
+    """F4: ids in the order of time keep the engine's tree compact."""
+    for request_id in (ulid(MILLISECOND, 5), f"req_{ulid(MILLISECOND, 5)}"):
+        assert ids_of_request(request_id)("fact", 0).startswith(f"fact_{ulid(MILLISECOND, 0)[:10]}")
+    for request_id in (
+        ulid(MILLISECOND, 5).lower(),
+        f"8{'Z' * 25}",
+        "01890a5d-ac96-774b-bcce-b302",
+    ):
+        assert ids_of_request(request_id)("fact", 0).startswith("fact_0000000000")
 
 
 def test_hashes_keep_parts_apart():

@@ -183,11 +183,14 @@ class Session:
         return beside(self.folder, self._leaving)
 
     def takes(self, tool: str) -> dict[str, str]:
-        """A tool's arguments, each in one short line: type, bounds, default or `!` if needed."""
+        """A tool's arguments, each in one short line: type, bounds, default or `!` if needed.
+
+        Without `request_id`, which everything that writes takes (tests/wires/test_mcp_repeating).
+        """
         schema = self.tools[tool].input_schema
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
-        return _spelled_object(schema)
+        return {n: said for n, said in _spelled_object(schema).items() if n != "request_id"}
 
 
 def unscored(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -156,7 +156,18 @@ def test_options_that_would_be_passed_over_are_refused(cli: CommandLine) -> None
 
 def test_a_repeated_text_is_noted(cli: CommandLine) -> None:
     first = cli.add("Ada: 42")
-    assert first[-8:] in cli("add", "Ada: 42").err
+    assert first[-8:] in cli("add", "Ada: 42", "--agent", "bo").err
+
+
+def test_what_is_added_again_is_added_once(cli: CommandLine) -> None:
+    """F4: said again within a minute, or ever with the same --request-id."""
+    first = cli.json("add", "Ada: 42")
+    again = cli("add", "Ada: 42")
+    assert first["id"] in again.out
+    assert "less than a minute ago" in again.err
+    named = [cli.json("add", "Ada: 42", "--request-id", name)["id"] for name in ("a", "b", "a")]
+    assert named[0] == named[2] != named[1]
+    assert cli.json("status")["pending"] == 3
 
 
 def test_a_fact_is_corrected_superseded_and_removed(cli: CommandLine) -> None:

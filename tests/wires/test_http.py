@@ -47,6 +47,20 @@ def test_rest_answers_what_mcp_answers(server: HttpServer) -> None:
     assert [hit["id"] for hit in over_rest["result"]] == [written["id"]]
 
 
+def test_rest_takes_a_request_id_as_http_clients_name_it(server: HttpServer) -> None:
+    """F4: `Idempotency-Key` is the argument `request_id`; what only reads needs none."""
+    said = {"json": {"fact_text": "Said over HTTP."}, "headers": {"Idempotency-Key": "http-1"}}
+    first = server.ask("POST", "/api/v1/memory_write_fact", **said)
+    again = server.ask("POST", "/api/v1/memory_write_fact", **said)
+    assert first.status == again.status == 200
+    assert again.body["id"] == first.body["id"]
+    other = {**said, "json": {"fact_text": "Said otherwise."}}
+    refused = server.ask("POST", "/api/v1/memory_write_fact", **other)
+    assert (refused.status, refused.code) == (409, "request_reused")
+    read = {"json": {}, "headers": said["headers"]}
+    assert server.ask("POST", "/api/v1/memory_branch_list", **read).status == 200
+
+
 @pytest.mark.parametrize(
     ("operation", "arguments", "status", "code"),
     [

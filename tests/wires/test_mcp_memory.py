@@ -108,13 +108,13 @@ def test_a_fact_at_its_bounds_is_taken(
 
 @pytest.mark.line("S1-013")
 def test_an_equal_fact_gets_an_id_of_its_own_and_names_its_twin(core: Session, branch: str) -> None:
-    def write(text: str) -> dict[str, Any]:
-        return core.ok("memory_write_fact", fact_text=text, branch=branch)
+    def write(text: str, agent: str) -> dict[str, Any]:
+        return core.ok("memory_write_fact", fact_text=text, branch=branch, agent_id=agent)
 
     first, other, again = (
-        write("Ada drinks tea."),
-        write("Ada drinks Tea."),
-        write("Ada drinks tea."),
+        write("Ada drinks tea.", "bo"),
+        write("Ada drinks Tea.", "bo"),
+        write("Ada drinks tea.", "cy"),
     )
     assert first["near_duplicate_of"] is None
     assert other["near_duplicate_of"] is None

@@ -55,6 +55,7 @@ def init_command(session: Session, folder: Path | None) -> None:
 @click.option("-c", "--category", metavar="NAME", help="Of a fact: bug_fix, preference …")
 @click.option("--confidence", type=click.FloatRange(0, 1), help="Of a fact; default 1.")
 @click.option("--happened-at", metavar="TIME", help="When it was true or took place.")
+@click.option("--request-id", metavar="ID", help="Said again with the same ID, it is added once.")
 @branch_option
 @agent_option
 @porcelain
@@ -69,6 +70,7 @@ def add_command(session: Session, text: str | None, **given: Any) -> None:
         "branch": given["branch"],
         "agent_id": given["agent"],
         "happened_at": session.moment(given["happened_at"]),
+        "request_id": given["request_id"],
     }
     relation = given["relation"]
     _check_options(text, given)

@@ -18,10 +18,12 @@ from day1 import __version__
 from day1.errors import Day1Error, InvalidRequest
 from day1.interfaces.http.callers import Callers
 from day1.interfaces.http.failures import STATUS, failure, fault
-from day1.operation import Operation, Toolset
+from day1.operation import Operation, Repeatable, Toolset
 
 PREFIX: Final = "/api/v1"
 _REFERENCE: Final = "#/components/schemas/{model}"
+_IDEMPOTENCY: Final = "idempotency-key"
+"""Another name, known to HTTP clients, of the argument `request_id`."""
 _BY_THE_DOOR: Final = (408, 413, 421)
 """What is refused before any operation: a body too slow or too long, a Host that is not ours."""
 
@@ -44,6 +46,9 @@ async def _call(operation: Operation[Any, Any], callers: Callers, request: Reque
     """Run one operation in a worker thread."""
     try:
         arguments = _arguments(operation.name, await request.body())
+        repeated = request.headers.get(_IDEMPOTENCY)
+        if repeated is not None and issubclass(operation.request, Repeatable):
+            arguments.setdefault("request_id", repeated)
         run = partial(_run, operation, callers, request, arguments)
         return JSONResponse(await to_thread.run_sync(run))
     except Day1Error as exc:

@@ -4,11 +4,24 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from day1.operation import Operation
+
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:
     """What a tool takes (JSON Schema 2020-12)."""
     slim: dict[str, Any] = _slim(_inlined(model.model_json_schema(mode="validation")))
     return slim
+
+
+def listed_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
+    """What an agent is told that a tool takes.
+
+    A tool that may be repeated anyway takes a `request_id` like all that write, and needs none.
+    """
+    schema = input_schema(operation.request)
+    if operation.idempotent:
+        schema["properties"].pop("request_id", None)
+    return schema
 
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:

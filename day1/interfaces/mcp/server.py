@@ -33,7 +33,7 @@ from day1 import __version__
 from day1.errors import Day1Error, UnknownTool
 from day1.interfaces.mcp import prompts, resources
 from day1.interfaces.mcp.listening import Listening
-from day1.interfaces.mcp.schemas import input_schema, output_schema
+from day1.interfaces.mcp.schemas import listed_schema, output_schema
 from day1.operation import Context, Effect, Operation, Toolset
 
 log = logging.getLogger(__name__)
@@ -49,6 +49,7 @@ _WORKFLOW = (
     "memory_log_message keeps what was said; memory_consolidate makes facts of observations.",
     "Wrong or outdated? memory_update_fact, memory_supersede_fact, memory_retract_fact.",
     "Before merging: memory_branch_diff shows what is new; verify_merge_gate what is doubted.",
+    "No answer, or a retryable error? Call again with the same request_id: nothing is done twice.",
     "memory_merge_preview: pass its digest to memory_branch_merge as `expect`.",
     "memory_branch_merge with strategy auto holds clashes, and loses nothing.",
     "memory_held decides what was held; memory_snapshot and memory_restore undo.",
@@ -140,7 +141,7 @@ def tool(operation: Operation[Any, Any]) -> Tool:
     return Tool(
         name=operation.name,
         description=operation.description,
-        input_schema=input_schema(operation.request),
+        input_schema=listed_schema(operation),
         output_schema=output_schema(operation.response),
         annotations=ToolAnnotations(
             # What says nothing (MCP's defaults, and the others of a tool that only reads) is left

@@ -7,7 +7,7 @@ from pydantic import Field
 from day1.errors import Forbidden
 from day1.model.access import Scope, Token
 from day1.model.instant import show
-from day1.operation import Context, Effect, Label, Labels, Operation, Request, Response
+from day1.operation import Context, Effect, Label, Labels, Operation, Repeatable, Request, Response
 from day1.services.admitting import Wanted, create_token, revoke_token, tokens
 
 
@@ -24,7 +24,7 @@ class TokenShown(Response):
     state: Literal["live", "expired", "revoked"]
 
 
-class TokenCreate(Request):
+class TokenCreate(Repeatable):
     """The token to make."""
 
     name: Label
@@ -71,7 +71,7 @@ def token_list(ctx: Context, _: TokenList) -> TokensListed:
     return TokensListed(result=[_shown(token, now) for token in tokens(ctx.repo)])
 
 
-class TokenRevoke(Request):
+class TokenRevoke(Repeatable):
     """The token to take back."""
 
     name: Annotated[Label, Field(description="name or id")]

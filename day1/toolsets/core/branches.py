@@ -15,6 +15,7 @@ from day1.operation import (
     Labels,
     Operation,
     Read,
+    Repeatable,
     Request,
     Response,
     Text,
@@ -24,7 +25,7 @@ from day1.services.branching import Node, create, enrich, states, topology
 from day1.toolsets.core.search import stand
 
 
-class BranchCreate(Request):
+class BranchCreate(Repeatable):
     """Seed 001 `memory_branch_create`; checklist S1-028."""
 
     branch_name: Label
@@ -44,7 +45,8 @@ class BranchCreated(Response):
 def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     """Fork an isolated branch (zero-copy); writes stay on it until merged."""
     parent = request.parent_branch or MAIN
-    made = create(ctx.repo, request.branch_name, parent, ctx.clock(), request.description)
+    repo = ctx.repeatable(request)
+    made = create(repo, request.branch_name, parent, ctx.clock(), request.description)
     return BranchCreated(
         branch_name=made.name,
         created_at=show(made.created_at),
@@ -100,7 +102,7 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
     return Branches(result=items, read=stand(ctx, here))
 
 
-class BranchSwitch(Request):
+class BranchSwitch(Repeatable):
     """Seed 001 `memory_branch_switch`; checklist S1-034."""
 
     branch_name: Label
@@ -164,7 +166,7 @@ def _node(node: Node) -> TreeNode:
     )
 
 
-class Enrich(Request):
+class Enrich(Repeatable):
     """Seed 001 `memory_branch_enrich`; checklist S1-072."""
 
     branch_name: Label

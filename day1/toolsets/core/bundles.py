@@ -10,6 +10,7 @@ from day1.operation import (
     Labels,
     Operation,
     Read,
+    Repeatable,
     Request,
     Response,
     Text,
@@ -21,7 +22,7 @@ from day1.services.importing import Left
 from day1.toolsets.core.search import Limit, stand
 
 
-class BundleCreate(Request):
+class BundleCreate(Repeatable):
     """Seed 001 `knowledge_bundle_create`; checklist S1-084."""
 
     name: Label
@@ -65,7 +66,7 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
         verified_only=request.only_verified is not False,
         created_by=ctx.agent(None),
     )
-    made = create_bundle(ctx.repo, request.source_branch, asked, ctx.clock())
+    made = create_bundle(ctx.repeatable(request), request.source_branch, asked, ctx.clock())
     read = stand(ctx, request.source_branch)
     if not made.fact_count:
         read.notes.append(_why_empty(verified_only=made.verified_only))
@@ -98,7 +99,7 @@ def bundle_item(bundle: Bundle) -> BundleItem:
     )
 
 
-class BundleImport(Request):
+class BundleImport(Repeatable):
     """Seed 001 `knowledge_bundle_import`; checklist S1-085."""
 
     bundle_id: Label

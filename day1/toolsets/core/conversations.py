@@ -35,11 +35,11 @@ from day1.services.conversing import (
     order_of,
     part_of,
     recent,
-    start,
     unknown,
     up_to,
 )
 from day1.services.copying import commit_copy, put
+from day1.services.repeating import BY_REQUEST
 from day1.services.searching import Hit, SearchRequest, search
 from day1.toolsets.core.memory import secret_notes
 from day1.toolsets.core.search import Limit, read_found, read_of
@@ -84,17 +84,17 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     said = Said(request.role, request.content, request.thinking, calls, request.model, happened_at)
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
+    repo = ctx.repeatable(request, branch)
     with ctx.repo.store.adding(branch.name) as work:
-        conversation = given or start(ctx.repo, work, origin, request.title, happened_at)
-        logged = log(ctx.repo, work, conversation, said, origin)
+        logged = log(repo, work, given, said, origin, request.title, request.request_id)
     if logged is None:
-        raise unknown(ctx.repo, conversation, branch.name)
-    rows = 1 if given else 2
+        raise unknown(ctx.repo, str(given), branch.name)
+    pending = work.pending.count + logged.added
     return MessageLogged(
-        message_id=logged[0],
-        conversation_id=conversation,
-        sequence=logged[1],
-        written=written(branch.name, work.tip, work.pending.count + rows, notes),
+        message_id=logged.message_id,
+        conversation_id=logged.conversation_id,
+        sequence=logged.sequence,
+        written=written(branch.name, work.tip, pending, [*notes, *logged.notes]),
     )
 
 
@@ -297,12 +297,14 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
     )
     titled = {**conversation, "title": request.title or conversation["title"]}
     origin = ctx.writer(request, target)
+    repo = ctx.repeatable(request, target)
     with ctx.repo.store.adding(target.name) as work:
-        forked = fork(ctx.repo, work, source, titled, messages, origin)
+        forked, added = fork(repo, work, source, titled, messages, origin)
+    notes = [] if added else [BY_REQUEST]
     return ConversationForked(
         forked_conversation_id=forked,
         messages_copied=len(messages),
-        written=written(target.name, work.tip, work.pending.count + len(messages) + 1),
+        written=written(target.name, work.tip, work.pending.count + added, notes),
     )
 
 

@@ -13,6 +13,7 @@ from day1.operation import (
     Label,
     Operation,
     Read,
+    Repeatable,
     Request,
     Response,
     Text,
@@ -25,7 +26,7 @@ from day1.toolsets.core.search import stand
 Ids = Annotated[list[Label], Field(max_length=1_000)]
 
 
-class CurateBranch(Request):
+class CurateBranch(Repeatable):
     """Seed 001 `memory_branch_create_curated`; checklist S1-068."""
 
     branch_name: Label
@@ -47,7 +48,7 @@ class Curated(Response):
 def create_curated(ctx: Context, request: CurateBranch) -> Curated:
     """Make a branch that holds only the chosen rows of its parent, not the parent's others."""
     done = curate(
-        ctx.repo,
+        ctx.repeatable(request),
         request.branch_name,
         request.parent_branch or MAIN,
         request.fact_ids or (),

@@ -3,7 +3,18 @@
 from typing import Literal
 
 from day1.model.instant import show
-from day1.operation import Context, Effect, Label, Operation, Read, Request, Response, Text, Written
+from day1.operation import (
+    Context,
+    Effect,
+    Label,
+    Operation,
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    Text,
+    Written,
+)
 from day1.services.copying import memories
 from day1.services.handing import Asked, hand_over, open_packet
 from day1.toolsets.core.curation import (
@@ -19,7 +30,7 @@ from day1.toolsets.core.search import stand
 HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "escalation"]
 
 
-class HandoffCreate(Request):
+class HandoffCreate(Repeatable):
     """Seed 001 `memory_handoff_create`; checklist S1-081."""
 
     source_branch: Label
@@ -53,7 +64,7 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         context_summary=request.context_summary,
         created_by=ctx.agent(None),
     )
-    done = hand_over(ctx.repo, asked, ctx.clock())
+    done = hand_over(ctx.repeatable(request), asked, ctx.clock())
     handoff = done.handoff
     now = stand(ctx, request.target_branch)
     notes = []

@@ -23,7 +23,9 @@ from day1.operation import (
     Written,
     written,
 )
-from day1.services.recording import fact_row, near_duplicate, observation_row, relation_row
+from day1.ports.store import Work
+from day1.services.recording import fact_row, near_duplicates, observation_row, relation_row
+from day1.services.repeating import Put, put_once
 
 ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -56,10 +58,11 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
+    new_id = ctx.repeatable(request, branch).new_id
     with ctx.repo.store.adding(branch.name) as work:
-        twin = near_duplicate(work, request.fact_text)
+        twins = near_duplicates(work, request.fact_text)
         row = fact_row(
-            ctx.repo.new_id(FACT.prefix, work.now),
+            new_id(FACT.prefix, work.now),
             request.fact_text,
             origin,
             work.now,
@@ -67,12 +70,13 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
             confidence=1.0 if request.confidence is None else request.confidence,
             happened_at=happened_at,
         )
-        work.add(FACT, [row])
+        put = put_once(work, FACT, row, request.request_id, twins)
+    others = [str(twin["id"]) for twin in twins if twin["id"] != put.row["id"]]
     return FactWritten(
-        id=str(row["id"]),
-        created_at=show(work.now),
-        near_duplicate_of=twin,
-        written=written(branch.name, work.tip, work.pending.count + 1, notes),
+        id=str(put.row["id"]),
+        created_at=show(int(put.row["created_at"] or 0)),
+        near_duplicate_of=others[0] if others else None,
+        written=_written(branch.name, work, put, notes),
     )
 
 
@@ -105,9 +109,10 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
+    new_id = ctx.repeatable(request, branch).new_id
     with ctx.repo.store.adding(branch.name) as work:
         row = observation_row(
-            ctx.repo.new_id(OBSERVATION.prefix, work.now),
+            new_id(OBSERVATION.prefix, work.now),
             request.observation_type,
             request.summary,
             origin,
@@ -117,12 +122,12 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
             raw_output=raw[1] and raw[1][:most],
             happened_at=happened_at,
         )
-        work.add(OBSERVATION, [row])
+        put = put_once(work, OBSERVATION, row, request.request_id)
     return ObservationWritten(
-        id=str(row["id"]),
-        created_at=show(work.now),
+        id=str(put.row["id"]),
+        created_at=show(int(put.row["created_at"] or 0)),
         truncated=any(text is not None and len(text) > most for text in raw),
-        written=written(branch.name, work.tip, work.pending.count + 1, notes),
+        written=_written(branch.name, work, put, notes),
     )
 
 
@@ -150,9 +155,10 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     happened_at = _instant(request.happened_at)
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
+    new_id = ctx.repeatable(request, branch).new_id
     with ctx.repo.store.adding(branch.name) as work:
         row = relation_row(
-            ctx.repo.new_id(RELATION.prefix, work.now),
+            new_id(RELATION.prefix, work.now),
             request.source_entity,
             request.relation_type,
             request.target_entity,
@@ -161,12 +167,16 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
             properties=request.properties,
             happened_at=happened_at,
         )
-        work.add(RELATION, [row])
+        put = put_once(work, RELATION, row, request.request_id)
     return RelationWritten(
-        id=str(row["id"]),
-        created_at=show(work.now),
-        written=written(branch.name, work.tip, work.pending.count + 1),
+        id=str(put.row["id"]),
+        created_at=show(int(put.row["created_at"] or 0)),
+        written=_written(branch.name, work, put, []),
     )
+
+
+def _written(branch: str, work: Work, put: Put, notes: list[str]) -> Written:
+    return written(branch, work.tip, work.pending.count + put.fresh, [*notes, *put.notes])
 
 
 def _instant(text: str | None) -> int | None:

@@ -8,12 +8,15 @@ from pydantic import Field
 
 from day1.errors import InvalidRequest
 from day1.model.branch import MAIN
-from day1.model.change import Changes, RowChange
+from day1.model.change import Changes, Query, Ref, RowChange
+from day1.model.deed import MergeRecord
+from day1.model.held import HeldItem, columns_of
 from day1.model.instant import show
 from day1.model.kind import (
     BY_TABLE,
     CONVERSATION,
     FACT,
+    HELD,
     MEMORIES,
     OBSERVATION,
     RELATION,
@@ -38,10 +41,11 @@ from day1.operation import (
     WriteRequest,
     Written,
 )
-from day1.services.branching import find
+from day1.services.branching import find, name_of
 from day1.services.comparing import compare
 from day1.services.merging import MergeRequest, merge
 from day1.services.protecting import Merger, guard
+from day1.services.repeating import BY_REQUEST
 from day1.toolsets.core.values import given_columns
 
 _JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
@@ -246,14 +250,15 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     may = guard(ctx.repo, Merger(ctx.caller.access.token_id))
     if asked.writes:
         ctx.note_token(find(ctx.repo, asked.target))
-    done = merge(ctx.repo, asked, ctx.origin(request), ctx.clock(), may)
+    done = merge(ctx.repeatable(request), asked, ctx.origin(request), ctx.clock(), may)
     record = done.record
     notes = [] if record.commit else ["Nothing new to merge."]
+    notes += [BY_REQUEST] if done.repeated else []
     return BranchMerged(
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,
         merge_id=record.id,
-        conflicts=clashes(done.plan),
+        conflicts=_held_by(ctx, record) if done.repeated else clashes(done.plan),
         left=list(done.left),
         written=Written(
             branch=asked.target,
@@ -261,6 +266,24 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
             notes=notes,
         ),
     )
+
+
+def _held_by(ctx: Context, record: MergeRecord) -> list[Clash]:
+    """What a merge held, as its target has it."""
+    target = Ref(branch=name_of(ctx.repo, record.target_id))
+    with ctx.repo.store.reading(target) as reading:
+        rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
+    return [
+        Clash(
+            id=item.row_id,
+            type=item.kind.name,
+            cell=item.cell,
+            source=_value(item.kind, columns_of(item.theirs), item.cell),
+            target=_value(item.kind, columns_of(item.ours), item.cell),
+            reason=item.reason,
+        )
+        for item in map(HeldItem.of, rows)
+    ]
 
 
 def merge_request(

@@ -12,6 +12,7 @@ from day1.operation import (
     OnBranch,
     Operation,
     Read,
+    Repeatable,
     Request,
     Response,
     Text,
@@ -23,7 +24,7 @@ from day1.services.snapshotting import snapshot, snapshots
 from day1.toolsets.core.search import Hits, Limit, found
 
 
-class TakeSnapshot(Request):
+class TakeSnapshot(Repeatable):
     """Seed 001 `memory_snapshot`; checklist S1-043."""
 
     label: Label | None = None
@@ -42,7 +43,7 @@ class SnapshotTaken(Response):
 def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
     """Mark a branch's present state so that it can be restored."""
     branch = ctx.branch(request.branch)
-    made = snapshot(ctx.repo, branch, request.label, ctx.clock())
+    made = snapshot(ctx.repeatable(request), branch, request.label, ctx.clock())
     return SnapshotTaken(
         snapshot_id=made.id,
         created_at=show(made.created_at),

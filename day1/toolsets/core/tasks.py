@@ -15,6 +15,7 @@ from day1.operation import (
     Labels,
     Operation,
     Read,
+    Repeatable,
     Request,
     Response,
     Text,
@@ -51,7 +52,7 @@ class ObjectiveAsked(Request):
     priority: Label | Number | None = None
 
 
-class TaskCreate(Request):
+class TaskCreate(Repeatable):
     """Seed 001 `memory_task_create`; checklist S1-048."""
 
     name: Label
@@ -88,9 +89,9 @@ class TaskCreated(Response):
 
 def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
     """Open a task with objectives, on a branch of its own."""
-    now = ctx.clock()
+    now, repo = ctx.clock(), ctx.repeatable(request)
     task = Task(
-        id=ctx.repo.new_id("task", now),
+        id=repo.new_id("task", now),
         name=request.name,
         description=request.description,
         task_type=request.task_type,
@@ -103,7 +104,7 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
         Aim(aim.description, None if aim.priority is None else str(aim.priority))
         for aim in request.objectives or ()
     ]
-    branch = create_task(ctx.repo, task, request.parent_branch or MAIN, aims)
+    branch = create_task(repo, task, request.parent_branch or MAIN, aims)
     return TaskCreated(
         task_id=task.id,
         branch_name=branch.name,
@@ -112,7 +113,7 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
     )
 
 
-class TaskJoin(Request):
+class TaskJoin(Repeatable):
     """Seed 001 `memory_task_join`; checklist S1-050."""
 
     task_id: Label
@@ -219,7 +220,7 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
     )
 
 
-class TaskUpdate(Request):
+class TaskUpdate(Repeatable):
     """Seed 001 `memory_task_update`; checklist S1-053."""
 
     task_id: Label

@@ -13,6 +13,7 @@ from day1.operation import (
     Labels,
     Operation,
     Read,
+    Repeatable,
     Request,
     Response,
     Text,
@@ -82,7 +83,7 @@ def template_item(ctx: Context, template: Template) -> TemplateItem:
     )
 
 
-class TemplateCreate(Request):
+class TemplateCreate(Repeatable):
     """Seed 001 `memory_template_create`; checklist S1-074."""
 
     name: Label
@@ -107,14 +108,15 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
         tags=tuple(request.tags or ()),
         created_by=ctx.agent(None),
     )
-    made = create_template(ctx.repo, request.source_branch, asked, ctx.clock())
+    repo = ctx.repeatable(request)
+    made = create_template(repo, request.source_branch, asked, ctx.clock())
     shown = template_item(ctx, made)
     return TemplateCreated(
         **dict(shown), written=Written(branch=shown.branch_name, commit=made.commit)
     )
 
 
-class TemplateInstantiate(Request):
+class TemplateInstantiate(Repeatable):
     """Seed 001 `memory_template_instantiate`; checklist S1-076."""
 
     template_name: Label
@@ -136,7 +138,11 @@ class TemplateInstantiated(Response):
 def template_instantiate(ctx: Context, request: TemplateInstantiate) -> TemplateInstantiated:
     """Fork a working branch from a template's newest active version."""
     branch, template = instantiate(
-        ctx.repo, request.template_name, request.target_branch_name, ctx.clock(), request.task_id
+        ctx.repeatable(request),
+        request.template_name,
+        request.target_branch_name,
+        ctx.clock(),
+        request.task_id,
     )
     return TemplateInstantiated(
         branch_name=branch.name,

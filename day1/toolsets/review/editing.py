@@ -110,7 +110,7 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
     """Replace a fact by a new one; the old stays, marked, out of search."""
     branch = ctx.writable(request.branch)
     done = supersede(
-        ctx.repo,
+        ctx.repeatable(request, branch),
         branch.name,
         request.fact_id,
         None,

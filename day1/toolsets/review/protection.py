@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from day1.operation import Context, Effect, Label, Operation, Read, Request, Response
+from day1.operation import Context, Effect, Label, Operation, Read, Repeatable, Response
 from day1.services.protecting import protect
 from day1.toolsets.core.search import stand
 
 
-class BranchProtect(Request):
+class BranchProtect(Repeatable):
     """A branch and what merges into it must fulfil; it takes no other writes then."""
 
     branch_name: Label

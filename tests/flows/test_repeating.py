@@ -1,0 +1,122 @@
+"""A call is made again because its answer never came: the process died, or there are two of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.model.change import Query, Ref
+from day1.model.deed import MergeRecord
+from day1.model.kind import FACT, MEMORIES
+from day1.model.task import Task
+from day1.settings import EmbedderSettings, Settings
+from day1.wiring import House, open_house
+from tests.engine import variables
+
+ROOT = Path(__file__).parents[2]
+Call = tuple[str, dict[str, Any]]
+SAID: Call = ("memory_write_fact", {"fact_text": "Ada drinks tea.", "request_id": "one"})
+CUT_OFF = [
+    ("add.after_commit", SAID),
+    (
+        "add.after_commit",
+        (
+            "memory_write_observation",
+            {"observation_type": "insight", "summary": "Tea.", "request_id": "one"},
+        ),
+    ),
+    (
+        "add.after_commit",
+        ("memory_log_message", {"role": "user", "content": "Tea?", "request_id": "one"}),
+    ),
+    ("fork.after_deed", ("memory_branch_create", {"branch_name": "new", "request_id": "one"})),
+    ("fork.after_ledger", ("memory_task_create", {"name": "tea", "request_id": "one"})),
+    (
+        "merge.after_deed",
+        (
+            "memory_branch_merge",
+            {"source_branch": "side", "strategy": "squash", "request_id": "one"},
+        ),
+    ),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store with a fact on the branch `side`."""
+    made = tmp_path / "store"
+    opened(made).close()
+    ask(made, ("memory_branch_create", {"branch_name": "side"}))
+    ask(made, ("memory_write_fact", {"fact_text": "Bo keeps bees.", "branch": "side"}))
+    return made
+
+
+def opened(folder: Path) -> House:
+    return open_house(Settings(home=folder, embedder=EmbedderSettings(kind="none")), create=True)
+
+
+def ask(folder: Path, call: Call, **environment: str) -> dict[str, Any] | None:
+    """Call a tool in a process of its own; None if it died before it answered."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.flows.agent_process", str(folder), "ada"],
+        input=json.dumps({"tool": call[0], "arguments": call[1]}) + "\n",
+        env={**os.environ, **variables(folder), **environment},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode in {0, -signal.SIGKILL}, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    return answers[1]["answer"] if answers[1:] else None
+
+
+def held(folder: Path) -> dict[str, Any]:
+    """Rows by branch, and what the ledger has of merges and tasks."""
+    house = opened(folder)
+    found: dict[str, Any] = {}
+    for branch in house.repo.history.branches():
+        with house.repo.store.reading(Ref(branch=branch)) as reading:
+            found[branch] = sorted(
+                str(row["id"]) for kind in MEMORIES for row in reading.find(kind, Query())
+            )
+    found["merges"] = [record.id for record in house.repo.ledger.records(MergeRecord)]
+    found["tasks"] = [task.id for task in house.repo.ledger.records(Task)]
+    house.close()
+    return found
+
+
+@pytest.mark.parametrize(("point", "call"), CUT_OFF, ids=[call[0] for _, call in CUT_OFF])
+def test_a_call_whose_answer_was_lost_is_made_again(folder: Path, point: str, call: Call) -> None:
+    """F4: killed between its commit and its answer, a call made again finds what it did."""
+    before = held(folder)
+    assert ask(folder, call, DAY1_KILL_AT=point) is None
+    again = ask(folder, call)
+    assert again is not None
+    once = held(folder)
+    assert once != before
+    assert ask(folder, call) == again
+    assert held(folder) == once
+
+
+@pytest.mark.parametrize("request_id", ["one", None])
+def test_two_processes_that_say_the_same_at_once_write_it_once(
+    folder: Path, request_id: str | None
+) -> None:
+    """F4: which of the two comes first is decided under the branch's lock."""
+    call = (SAID[0], {**SAID[1], "request_id": request_id})
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: ask(folder, call), range(2))
+    assert first is not None
+    assert second is not None
+    assert first["id"] == second["id"]
+    house = opened(folder)
+    with house.repo.store.reading(Ref(branch="main")) as reading:
+        assert reading.count(FACT) == 1
+    house.close()

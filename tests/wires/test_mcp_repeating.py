@@ -1,0 +1,179 @@
+"""Calls that are made again, as an agent does that is told "try again": they write once."""
+
+from typing import Any
+
+import pytest
+
+from day1.operation import Effect, Repeatable
+from day1.toolsets import operations
+from tests.wires.least import prepared
+from tests.wires.mcp_session import Session
+from tests.wires.pair import Pair
+
+WRITING = {o.name: o for o in operations("core,review") if o.effect is not Effect.READ}
+SAYS = {
+    "memory_write_fact": {"fact_text": "Ada drinks tea.", "category": "drinks"},
+    "memory_write_observation": {
+        "observation_type": "insight",
+        "summary": "The build passes.",
+        "raw_output": "ok",
+    },
+    "memory_write_relation": {
+        "source_entity": "Ada",
+        "target_entity": "tea",
+        "relation_type": "drinks",
+        "properties": {"since": 2020},
+    },
+}
+"""What adds a row that says something."""
+AS_OFTEN: dict[str, set[str]] = {
+    "memory_task_update": set(),
+    "memory_update_fact": set(),
+    "memory_retract_fact": {"not_found"},
+    "memory_restore": set(),
+    "memory_redact": set(),
+    "review_decide": set(),
+    "review_merge": {"conflict"},
+    "review_close": {"conflict"},
+    "memory_revert": set(),
+}
+"""Tools for which a repetition may answer something else, and how it may be refused."""
+
+
+def counted(core: Session, branch: str) -> int:
+    """Rows of any kind on a branch."""
+    return sum(len(rows) for rows in core.everything([branch])[branch].values())
+
+
+def test_everything_that_writes_takes_a_request_id() -> None:
+    """F4: an optional request_id on every write; it is listed where repeating would matter."""
+    every = operations("core,review,admin")
+    for operation in every:
+        writes = operation.effect is not Effect.READ
+        assert issubclass(operation.request, Repeatable) == writes, operation.name
+
+
+@pytest.mark.parametrize("tool", sorted(WRITING.keys() - AS_OFTEN))
+def test_a_repeated_request_changes_nothing_and_answers_the_first_answer(
+    core: Session, branch: str, tool: str
+) -> None:
+    """F4: each tool that writes, called twice with one request_id, writes once."""
+    given = {**prepared(core, branch)[tool], "request_id": f"{tool} on {branch}"}
+    first = core.ok(tool, **given)
+    after = core.everything([branch, f"{branch}/source", f"{branch}/reviewed"])
+    again = core.ok(tool, **given)
+    assert core.everything([branch, f"{branch}/source", f"{branch}/reviewed"]) == after
+    assert meant(again) == meant(first)
+
+
+@pytest.mark.parametrize("tool", sorted(AS_OFTEN))
+def test_what_may_be_done_as_often_as_one_likes_adds_nothing(
+    core: Session, branch: str, tool: str
+) -> None:
+    """F4: the others come to the same state, or are refused as what they are about is over."""
+    given = {**prepared(core, branch)[tool], "request_id": f"{tool} on {branch}"}
+    core.ok(tool, **given)
+    before = counted(core, branch)
+    again = core.call(tool, given)
+    assert not again.is_error or again.structured["error"]["code"] in AS_OFTEN[tool]
+    assert counted(core, branch) == before
+
+
+@pytest.mark.parametrize("tool", SAYS)
+def test_the_same_words_within_a_minute_are_one_memory(
+    core: Session, branch: str, tool: str
+) -> None:
+    """F4: without a request_id a repeated text is answered with the first row, and says so."""
+    first = core.ok(tool, **SAYS[tool], branch=branch, agent_id="bo")
+    again = core.ok(tool, **SAYS[tool], branch=branch, agent_id="bo")
+    assert meant(again) == meant(first)
+    assert again["written"]["pending"] == 1
+    assert "less than a minute ago" in again["written"]["notes"][0]
+    assert counted(core, branch) == 1
+
+
+@pytest.mark.parametrize("tool", SAYS)
+def test_what_another_says_or_says_otherwise_is_another_memory(
+    core: Session, branch: str, tool: str
+) -> None:
+    """F4: another agent, session, branch, time of the event, or request is no repetition."""
+    said = {**SAYS[tool], "branch": branch, "agent_id": "bo"}
+    others = [
+        said,
+        {**said, "agent_id": "cy"},
+        {**said, "session_id": "s"},
+        {**said, "happened_at": "2026-01-01"},
+        {**said, "request_id": f"{branch} one"},
+        {**said, "request_id": f"{branch} two"},
+        {**said, "request_id": f"{branch} two", "agent_id": "cy"},
+    ]
+    ids = [core.ok(tool, **other)["id"] for other in others]
+    assert len(set(ids)) == len(others) == counted(core, branch)
+
+
+def test_on_another_branch_the_same_request_is_another_one(
+    core: Session, branch: str, fork: Any
+) -> None:
+    """F4: rows of two branches never get one id by chance, or a merge would take them for one."""
+    said = {"fact_text": "Ada drinks tea.", "request_id": f"of {branch}"}
+    here = core.ok("memory_write_fact", **said, branch=branch)
+    there = core.ok("memory_write_fact", **said, branch=fork(branch))
+    assert here["id"] != there["id"]
+
+
+@pytest.mark.parametrize("tool", SAYS)
+def test_a_request_id_of_something_else_is_refused_and_names_what_it_made(
+    core: Session, branch: str, tool: str
+) -> None:
+    """F4: a request_id that was used before, for other content, is a clear error."""
+    said = {**SAYS[tool], "branch": branch, "request_id": f"{tool} of {branch}"}
+    first = core.ok(tool, **said)
+    error = core.refused(tool, "request_reused", **{**said, "happened_at": "2026-01-01"})
+    assert error["details"] == {"id": first["id"]}
+    assert first["id"] in error["message"]
+
+
+def test_what_was_edited_since_is_still_what_the_request_wrote(core: Session, branch: str) -> None:
+    """F4: the first answer, whatever became of the row; what was removed does not come back."""
+    said = {"fact_text": "Ada drinks tea.", "branch": branch, "request_id": f"of {branch}"}
+    first = core.ok("memory_write_fact", **said)
+    core.ok("memory_update_fact", fact_id=first["id"], fact_text="Ada drank.", branch=branch)
+    assert meant(core.ok("memory_write_fact", **said)) == meant(first)
+    core.refused("memory_write_fact", "request_reused", **said, category="drinks")
+    core.ok("memory_retract_fact", fact_id=first["id"], branch=branch)
+    error = core.refused("memory_write_fact", "request_reused", **said)
+    assert "was removed since" in error["message"]
+
+
+def test_a_message_is_said_as_often_as_it_is_logged(core: Session, branch: str) -> None:
+    """F4: only the same request is the same message: people say "ok" twice."""
+    said = {"role": "user", "content": "ok", "branch": branch}
+    first = core.ok("memory_log_message", **said, request_id=f"a {branch}")
+    assert core.ok("memory_log_message", **said)["conversation_id"] != first["conversation_id"]
+    there = {**said, "conversation_id": first["conversation_id"]}
+    places = [
+        core.ok("memory_log_message", **there, request_id=request)["sequence"]
+        for request in (f"b {branch}", f"c {branch}", f"b {branch}")
+    ]
+    assert places == [2, 3, 2]
+    again = core.ok("memory_log_message", **said, request_id=f"a {branch}")
+    assert meant(again) == meant(first)
+    other = {**there, "content": "no", "request_id": f"b {branch}"}
+    core.refused("memory_log_message", "request_reused", **other)
+
+
+def test_a_repeated_merge_tells_what_the_first_one_held(core: Session, pair: Pair) -> None:
+    """F4: a merge that is tried again with its digest is not refused as another plan."""
+    both = {"source_branch": pair.source, "target_branch": pair.target}
+    plan = core.ok("memory_merge_preview", **both)
+    asked = {**both, "strategy": "auto", "expect": plan["digest"], "request_id": pair.source}
+    first = core.ok("memory_branch_merge", **asked)
+    assert first["conflicts"]
+    again = core.ok("memory_branch_merge", **asked)
+    assert meant(again) == meant(first)
+    core.refused("memory_branch_merge", "request_reused", **{**asked, "strategy": "squash"})
+
+
+def meant(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer without where its branch stands now."""
+    return {key: value for key, value in answer.items() if key not in {"written", "read"}}
