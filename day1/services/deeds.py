@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from day1.errors import Json
 from day1.model.branch import Branch
+from day1.model.change import CommitId
 from day1.model.deed import Intent, MergeRecord
 from day1.model.held import columns_of
 from day1.model.ids import NewId
@@ -54,6 +55,10 @@ class Repository:
     """Take texts out of this node's index, by their hashes."""
     noted: set[str] = field(default_factory=set)
     """Writers that this process has noted (`services.sessions`)."""
+    reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
+        default_factory=dict
+    )
+    """By limits of tokens: tips, and every commit in their past (`services.guarding`)."""
 
 
 def deed(

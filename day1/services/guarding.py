@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from day1.ports.store import Capabilities, Reading, Work
 
 T = TypeVar("T")
+_LIMITS_KEPT: Final = 64
+"""Limits of tokens whose commits are remembered."""
+_FEW: Final = 100
+"""So many new commits are looked up one by one (1 ms each) before the whole graph is walked."""
 _NAMING: Final = ("branch_id", "source_id", "target_id")
 """Fields of records that name branches: all of them must be within the limits."""
 
@@ -48,18 +52,41 @@ class GuardedHistory(History):
     def __init__(self, repo: Repository, access: Access) -> None:
         """Look at a memory through an access."""
         self._history, self._ledger, self._access = repo.history, repo.ledger, access
-        self._seen: tuple[frozenset[CommitId], frozenset[CommitId]] = (frozenset(), frozenset())
+        self._known = repo.reached
+        self._reached: frozenset[CommitId] = frozenset()
 
     def reaches(self, commit: CommitId) -> bool:
         """Whether a visible branch, retired or not, has a commit in its past."""
-        if commit in self._seen[1]:  # for this call it stays so: the next one looks anew
+        if commit in self._reached:  # for this call it stays so: the next one looks anew
             return True
         retired = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
         tips = frozenset((*self.branches().values(), *filter(None, retired)))
-        if tips != self._seen[0]:
-            reached = {found.id for found in self._history.graph(sorted(tips))}
-            self._seen = tips, frozenset(reached)
-        return commit in self._seen[1]
+        limits = self._access.branches
+        before, reached = self._known.get(limits, (frozenset(), frozenset()))
+        if tips != before:
+            reached = self._since(before, reached, tips)
+            if len(self._known) >= _LIMITS_KEPT:
+                self._known.clear()
+            self._known[limits] = tips, reached
+        self._reached = reached
+        return commit in reached
+
+    def _since(
+        self, before: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
+    ) -> frozenset[CommitId]:
+        """The past of `tips`, of which mostly all but the last commits were `reached` before."""
+        new: set[CommitId] = set()
+        gone, waiting = set(before - tips), [*(tips - before)] if before else []
+        while waiting and len(new) < _FEW:
+            commit = waiting.pop()
+            gone.discard(commit)
+            if commit not in reached and commit not in new:
+                new.add(commit)
+                waiting += next(self._history.log(commit)).parents
+        if before and not gone and not waiting:
+            return reached | new
+        # The first look, or a branch was deleted: what it alone had is reached no more.
+        return frozenset(found.id for found in self._history.graph(sorted(tips)))
 
     def check(self, commit: CommitId | None) -> None:
         """Let a commit pass if it is reached.

@@ -11,6 +11,7 @@ from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -123,13 +124,18 @@ def active_rows(kind: Kind, *, inactive: bool) -> Query:
 
 
 class View:
-    """The rows of one kind at one state, by id and by text; one thread at a time uses it."""
+    """The rows of one kind at one state, by id and by text.
+
+    It is moved to another state while nobody reads it; who needs that sooner moves a copy.
+    """
 
     def __init__(self, wanted: Filter) -> None:
         """Hold nothing yet."""
         self.kind = kind = wanted.kind
         self.key = wanted.view
         self.lock = threading.Lock()
+        """Held by whoever moves it, or comes or goes as a reader."""
+        self.readers = 0
         self.unindexed = 0
         """Visible rows whose text the index does not know."""
         self._active = wanted.held
@@ -162,6 +168,22 @@ class View:
         """Texts from all of the view, evenly."""
         texts = list(self._by_text)
         return texts[:: len(texts) // most + 1]
+
+    def copy(self) -> "View":
+        """Another one of the same rows."""
+        other = copy(self)
+        other.lock, other.readers = threading.Lock(), 0
+        other._rows, other._waiting = dict(self._rows), set(self._waiting)
+        other._by_text = {text: list(ids) for text, ids in self._by_text.items()}
+        other._texts = None
+        return other
+
+    def is_at(self, reading: Reading, index: Index) -> bool:
+        """Whether nothing is to be done to bring the view to the state of `reading`."""
+        pending = reading.pending
+        known = (self._tip, self._oldest, self._newest)
+        whole = not self.unindexed or index.read_only
+        return whole and known == (reading.tip, pending.oldest, pending.newest)
 
     def advance(self, reading: Reading, history: History, index: Index) -> None:
         """Bring the view to the state of `reading`, reading no more than what differs."""
@@ -322,8 +344,19 @@ class Views:
             while len(self._views) > 1 and self._full():
                 self._views.popitem(last=False)
         with view.lock:
-            view.advance(reading, history, index)
-            yield view
+            read = view.readers and not view.is_at(reading, index)
+            moved = view.copy() if read else view
+            moved.advance(reading, history, index)
+            moved.readers += 1
+            if read:
+                with self._guard:
+                    if generation == self._generation:
+                        self._views[key] = moved
+        try:
+            yield moved
+        finally:
+            with moved.lock:
+                moved.readers -= 1
 
     def _full(self) -> bool:
         rows = sum(map(len, self._views.values()))

@@ -126,6 +126,37 @@ def test_a_bundle_does_not_name_a_hidden_branch(house: House) -> None:
     assert [bundle.name for bundle in limited.ledger.records(Bundle)] == ["of mine/a"]
 
 
+def test_the_graph_is_walked_once_for_many_calls(house: House, monkeypatch) -> None:
+    """B6: each call of a limited token walked the whole graph at its first look at a commit."""
+    repo = house.repo
+    for name in ("mine/a", "mine/b", "theirs"):
+        create(repo, name, MAIN, 1)
+    walks: list[object] = []
+    graph = repo.history.graph
+    monkeypatch.setattr(repo.history, "graph", lambda starts: walks.append(1) or graph(starts))
+
+    def cut(branch: str) -> str:
+        call(house, "memory_write_fact", fact_text=f"Of {branch}.", branch=branch)
+        return repo.store.cut(branch)
+
+    def reaches(commit: str) -> bool:
+        limited = guarded(repo, Access("token", "admin", ("mine/*",)))
+        return limited.history.reaches(commit)
+
+    first, hidden = cut("mine/a"), cut("theirs")
+    assert reaches(first)
+    assert not reaches(hidden)
+    later = cut("mine/b")
+    assert reaches(later)
+    assert reaches(first)
+    assert not reaches(hidden)
+    assert len(walks) == 1
+    repo.history.drop("mine/b")
+    assert not reaches(later)
+    assert reaches(first)
+    assert len(walks) == 2
+
+
 @pytest.mark.parametrize("name", ["mine/work", "Mine/Work"])
 def test_limits_know_no_case_as_names_do(name: str) -> None:
     assert Access("token", "read", ("mine/*",)).sees(name)

@@ -25,7 +25,7 @@ from day1.services.branching import delete, find
 from day1.services.candidates import Reach
 from day1.services.following import embed_pending, follow
 from day1.services.searching import Found, SearchPorts, SearchRequest, search
-from day1.services.visible import Views
+from day1.services.visible import Filter, Views
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.index_suite import long_text
@@ -373,6 +373,27 @@ def deeds(memory: EngineMemory, random_: random.Random, number: int) -> None:
                 "main", f"fact_{number}", fact_text=text, category=random_.choice("abc")
             )
     memory.clock.tick()
+
+
+def test_a_search_that_takes_long_keeps_no_other_waiting(memory, ports):
+    """B6: one view was locked for the whole of a search; whoever was at it keeps their state."""
+    history, index = memory.store.history, ports.index
+    ref, wanted = Ref(branch="main"), Filter(FACT)
+    ask, answers = Asking(memory, ports), []
+    memory.add_fact("main", "fact_a", fact_text="The gateway gives up.")
+    ask("gateway")
+    with (
+        memory.store.reading(ref) as reading,
+        ports.views.at(reading, ref, wanted, history, index) as slow,
+    ):
+        other = threading.Thread(target=lambda: answers.append(ask.ids("gateway")), daemon=True)
+        other.start()
+        other.join(30)
+        assert answers == [["fact_a"]]
+        memory.add_fact("main", "fact_b", fact_text="The gateway is back.")
+        assert set(ask.ids("gateway")) == {"fact_a", "fact_b"}
+        assert len(slow) == 1
+    assert set(ask.ids("gateway")) == {"fact_a", "fact_b"}
 
 
 @pytest.mark.parametrize("seed", range(4))

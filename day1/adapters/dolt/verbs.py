@@ -4,14 +4,12 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.changes import row_changes
 from day1.adapters.sql.messages import decode
 from day1.adapters.sql.system_tables import SystemTables
 from day1.adapters.sql.tables import TABLES
 from day1.adapters.sql.verbs import Touched
-from day1.errors import NotFound
 from day1.model.change import Changes, Commit, CommitId
 from day1.model.kind import BY_TABLE, Cell, Kind
 from day1.model.redaction import Mask
@@ -22,6 +20,8 @@ _LOG = "SELECT commit_hash, parents, author, date, message FROM DOLT_LOG(%s, '--
 class DoltVerbs(SystemTables):
     """`adapters.sql.verbs.Verbs` as Dolt's procedures and table functions."""
 
+    _hash_of = "SELECT DOLT_HASHOF(%s)"
+
     def __init__(self, database: str) -> None:
         """Name the database: other states of it are named after it."""
         self._database = database
@@ -29,15 +29,6 @@ class DoltVerbs(SystemTables):
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of the connection's branch; in a transaction, as of its beginning."""
         return str(connection.exec_driver_sql("SELECT DOLT_HASHOF('HEAD')").scalar_one())
-
-    def resolve(self, connection: Connection, name: str) -> CommitId:
-        """The commit that a name means."""
-        try:
-            return str(connection.exec_driver_sql("SELECT DOLT_HASHOF(%s)", (name,)).scalar_one())
-        except DBAPIError as exc:
-            if exc.connection_invalidated:
-                raise
-            raise NotFound(f"There is no branch or commit {name!r}.", ref=name) from exc
 
     def read(self, connection: Connection, commit: CommitId) -> Commit:
         """One commit."""

@@ -12,7 +12,6 @@ from day1.adapters.sql.messages import decode
 from day1.adapters.sql.system_tables import SystemTables
 from day1.adapters.sql.tables import TABLES
 from day1.adapters.sql.verbs import Touched
-from day1.errors import NotFound
 from day1.model.change import Changes, Commit, CommitId
 from day1.model.kind import BY_TABLE, Cell, Kind
 from day1.model.redaction import Mask
@@ -23,16 +22,11 @@ _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 class DoltLiteVerbs(SystemTables):
     """`adapters.sql.verbs.Verbs` as SQLite's functions and virtual tables."""
 
+    _hash_of = "SELECT dolt_hashof(?)"
+
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of the connection's branch."""
         return str(Connections.say(connection, "SELECT dolt_hashof('HEAD')"))
-
-    def resolve(self, connection: Connection, name: str) -> CommitId:
-        """The commit that a name means."""
-        try:
-            return str(connection.exec_driver_sql("SELECT dolt_hashof(?)", (name,)).scalar_one())
-        except DBAPIError as exc:
-            raise NotFound(f"There is no branch or commit {name!r}.", ref=name) from exc
 
     def read(self, connection: Connection, commit: CommitId) -> Commit:
         """One commit."""

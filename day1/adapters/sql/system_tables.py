@@ -1,12 +1,34 @@
 """The system tables that Dolt and DoltLite have in common, by the same names."""
 
-from sqlalchemy import Connection
+import re
+from collections.abc import Sequence
+from typing import Final
 
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from day1.errors import NotFound
 from day1.model.change import CommitId
+
+_NO_SUCH: Final = re.compile(r"invalid (ref|ancestor) spec|(branch|commit) not found")
+"""What both say of the name of nothing; any other failure says nothing of whether it is there."""
 
 
 class SystemTables:
     """The part of `adapters.sql.verbs.Verbs` that both say in the same words."""
+
+    _hash_of: str
+    """The statement that tells the commit of a name."""
+
+    def resolve(self, connection: Connection, name: str) -> CommitId:
+        """The commit that a name means."""
+        try:
+            return str(connection.exec_driver_sql(self._hash_of, (name,)).scalar_one())
+        except DBAPIError as exc:
+            said: Sequence[object] = exc.orig.args if exc.orig else ()
+            if not any(_NO_SUCH.search(str(part)) for part in said):
+                raise
+            raise NotFound(f"There is no branch or commit {name!r}.", ref=name) from exc
 
     def branches(self, connection: Connection) -> dict[str, CommitId]:
         """Every branch with its tip."""

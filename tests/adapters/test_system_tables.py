@@ -1,0 +1,39 @@
+"""What Dolt and DoltLite say of names: only the name of nothing is not found."""
+
+import sqlite3
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from day1.adapters.dolt.verbs import DoltVerbs
+from day1.adapters.doltlite.verbs import DoltLiteVerbs
+from day1.errors import NotFound
+
+VERBS = (DoltVerbs("day1"), DoltLiteVerbs())
+
+
+def failing(*said: object) -> Any:
+    """A connection whose every statement fails as a driver says."""
+    error = OperationalError("SELECT", (), sqlite3.OperationalError(*said))
+    return Mock(exec_driver_sql=Mock(side_effect=error))
+
+
+@pytest.mark.parametrize("verbs", VERBS)
+@pytest.mark.parametrize(
+    "said", [("dolt_hashof: invalid ref spec",), (1105, "invalid ancestor spec")]
+)
+def test_the_name_of_nothing_is_not_found(verbs, said):
+    with pytest.raises(NotFound, match="'nowhere'"):
+        verbs.resolve(failing(*said), "nowhere")
+
+
+@pytest.mark.parametrize("verbs", VERBS)
+@pytest.mark.parametrize(
+    "said", [("disk I/O error",), ("database is locked",), (1040, "Too many connections")]
+)
+def test_another_failure_says_nothing_of_a_name(verbs, said):
+    """B6: any error of the driver was `not_found`, and so a busy store lost its branches."""
+    with pytest.raises(DBAPIError):
+        verbs.resolve(failing(*said), "main")
