@@ -18,8 +18,6 @@ PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
 RUN = {*PROJECT["dependencies"], *EXTRAS["servers"]}
 TESTED = RUN | {*EXTRAS["test"]}
 OWN = {"day1", "tests", "benchmarks", "story"}
-LOOKED_FOR = {"testcontainers"}
-"""Where it is not installed, its tests are skipped."""
 USED_WITHOUT_IMPORT = {"doltlite", "python-multipart"}
 """A shared library; and what starlette reads forms with."""
 
@@ -52,7 +50,7 @@ def packages(*folders: str) -> dict[str, str]:
     of = packages_distributions()
     found = {}
     for path in (one for folder in folders for one in programs(ROOT / folder)):
-        for module in imported(path) - sys.stdlib_module_names - OWN - LOOKED_FOR - {"_typeshed"}:
+        for module in imported(path) - sys.stdlib_module_names - OWN - {"_typeshed"}:
             for package in of.get(module, [module]):
                 found[name(package)] = str(path.relative_to(ROOT))
     return found
