@@ -2,7 +2,8 @@
 
 `DAY1_TEST_DOLT_URL`, `DAY1_TEST_MATRIXONE_URL` and `DAY1_TEST_CHROMA_URL` name servers that run. Else
 Dolt is started by the `dolt` program on the PATH, and Chroma by its own package; else both MySQL
-engines by testcontainers, where a Docker engine answers. Each is started once in a test process,
+engines by testcontainers, where a Docker engine answers (DAY1_TEST_CONTAINERS=1 asks for that even
+where there is a `dolt`). Each is started once in a test process,
 when it is first needed, and ends with it. Where there is none the test is skipped, and says why.
 """
 
@@ -215,7 +216,7 @@ def _find_dolt() -> _Found:
     given = os.environ.get("DAY1_TEST_DOLT_URL")
     if given:
         return given.rstrip("/"), ""
-    if has_dolt():
+    if has_dolt() and not os.environ.get("DAY1_TEST_CONTAINERS"):
         server = DoltServer(_folder())
         server.up()
         atexit.register(server.stop)
