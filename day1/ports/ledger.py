@@ -22,6 +22,9 @@ class Ledger(Protocol):
     def together(self) -> AbstractContextManager[None]:
         """Make the puts inside one transaction."""
 
+    def check(self) -> list[str]:
+        """Read everything, and say what is wrong with it."""
+
     def stamp(self) -> Hashable:
         """Another value after every write, whoever wrote; None where that is not known."""
 

@@ -74,6 +74,7 @@ def check(repo: Repository, search: SearchPorts, place: Place) -> Iterator[Findi
     checks: dict[str, Callable[[], Finding]] = {
         "engine": lambda: _engine(repo),
         "rows": lambda: _rows(repo, place),
+        "ledger": lambda: _ledger(repo),
         "branches": lambda: _branches(repo),
         "deeds": lambda: _deeds(repo),
         "refs": lambda: _refs(repo),
@@ -110,6 +111,19 @@ def _rows(repo: Repository, place: Place) -> Finding:
         f"{len(problems)} problems, the first: {problems[0]}",
         f"{away} first. Then `day1 export --all` writes out what can be read, and "
         "`day1 import jsonl` brings it into a new store; or put a backup in its place.",
+    )
+
+
+def _ledger(repo: Repository) -> Finding:
+    problems = repo.ledger.check()
+    if not problems:
+        return Finding("ledger", "ok", "every row can be read, and is as it was written")
+    return Finding(
+        "ledger",
+        "error",
+        f"{len(problems)} problems, the first: {problems[0]}",
+        "Put a backup in its place, or none: then the branches are found again, and their notes, "
+        "the snapshots and the records of merges are lost. No memory is.",
     )
 
 

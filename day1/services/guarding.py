@@ -276,6 +276,10 @@ class GuardedLedger(Ledger):
         """Make the puts inside one transaction."""
         return self._ledger.together()
 
+    def check(self) -> list[str]:
+        """Read all of the ledger."""
+        return self._ledger.check()
+
     def stamp(self) -> Hashable:
         """Another value after every write."""
         return self._ledger.stamp()

@@ -316,7 +316,7 @@ def older(folder: Path, *statements: str) -> None:
 
 
 def test_a_column_that_the_rows_of_an_older_ledger_lack_is_its_default(folder: Path) -> None:
-    younger = ("tags", "closed", "archived", "ttl_days", "agent_id")
+    younger = ("tags", "closed", "archived", "ttl_days", "agent_id", "row_sum")
     older(folder, *(f"ALTER TABLE branches DROP COLUMN {name}" for name in younger))
     with opened(folder) as house:
         own = branching.find(house.repo, "task/mend/ada")

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event
 
 import day1
 from day1.adapters.doltlite import driver
-from day1.adapters.sql.ledger_tables import VERSION, metadata
+from day1.adapters.sql.ledger_tables import SUM, VERSION, metadata
 from day1.adapters.sql.tables import TABLES, versioned
 from day1.engines import create_store, open_memory
 from day1.errors import ForeignStore, NotAStore, StoreDamaged, StoreVersionUnknown
@@ -296,6 +296,8 @@ def test_no_statement_of_a_whole_life_on_a_server_drops_or_alters(
             f"{dolt_database}_ledger",
             "ALTER TABLE branches DROP COLUMN protection",
             "ALTER TABLE sessions DROP COLUMN token_id",
+            f"ALTER TABLE branches DROP COLUMN {SUM}",
+            f"ALTER TABLE sessions DROP COLUMN {SUM}",
             f"UPDATE ledger_schema SET version = {VERSION - 1}",
         )
         with opened_at(dolt_database):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.sql.ledger_tables import VERSION
+from day1.adapters.sql.ledger_tables import SUM, TABLES, VERSION
 from day1.wiring import House
 from tests.flows.opened_house import MERGE, call, facts, opened, read_only, refused
 
@@ -46,9 +46,19 @@ def store(tmp_path: Path) -> Path:
             ledger.execute(f"DROP TABLE {table}")
         for table, column in LATER_COLUMNS.items():
             ledger.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        without_sums(ledger)
         ledger.execute("PRAGMA user_version = 1")
     assert version(folder) == 1
     return folder
+
+
+def without_sums(ledger: sqlite3.Connection) -> None:
+    """Version 4 had no checksums."""
+    for (table,) in ledger.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table'"
+    ).fetchall():
+        if any(column[1] == SUM for column in ledger.execute(f"PRAGMA table_info({table})")):
+            ledger.execute(f"ALTER TABLE {table} DROP COLUMN {SUM}")
 
 
 def write_one(house: House, text: str, branch: str = "main") -> str:
@@ -85,6 +95,23 @@ def test_it_takes_what_is_new(store: Path) -> None:
         assert len(facts(house)) == 5
 
 
+def test_its_records_get_checksums_and_those_that_an_earlier_day1_writes_need_none(
+    store: Path,
+) -> None:
+    with opened(store):
+        pass
+    with closing(sqlite3.connect(store / "ledger.db", isolation_level=None)) as ledger:
+        for table in TABLES.values():
+            one = f"SELECT count(*) FROM {table.name} WHERE {SUM} IS NULL"
+            assert ledger.execute(one).fetchone() == (0,), table.name
+        ledger.execute(f"UPDATE branches SET {SUM} = NULL, description = 'of an earlier day1'")
+    with opened(store) as house:
+        assert {branch.description for branch in house.repo.ledger.branches()} == {
+            "of an earlier day1"
+        }
+        assert house.repo.ledger.check() == []
+
+
 def test_opened_again_it_is_not_brought_up_again(store: Path) -> None:
     with opened(store):
         pass
@@ -110,6 +137,7 @@ def test_an_upgrade_that_was_killed_is_done_again(store: Path) -> None:
     with closing(sqlite3.connect(store / "ledger.db", isolation_level=None)) as ledger:
         ledger.execute("DROP TABLE reviews")
         ledger.execute("ALTER TABLE branches DROP COLUMN protection")
+        ledger.execute(f"ALTER TABLE branches DROP COLUMN {SUM}")
         ledger.execute(f"PRAGMA user_version = {VERSION - 1}")
     with opened(store) as house:
         call(house, "memory_branch_create", branch_name="new")

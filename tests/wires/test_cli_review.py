@@ -155,6 +155,8 @@ def test_a_store_of_before_reviews_is_brought_up(tmp_path: Path) -> None:
         connection.execute("ALTER TABLE branches DROP COLUMN protection")
         connection.execute("ALTER TABLE sessions DROP COLUMN token_id")
         connection.execute("ALTER TABLE merges DROP COLUMN review_id")
+        for table in ("branches", "sessions", "merges"):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN row_sum")
         connection.execute("DROP TABLE reviews")
         connection.execute("PRAGMA user_version = 1")
     cli.add("new")

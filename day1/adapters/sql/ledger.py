@@ -6,21 +6,35 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, Select, Table, bindparam, delete, insert, select
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from day1.adapters.sql.failures import translated
 from day1.adapters.sql.ledger_tables import (
     BRANCHES,
     HEADS,
     OLDEST,
+    SUM,
     TABLES,
     VERSION,
     as_record,
     as_row,
+    is_changed,
     metadata,
+    sum_of,
 )
 from day1.adapters.sql.strangers import Columns, columns, columns_of, foreign, tables
-from day1.errors import BranchExists, Conflict, StoreVersionUnknown
+from day1.errors import BranchExists, Conflict, StoreDamaged, StoreVersionUnknown
 from day1.model.branch import Branch
 from day1.model.deed import Intent
 from day1.ports.ledger import Settle
@@ -70,6 +84,7 @@ class SqlLedger:
         `watch` nothing is remembered.
         """
         self._engine = engine
+        self._own_sums = engine.dialect.name == "sqlite"
         self._writer = engine.execution_options(writes=True)
         self._deeds = deeds
         self._name = name
@@ -96,6 +111,22 @@ class SqlLedger:
                         kind = column.type.compile(connection.dialect)
                         name = connection.dialect.identifier_preparer.quote(column.name)
                         connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
+            for kept, table in TABLES.items():
+                _add_sums(connection, kept, table)
+
+    def check(self) -> list[str]:
+        """Read every row; in a folder also every page, and compare the checksums."""
+        problems = []
+        with self._reading() as connection:
+            if self._own_sums:
+                found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+                problems = [str(line) for line in found if line != "ok"]
+            for kind, table in TABLES.items():
+                rows = connection.execute(select(table)).all()
+                changed = self._own_sums and sum(is_changed(kind, row) for row in rows)
+                if changed:
+                    problems.append(f"{changed} of {len(rows)} rows of {table.name} were changed")
+        return problems
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -151,7 +182,12 @@ class SqlLedger:
         """The records of a kind with these values, oldest first."""
         with self._reading() as connection:
             rows = connection.execute(_records(kind, tuple(equal)), equal).all()  # type: ignore[arg-type]  # a class is hashable
-        return [as_record(kind, row) for row in rows]
+        return [self._record(kind, row) for row in rows]
+
+    def _record(self, kind: type[T], row: Row[Any]) -> T:
+        if self._own_sums and is_changed(kind, row):
+            raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
+        return as_record(kind, row)
 
     def put(self, *records: object) -> None:
         """Write records by id, all at once."""
@@ -181,7 +217,7 @@ class SqlLedger:
             return known[name]
         with self._reading() as connection:
             row = connection.execute(_BY_NAME, {"folded": name.lower()}).first()
-        found = known[name] = None if row is None else as_record(Branch, row)
+        found = known[name] = None if row is None else self._record(Branch, row)
         return found
 
     def _remembered(self) -> dict[str, Branch | None]:
@@ -273,6 +309,15 @@ class SqlLedger:
         if self._watch is not None:
             self._watch.close()
         self._engine.dispose()
+
+
+def _add_sums(connection: Connection, kind: type, table: Table) -> None:
+    """Give rows that an earlier version of day1 wrote their checksums."""
+    rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
+    sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
+    if sums:
+        one = update(table).where(table.c.id == bindparam("row"))
+        connection.execute(one.values({SUM: bindparam("sum")}), sums)
 
 
 def own_tables(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from zlib import crc32
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table
 from sqlalchemy.types import TypeEngine
@@ -24,9 +25,12 @@ from day1.model.task import Objective, Task, TaskAgent
 
 T = TypeVar("T")
 
-VERSION: Final = 4
+VERSION: Final = 5
 """To be raised with each new table or column."""
 metadata = MetaData()
+SUM: Final = "row_sum"
+"""The column with a row's checksum. SQLite has none of its own; a server has, so there it is only
+written."""
 _KEY: Final = String(255)
 _TEXT: Final = LongText()
 _hints = cache(get_type_hints)
@@ -47,7 +51,7 @@ def _table(name: str, kind: type, keys: Iterable[str] = (), *more: Column[Any]) 
     """A table with a column for each field; `keys` are what records are looked up by."""
     hints = _hints(kind)
     columns = [_column(f.name, hints[f.name], set(keys)) for f in fields(kind)]
-    table = Table(name, metadata, *columns, *more)
+    table = Table(name, metadata, *columns, *more, Column(SUM, BigInteger()))
     for key in keys:
         Index(f"{name}_{key}", table.c[key])
     return table
@@ -100,7 +104,7 @@ _DEFAULTED: Final = {
 OLDEST: Final[Columns] = {
     HEADS.name: frozenset(HEADS.columns.keys()),
     **{
-        table.name: frozenset(table.columns.keys()) - _DEFAULTED[kind]
+        table.name: frozenset(table.columns.keys()) - _DEFAULTED[kind] - {SUM}
         for kind, table in TABLES.items()
     },
 }
@@ -110,12 +114,32 @@ OLDEST: Final[Columns] = {
 def as_row(record: object) -> dict[str, Any]:
     """A record as its table keeps it."""
     written = _AS_JSON[type(record)]
-    return {n: canonical(v) if n in written else v for n, v in to_json(record).items()}
+    row = {n: canonical(v) if n in written else v for n, v in to_json(record).items()}
+    return {**row, SUM: _sum(row)}
 
 
 def as_record(kind: type[T], row: Row[Any]) -> T:
     """A row of a kind's table as a record; a column that is younger than the row is its default."""
     written = _AS_JSON[kind]
-    found = {f.name: row._mapping[f.name] for f in fields(kind)}  # type: ignore[arg-type]  # a dataclass
+    found = _fields(kind, row)
     values = {n: v for n, v in found.items() if v is not None or n not in _DEFAULTED[kind]}
     return from_json(kind, {n: json.loads(v) if n in written else v for n, v in values.items()})
+
+
+def is_changed(kind: type, row: Row[Any]) -> bool:
+    """Whether a row of a kind's table is another than was written."""
+    return row._mapping[SUM] not in {None, sum_of(kind, row)}
+
+
+def sum_of(kind: type, row: Row[Any]) -> int:
+    """The checksum of a row of a kind's table."""
+    return _sum(_fields(kind, row))
+
+
+def _fields(kind: type, row: Row[Any]) -> dict[str, Any]:
+    return {f.name: row._mapping[f.name] for f in fields(kind)}
+
+
+def _sum(row: Mapping[str, Any]) -> int:
+    """A column that is added later, and has no value yet, changes nothing."""
+    return crc32(canonical({n: v for n, v in row.items() if v is not None}).encode())
