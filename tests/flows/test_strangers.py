@@ -21,6 +21,7 @@ from day1.settings import Settings
 from day1.wiring import settings_at
 from tests.adapters.test_server_ledger import said
 from tests.flows.lived import Life, opened_at
+from tests.flows.opened_house import call
 from tests.suites.memory import Clock
 from tests.wires.command_line import CommandLine
 
@@ -253,6 +254,22 @@ def test_a_memory_file_of_another_program_is_not_touched(tmp_path: Path, kind: s
     cli.env["DAY1_HOME"] = str(tmp_path)
     error = cli.refused("init")
     assert (error["code"], "another program" in error["message"]) == ("store_damaged", True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", [0, 1, 7])
+def test_an_index_file_of_another_program_is_not_touched(tmp_path: Path, version: int) -> None:
+    """F1: `index.db` of another program was given tables, or deleted as an index of another day1."""
+    path = tmp_path / "index.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TABLE pages (id INTEGER PRIMARY KEY, body TEXT)")
+        other.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    with opened_at(tmp_path, create=True) as house:
+        call(house, "memory_write_fact", fact_text="The deploy job waits.")
+        found = call(house, "memory_search", query="deploy")
+        assert [hit["fact_text"] for hit in found["result"]] == ["The deploy job waits."]
+        assert any("cannot be used" in note for note in found["read"]["notes"])
     assert path.read_bytes() == before
 
 

@@ -59,6 +59,13 @@ A space is an embedder's. `vectors` says which row of the space's file belongs t
 `forgotten`, which rows it must delete."""
 
 
+_OF_EVERY_VERSION = frozenset({"meta", "cursors", "texts"})
+FOREIGN = (
+    f"{FILE} in the store's folder is another program's and is left as it is, so words alone are "
+    "searched: give day1 a folder of its own (DAY1_HOME)."
+)
+
+
 class Database:
     """Hands out connections to `index.db` and knows when it was begun anew."""
 
@@ -204,6 +211,9 @@ class Database:
         return connection, file
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
+        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+        if there and not there >= _OF_EVERY_VERSION:
+            raise IndexBehind(FOREIGN, file=FILE)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _VERSION) or (self.read_only and version == 0):
             raise _NotOurs
