@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.failures import is_drivers, translated
 from day1.adapters.sql.server import parse
-from day1.errors import Day1Error, InvalidRequest
+from day1.errors import Day1Error, InvalidRequest, StoreUnavailable
 
 NOTED = "what somebody wrote"
 SAID = [
@@ -67,6 +67,25 @@ def test_each_has_a_code_and_says_what_to_do(error, code, given):
     assert NOTED not in body
     assert "INSERT" not in body
     assert caught.value.retryable == (code in {"store_busy", "store_unavailable", "store_full"})
+
+
+@pytest.mark.parametrize("number", [1040, 2002, 2003])
+def test_who_was_never_connected_is_not_told_that_something_may_be_stored(number):
+    """F9: nothing was sent, and the message did not name the server."""
+    with pytest.raises(StoreUnavailable) as caught, translated("db.example.org:3306/day1"):
+        raise err.OperationalError(number, "Can't connect to MySQL server")
+    assert "db.example.org:3306/day1" in str(caught.value)
+    assert "may be stored" not in str(caught.value)
+    lost = pytest.raises(StoreUnavailable, match=r"db\.example\.org.*may be stored already")
+    with lost, translated("db.example.org:3306/day1"):
+        raise err.OperationalError(2013, "Lost connection to MySQL server during query")
+
+
+@pytest.mark.parametrize("name", ["mysql", "information_schema", "Mysql", "mo_catalog", "system"])
+def test_a_database_that_is_the_servers_own_is_refused(name):
+    """F9: `day1 init` went to work on a server's own database."""
+    with pytest.raises(InvalidRequest, match="the server's own"):
+        parse(f"mysql+pymysql://day1:secret@db.example.org/{name}")
 
 
 def test_a_number_that_begins_like_another_is_another():

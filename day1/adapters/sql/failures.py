@@ -88,7 +88,7 @@ def translated(what: str, if_damaged: str = "put a backup in its place.") -> Ite
     except Exception as exc:
         if not is_drivers(exc):
             raise
-        known = of_server(exc)
+        known = of_server(exc, what)
         if known is not None:
             raise known from exc
         name = error_name(exc) or str(server_number(exc) or "")

@@ -61,6 +61,11 @@ def parse(text: str) -> ServerUrl:
             f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
             f"digits, '_' and '-', no branch. Its form is {form}."
         )
+    if database.lower() in _OF_SERVERS:
+        raise InvalidRequest(
+            f"DAY1_STORE__URL names {database!r}, which is the server's own: name a database of "
+            "day1's own."
+        )
     if url.query:
         _check_files(url)
     server = URL.create(DRIVER, url.username, url.password, url.host, url.port, query=url.query)
@@ -85,6 +90,13 @@ def _check_files(url: URL) -> None:
 
 _OPTIONS = ("ssl_ca", "ssl_capath", "ssl_cert", "ssl_check_hostname", "ssl_cipher", "ssl_key")
 """For TLS; others the driver would not heed, and somebody would believe that it did."""
+_OF_SERVERS = frozenset(
+    {
+        *("information_schema", "mysql", "performance_schema", "sys"),
+        *("mo_catalog", "mo_debug", "mo_task", "system", "system_metrics"),
+    }
+)
+"""Databases in which a server, Dolt or MatrixOne, keeps what is its own."""
 _LONGEST = 40
 """Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
 
@@ -164,8 +176,8 @@ def make_database(connection: Connection, name: str, where: str) -> None:
             raise
         raise Refused(
             f"The server of {where} has no database {name} that this user may use, nor may the "
-            f"user make it: its administrator is to say CREATE DATABASE `{name}` and GRANT ALL "
-            f"PRIVILEGES ON `{name}`.* TO the user.",
+            f"user make it: its administrator is to say CREATE DATABASE `{name}`, and the GRANT "
+            f"that docs/servers.md has for it.",
             database=name,
         ) from exc
 

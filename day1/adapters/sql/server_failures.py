@@ -26,7 +26,13 @@ _AGAIN: Final[Meaning] = (
 )
 _GONE: Final[Meaning] = (
     StoreUnavailable,
-    "The store's server does not answer. Try again; what this call wrote may be stored already.",
+    "The store's server, {where}, does not answer. Try again; what this call wrote may be stored "
+    "already.",
+)
+_NOT_REACHED: Final[Meaning] = (
+    StoreUnavailable,
+    "The store's server, {where}, cannot be connected to, so it was not asked: see that it runs "
+    "and takes more connections, and that DAY1_STORE__URL has its host and port. Then try again.",
 )
 _NOT_LET_IN: Final[Meaning] = (
     Refused,
@@ -63,8 +69,10 @@ _NO_BRANCH: Final[Meaning] = (
 _BY_NUMBER: Final[dict[int, Meaning]] = {
     # Deadlock, a lock not had in time; MatrixOne's deadlock, and its word for "once more".
     **dict.fromkeys((1213, 1205, 20701, 20631), _AGAIN),
-    # Nobody there, too many clients, shutting down; the connection ended, or is out of step (0).
-    **dict.fromkeys((0, 1040, 1053, 2002, 2003, 2006, 2013, 2014, 2027), _GONE),
+    # Nobody there, too many clients.
+    **dict.fromkeys((1040, 2002, 2003), _NOT_REACHED),
+    # Shutting down; the connection ended, or is out of step (0).
+    **dict.fromkeys((0, 1053, 2006, 2013, 2014, 2027), _GONE),
     **dict.fromkeys((1044, 1045, 1698), _NOT_LET_IN),
     **dict.fromkeys((1142, 1143, 1227, 1290, 1370, 1836), _MAY_NOT),
     **dict.fromkeys((1021, 1114), _FULL),
@@ -105,14 +113,17 @@ def server_number(exc: BaseException | None) -> int | None:
     return number if isinstance(number, int) else 0
 
 
-def of_server(exc: BaseException) -> Day1Error | None:
-    """What a server's error means as day1's; None for an error that says nothing known."""
+def of_server(exc: BaseException, where: str) -> Day1Error | None:
+    """What an error of the server at a place means as day1's; None if it says nothing known."""
     number = server_number(exc)
     if number is None:
         return None
     meaning = _by_words(exc) if number in _WORDY else None
     meaning = meaning or _BY_NUMBER.get(number)
-    return None if meaning is None else meaning[0](meaning[1], engine_code=str(number))
+    if meaning is None:
+        return None
+    error, text = meaning
+    return error(text.replace("{where}", where), engine_code=str(number))
 
 
 def _by_words(exc: BaseException) -> Meaning | None:
