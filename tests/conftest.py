@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import engine, servers
+from tests import documented, engine, servers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +52,20 @@ def dolt_database(dolt_url: str) -> Iterator[str]:
 def matrixone_database(matrixone_url: str) -> Iterator[str]:
     """The URL of a store on a MatrixOne server that is not there yet."""
     with servers.database(matrixone_url) as url:
+        yield url
+
+
+@pytest.fixture
+def documented_dolt(dolt_database: str) -> Iterator[str]:
+    """The same as the user of docs/servers.md has it, whose rights are the least: it is empty."""
+    with documented.user(dolt_database, documented.DOLT) as url:
+        yield url
+
+
+@pytest.fixture
+def documented_matrixone(matrixone_database: str) -> Iterator[str]:
+    """The same on a MatrixOne server."""
+    with documented.user(matrixone_database, documented.MATRIXONE) as url:
         yield url
 
 

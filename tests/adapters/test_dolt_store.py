@@ -35,12 +35,12 @@ Opened = Callable[..., DoltStore]
 
 
 @pytest.fixture
-def open_it(dolt_database: str, tmp_path: Path) -> Iterator[Opened]:
+def open_it(documented_dolt: str, tmp_path: Path) -> Iterator[Opened]:
     """Opens the store once more, as another day1 would."""
     with ExitStack() as opened:
 
         def open_one(wait_s: float = 10.0) -> DoltStore:
-            settings = Settings(store=StoreSettings(url=SecretStr(dolt_database), wait_s=wait_s))
+            settings = Settings(store=StoreSettings(url=SecretStr(documented_dolt), wait_s=wait_s))
             create_store(settings, tmp_path, Clock())
             store = open_memory(settings, tmp_path, Clock(), opened).store
             assert isinstance(store, DoltStore)
@@ -157,6 +157,7 @@ def test_a_snapshot_is_one_and_ends_with_the_reading(open_it: Opened) -> None:
 
 
 def test_what_is_not_there(open_it: Opened) -> None:
+    """F1: a user with the documented rights was told to check the password for a wrong branch."""
     store = open_it()
     with pytest.raises(UnknownBranch), store.reading(Ref(branch="nowhere")):
         pass

@@ -12,7 +12,7 @@ from day1.adapters.sql.server_lock import lock_name, locked
 from day1.errors import NotFound, UnknownBranch
 from day1.model.branch import MAIN
 
-_UNKNOWN_DATABASE = 1049
+_UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
 
 
 class Connections:
@@ -39,7 +39,7 @@ class Connections:
             try:
                 self._use(connection, commit)
             except DBAPIError as exc:
-                if server_number(exc) != _UNKNOWN_DATABASE:
+                if not self._lacks(connection, exc):
                     raise
                 raise NotFound(f"There is no commit {commit}.", commit=commit) from exc
             yield connection
@@ -62,7 +62,7 @@ class Connections:
         try:
             self._use(connection, branch)
         except DBAPIError as exc:
-            if server_number(exc) != _UNKNOWN_DATABASE:
+            if not self._lacks(connection, exc):
                 raise
             raise UnknownBranch(
                 f"There is no branch {branch!r}; memory_branch_list shows those there are.",
@@ -72,6 +72,19 @@ class Connections:
     def _use(self, connection: Connection, revision: str) -> None:
         name = f"{self.database}/{revision}".replace("`", "``").replace("%", "%%")
         connection.exec_driver_sql(f"USE `{name}`")
+
+    def _lacks(self, connection: Connection, exc: DBAPIError) -> bool:
+        """Whether what failed is that the database has no such branch or commit.
+
+        A user with rights on this database only is told that access to such a one is denied.
+        """
+        if _DENIED not in str(exc.orig):
+            return server_number(exc) == _UNKNOWN_DATABASE
+        try:
+            connection.exec_driver_sql(f"USE `{self.database}`")
+        except DBAPIError:
+            return False
+        return True
 
     def begin(self, connection: Connection, *, writes: bool) -> None:  # noqa: ARG002 - as engines differ
         """Begin a transaction: a snapshot of all branches."""
