@@ -1,4 +1,4 @@
-"""The contract suite on a Dolt server, through day1's services."""
+"""The contract suite on a Dolt server, through day1's services, as the user of docs/servers.md."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.suites.memory import Memory
 
 class TestDolt(MemorySuite):
     @pytest.fixture
-    def memory(self, dolt_database: str) -> Iterator[Memory]:
-        memory = EngineMemory(dolt_database)
+    def memory(self, documented_dolt: str) -> Iterator[Memory]:
+        memory = EngineMemory(documented_dolt)
         yield memory
         memory.close()

@@ -1,4 +1,4 @@
-"""The contract suite on a MatrixOne server, through day1's services."""
+"""The contract suite on a MatrixOne server, through day1's services, as the user of docs/servers.md."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.suites.memory import Memory
 
 class TestMatrixOne(MemorySuite):
     @pytest.fixture
-    def memory(self, matrixone_database: str) -> Iterator[Memory]:
-        memory = EngineMemory(matrixone_database)
+    def memory(self, documented_matrixone: str) -> Iterator[Memory]:
+        memory = EngineMemory(documented_matrixone)
         yield memory
         memory.close()

@@ -1,10 +1,11 @@
 """The command line on a store that a Dolt server has: what it says differs from a folder's."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests import servers
+from tests import documented, servers
 from tests.wires.command_line import CommandLine
 
 
@@ -65,8 +66,23 @@ def test_gc_retires_branches_and_leaves_the_rest_to_the_server(cli: CommandLine)
     assert "docs/servers.md" in cli.refused("backup", "b.tar.gz")["message"]
 
 
-MEMORY = "SELECT, INSERT, UPDATE, DELETE, CREATE, INDEX, EXECUTE"
-LEDGER = "SELECT, INSERT, DELETE, CREATE, ALTER, INDEX"
+def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """F9: with nobody there a command said that what it wrote may be stored."""
+    cli = CommandLine(tmp_path)
+    cli.env["DAY1_STORE__URL"] = "mysql+pymysql://day1:hush@127.0.0.1:9/day1"
+    for line in (["status"], ["add", "Ada: tea"], ["init"]):
+        error = cli.refused(*line)
+        assert error["code"] == "store_unavailable"
+        assert "127.0.0.1:9/day1" in error["message"]
+        assert "stored" not in error["message"]
+        assert "hush" not in str(error)
+
+
+MEMORY, LEDGER = (
+    found[1]
+    for statement in documented.statements(documented.DOLT)
+    if (found := re.match("GRANT (.*) ON", statement))
+)
 
 
 def test_a_user_with_the_least_rights_does_everything_and_a_reader_reads(

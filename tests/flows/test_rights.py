@@ -1,0 +1,66 @@
+"""Each right that docs/servers.md gives day1's user on Dolt is needed, and no other is."""
+
+import re
+from contextlib import closing
+
+import pytest
+
+from day1.adapters.sql.ledger_tables import VERSION
+from day1.errors import Day1Error
+from tests import documented
+from tests.adapters.test_server_ledger import opened, said
+from tests.suites.engine_memory import EngineMemory
+from tests.suites.memory import Refusal
+
+GRANTS = {
+    ("day1_ledger" if "day1_ledger" in grant else "day1"): re.split(r",? ", grant)[1:-4]
+    for grant in documented.statements(documented.DOLT)
+    if grant.startswith("GRANT")
+}
+GIVEN = [(database, right) for database, rights in GRANTS.items() for right in rights]
+
+
+def test_the_document_gives_rights_on_both_databases() -> None:
+    assert set(GRANTS) == {"day1", "day1_ledger"}
+    assert not {"DROP", "ALTER", "ALL"} & set(GRANTS["day1"])
+
+
+def everything(url: str) -> None:
+    """What takes rights: a store is made, rows are written, changed, merged with a clash, removed."""
+    with closing(EngineMemory(url)) as memory:
+        memory.add_fact("main", "fact_1", fact_text="one")
+        memory.fork("side", "main")
+        memory.update_fact("side", "fact_1", fact_text="two")
+        memory.update_fact("main", "fact_1", fact_text="three")
+        memory.merge("side", "main")
+        memory.remove("main", "fact_1")
+
+
+def upgraded(url: str, administrator: str) -> None:
+    said(
+        f"{administrator}_ledger",
+        "ALTER TABLE branches DROP COLUMN protection",
+        f"UPDATE ledger_schema SET version = {VERSION - 1}",
+    )
+    with opened(url):
+        pass
+
+
+def whole(url: str, administrator: str) -> None:
+    everything(url)
+    upgraded(url, administrator)
+
+
+def test_the_documented_user_does_everything(documented_dolt: str, dolt_database: str) -> None:
+    """F1: nothing is dropped any more, so the right to is no longer given."""
+    whole(documented_dolt, dolt_database)
+
+
+@pytest.mark.parametrize(("database", "right"), GIVEN)
+def test_no_right_can_be_taken_away(dolt_database: str, database: str, right: str) -> None:
+    """F1: each right of the document is tried by taking it away."""
+    revoke = f"REVOKE {right} ON {database}.* FROM 'day1'@'%'"
+    with documented.user(dolt_database, documented.DOLT, revoke) as url:
+        with pytest.raises((Day1Error, Refusal)) as caught:
+            whole(url, dolt_database)
+        assert getattr(caught.value, "code", str(caught.value)) == "store_read_only"
