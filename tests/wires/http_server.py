@@ -30,8 +30,9 @@ class Response(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code of an error."""
-        code: str = self.body["error"]["code"]
+        """The code of an error; in JSON-RPC's it is among its data."""
+        error = self.body["error"]
+        code: str = error["data"]["code"] if "jsonrpc" in self.body else error["code"]
         return code
 
 

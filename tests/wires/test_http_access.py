@@ -126,7 +126,7 @@ def test_a_revoked_or_expired_token_opens_nothing(guarded: Guarded) -> None:
         revoked = server.ok("token_revoke", guarded.admin, name="short")
         assert revoked["state"] == "revoked"
         assert server.post("memory_timeline", token).status == 401
-        with pytest.raises(Exception, match=r"401|nauthorized|error"):
+        with pytest.raises(Exception, match="needs a live token"):
             session.call("memory_timeline")
     assert server.post("token_revoke", guarded.admin, name="short").status == 404
 

@@ -20,6 +20,7 @@ from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.door import LOOPBACK, AtTheDoor, Rules
 from day1.interfaces.http.failures import failure, status_of
+from day1.interfaces.http.replies import reply
 from day1.interfaces.lasting import lasting
 from day1.interfaces.mcp.http import streams
 from day1.interfaces.mcp.listening import Listening
@@ -109,9 +110,9 @@ def _toolsets() -> Iterator[tuple[str, str]]:
     yield "/mcp/all", ",".join(name for name in TOOLSETS if name != "admin")
 
 
-async def _no_path(_: Request, __: Exception) -> Response:
+async def _no_path(request: Request, _: Exception) -> Response:
     message = "There is no such path here: /mcp, /api/v1/openapi.json and /review are."
-    return failure(NotFound(message))
+    return await reply(failure(NotFound(message)), request.scope, request.receive)
 
 
 async def _no_method(request: Request, exc: Exception) -> Response:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from day1.interfaces.http.failures import refusal
+from day1.interfaces.http.replies import reply_unread
 
 _SLOWEST_S: Final = 60.0
 """A client that sends less than the longest body in this time keeps others out."""
@@ -40,7 +41,7 @@ class WholeBodies:
             message = f"A body comes within {_SLOWEST_S:.0f} seconds: send it again, faster."
             body = refusal("body_too_slow", message, 408)
         if isinstance(body, Response):
-            await body(scope, receive, send)
+            await reply_unread(body, scope)(scope, receive, send)
             return
         whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -23,6 +23,7 @@ from day1.interfaces.http.bodies import WholeBodies
 from day1.interfaces.http.callers import ACCESS
 from day1.interfaces.http.failures import failure, fault, refusal
 from day1.interfaces.http.probes import Metrics
+from day1.interfaces.http.replies import reply
 from day1.model.access import Access
 from day1.services.admitting import Door
 
@@ -126,6 +127,8 @@ class AtTheDoor:
 
         try:
             refused = self._refusal(scope)
+            if refused is not None:
+                refused = await reply(refused, scope, receive)
             # An idle MCP stream has no body, and its reading would be held as long as the stream.
             stands = scope["method"] == "GET" and scope["path"].startswith("/mcp")
             limited = self._app if stands else self._limited

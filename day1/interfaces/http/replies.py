@@ -1,0 +1,73 @@
+"""What is refused before any tool runs, as an MCP client reads it: a JSON-RPC error.
+
+The status and the headers stay, which other programs and OAuth go by. The `data` of the error is
+what REST answers: `code`, `message`, `details`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import anyio
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope
+
+_MCP: Final = "/mcp"
+_MOST_BYTES: Final = 16_384
+_WAIT_S: Final = 2.0
+"""Nobody is kept for the id of a message that comes slowly or is long: it is then null."""
+_SERVER_ERRORS: Final = 500
+
+
+async def reply(refused: Response, scope: Scope, receive: Receive) -> Response:
+    """The refusal of a request whose body nobody has read yet, as its sender reads it."""
+    if not _is_message(scope):
+        return refused
+    return _error(refused, await _request_id(scope, receive))
+
+
+def reply_unread(refused: Response, scope: Scope) -> Response:
+    """The refusal of a request of which no more is read, as its sender reads it."""
+    return _error(refused, None) if _is_message(scope) else refused
+
+
+def _is_message(scope: Scope) -> bool:
+    path = str(scope.get("path", ""))
+    return scope["method"] == "POST" and (path == _MCP or path.startswith(f"{_MCP}/"))
+
+
+def _error(refused: Response, request_id: str | int | None) -> Response:
+    said = json.loads(bytes(refused.body))["error"]
+    number = INTERNAL_ERROR if refused.status_code >= _SERVER_ERRORS else INVALID_REQUEST
+    error = {"code": number, "message": said["message"], "data": said}
+    kept = {
+        name: value
+        for name, value in refused.headers.items()
+        if name not in {"content-length", "content-type"}
+    }
+    body = {"jsonrpc": "2.0", "id": request_id, "error": error}
+    return JSONResponse(body, refused.status_code, kept)
+
+
+async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
+    """The id of the one request that a body is; None for anything else."""
+    declared = Headers(scope=scope).get("content-length", "")
+    if declared.isdecimal() and int(declared) > _MOST_BYTES:
+        return None
+    body, more = bytearray(), True
+    with anyio.move_on_after(_WAIT_S):
+        while more and len(body) <= _MOST_BYTES:
+            part = await receive()
+            body += part.get("body", b"")
+            more = part.get("more_body", False)
+    try:
+        message = None if more else json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or "method" not in message:
+        return None
+    found = message.get("id")
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None

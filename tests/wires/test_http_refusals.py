@@ -1,0 +1,163 @@
+"""What a client of MCP is told when the door refuses: day1's code, not that there was an error."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp
+
+from day1.errors import Day1Error, StoreUnavailable, TooManyRequests, Unauthorized
+from day1.interfaces.http.door import AtTheDoor, Rules
+from day1.interfaces.http.probes import Metrics
+from tests.wires.http_server import HttpServer
+
+LISTED = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """An error, or those of a group of tasks."""
+    inner = getattr(error, "exceptions", None)
+    return [error] if inner is None else [e for one in inner for e in causes(one)]
+
+
+def told(make: Callable[[], Any], mode: str) -> dict[str, Any]:
+    """The `data` of the error that the official client raises."""
+
+    async def run() -> None:
+        async with make() as wire, Client(wire, mode=mode) as client:
+            await client.list_tools()
+
+    with pytest.raises(BaseException) as raised:
+        anyio.run(run)
+    (found,) = [error for error in causes(raised.value) if isinstance(error, MCPError)]
+    data: dict[str, Any] = found.error.data
+    assert found.error.message == data["message"]
+    return data
+
+
+def wire(url: str, app: ASGIApp | None = None, **headers: str) -> Callable[[], Any]:
+    @asynccontextmanager
+    async def open_wire() -> AsyncIterator[Any]:
+        transport = None if app is None else httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, headers=headers, timeout=60) as http:
+            yield streamable_http_client(url, http_client=http)
+
+    return open_wire
+
+
+class Refusing:
+    """Stands for a `services.admitting.Door` at which nobody is admitted."""
+
+    def __init__(self, error: Day1Error) -> None:
+        self._error = error
+
+    def admit(self, *_: object) -> None:
+        raise self._error
+
+    admit_browser = admit
+
+
+def door(error: Day1Error) -> ASGIApp:
+    rules = Rules(
+        names=(),
+        rate=0,
+        body_bytes=100_000,
+        public=lambda _: False,
+        page=lambda _: False,
+        cookie=lambda _: None,
+        refused=lambda _error, _request: PlainTextResponse("a page"),
+    )
+    return AtTheDoor(PlainTextResponse("inside"), Refusing(error), rules, Metrics(), lambda: 0)  # type: ignore[arg-type]  # what it is asked
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreUnavailable("The database does not answer: try again.", server="dolt"),
+        TooManyRequests("Wait, then go on.", retry_after=0.25),
+        Unauthorized("This token opens nothing."),
+    ],
+    ids=lambda error: error.code,
+)
+def test_a_client_of_mcp_is_told_why_it_is_refused(error: Day1Error, mode: str) -> None:
+    """F3: the server is away, the client too quick, or its token wrong: the exception says it."""
+    data = told(wire("http://localhost/mcp", door(error)), mode)
+    assert data == error.body()["error"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_wrong_token_is_named_by_a_served_day1(tmp_path: Path, mode: str) -> None:
+    """F3: the same over a socket."""
+    with HttpServer(tmp_path / "store") as server:
+        server.token("first")
+        url = f"{server.address}/mcp/all"
+        assert told(wire(url, Authorization="Bearer day1_wrong"), mode)["code"] == "unauthorized"
+
+
+def sent(body: bytes, path: str = "/mcp", method: str = "POST", **headers: str) -> httpx2.Response:
+    async def run() -> httpx2.Response:
+        transport = httpx2.ASGITransport(door(Unauthorized("This token opens nothing.")))
+        async with httpx2.AsyncClient(transport=transport) as http:
+            return await http.request(
+                method, f"http://localhost{path}", content=body, headers=headers
+            )
+
+    return anyio.run(run)
+
+
+@pytest.mark.parametrize(
+    ("body", "request_id"),
+    [
+        (json.dumps(LISTED).encode(), 7),
+        (json.dumps({**LISTED, "id": "a"}).encode(), "a"),
+        (json.dumps({**LISTED, "id": True}).encode(), None),
+        (json.dumps({**LISTED, "id": {"a": 1}}).encode(), None),
+        (json.dumps([LISTED, LISTED]).encode(), None),
+        (b'{"jsonrpc":"2.0","method":"notifications/initialized"}', None),
+        (b'{"jsonrpc":"2.0","id":7,"result":{}}', None),
+        (json.dumps({**LISTED, "params": {"a": "x" * 20_000}}).encode(), None),
+        (b"", None),
+        (b"{", None),
+        (b"\xff", None),
+        (b"[" * 16_000, None),
+        (b"9" * 5_000, None),
+    ],
+)
+def test_a_refusal_is_a_json_rpc_error_of_the_request(body: bytes, request_id: object) -> None:
+    """F3: with the id of the one request that a body is, in the same status, with its headers."""
+    answer = sent(body)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    document = answer.json()
+    assert (document["jsonrpc"], document["id"]) == ("2.0", request_id)
+    assert document["error"]["code"] == -32600
+    assert document["error"]["data"]["code"] == "unauthorized"
+
+
+@pytest.mark.parametrize(("path", "method"), [("/mcp", "GET"), ("/mcpx", "POST"), ("/api", "POST")])
+def test_what_is_no_message_is_refused_as_elsewhere(path: str, method: str) -> None:
+    """F3: REST and streams keep their shape."""
+    assert sent(b"{}", path, method).json()["error"]["code"] == "unauthorized"
+
+
+def test_a_host_that_is_not_ours_and_a_path_that_is_not_there_are_told_too(tmp_path: Path) -> None:
+    """F3: whatever refuses before a tool runs does it in one shape for each kind of client."""
+    with HttpServer(tmp_path / "store", DAY1_HTTP__BODY_BYTES="20000") as server:
+        hosted = {"json": LISTED, "headers": {"Host": "rebound.example"}}
+        answers = {
+            "host_unknown": server.ask("POST", "/mcp", **hosted),
+            "not_found": server.ask("POST", "/mcp/nothing", json=LISTED),
+            "body_too_long": server.ask("POST", "/mcp", content=b"x" * 20_001),
+        }
+    for code, answer in answers.items():
+        assert answer.code == code
+        assert answer.body["id"] == (None if code == "body_too_long" else 7)
