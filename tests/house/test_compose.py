@@ -21,7 +21,13 @@ from tests import images
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text("utf-8"))["services"]
-pytestmark = pytest.mark.xdist_group("containers")
+pytestmark = [
+    pytest.mark.xdist_group("containers"),
+    pytest.mark.skipif(
+        not os.environ.get("DAY1_TEST_CONTAINERS"),
+        reason="scripts/containers runs it (DAY1_TEST_CONTAINERS=1)",
+    ),
+]
 
 _OVERRIDE = """
 services:
@@ -90,12 +96,6 @@ class Compose:
     def sql(self, statements: str) -> str:
         """As the server's administrator."""
         return self("exec", "-T", "dolt", "dolt", "sql", "-r", "csv", stdin=statements)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def asked_for() -> None:
-    if not os.environ.get("DAY1_TEST_CONTAINERS"):
-        pytest.skip("scripts/containers runs it (DAY1_TEST_CONTAINERS=1)")
 
 
 @pytest.fixture
