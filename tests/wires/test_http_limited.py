@@ -54,7 +54,7 @@ def test_no_resource_tells_of_a_hidden_branch(guarded: Guarded, limited: HttpSes
         every = listed(admin)
     facts = [row["id"] for row in rows(guarded)]
     own = quote("mine/work", safe="")
-    every += [f"day1://branches/{place}/facts/{id}" for place in ("main", own) for id in facts]
+    every += [f"day1://branches/{place}/facts/{one}" for place in ("main", own) for one in facts]
     assert len(every) > len(listed(limited)) > 1
     for uri in every:
         try:
