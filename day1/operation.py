@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from day1.errors import Day1Error, Forbidden, InvalidRequest, Json, Refused
+from day1.errors import Day1Error, Forbidden, InvalidRequest, Json, Refused, UnknownBranch
 from day1.model.access import EVERYTHING, Access, Scope
 from day1.model.branch import MAIN, Branch
 from day1.model.ids import ids_of_request
@@ -270,10 +270,10 @@ class Context:
         return replace(self.repo, new_id=ids_of_request(request.request_id, *whose))
 
     def here(self) -> str | None:
-        """The branch of a call that names none; None where that is beyond the token's limits."""
+        """The branch of a call that names none; None where it is gone or beyond the limits."""
         try:
             return self.branch(None)
-        except Forbidden:
+        except (Forbidden, UnknownBranch):
             return None
 
     def origin(self, request: WriteRequest, branch: Branch | None = None) -> Origin:

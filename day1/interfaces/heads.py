@@ -4,28 +4,48 @@ from collections.abc import Mapping
 from typing import Any
 
 from day1.errors import UnknownBranch
-from day1.model.branch import Branch
+from day1.model.branch import MAIN, Branch
 from day1.model.origin import named
 from day1.operation import Caller, Head
-from day1.services.branching import find
+from day1.services.branching import find, name_of
 from day1.services.deeds import Repository
 from day1.settings import Settings
 
 
 class ProcessHead:
-    """The HEAD of one process: it starts on a branch and is forgotten with the process."""
+    """The HEAD of one process: it starts on a branch and is forgotten with the process.
+
+    It holds the branch itself: another one that gets its name later is not the one meant.
+    """
 
     def __init__(self, repo: Repository, start: str) -> None:
         """Begin on a branch, which need not exist until it is used."""
         self._repo, self._name = repo, start
+        self._held = repo.ledger.branch(start)
 
     def name(self) -> str:
-        """The branch it points at."""
+        """The branch it points at.
+
+        Raises:
+            UnknownBranch: it is gone.
+        """
+        found = self._repo.ledger.branch(self._name)
+        if self._held is None:
+            self._held = found
+        elif found is None or found.id != self._held.id:
+            instead = name_of(self._repo, self._held.parent_id or "") or MAIN
+            again = "" if found is None else f", or to {self._name!r} for the new one of its name"
+            raise UnknownBranch(
+                f"The branch {self._name!r} that you were on is gone: memory_branch_switch to "
+                f"{instead!r}{again}, then call again.",
+                branch=self._name,
+                instead=instead,
+            )
         return self._name
 
     def move(self, name: str) -> None:
         """Point it at another branch."""
-        self._name = name
+        self._name, self._held = name, find(self._repo, name)
 
 
 class LedgerHead:

@@ -1,12 +1,21 @@
 """Clients over MCP: which branch a call means, who writes, and both eras of the protocol."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from day1.errors import UnknownBranch
+from day1.interfaces.heads import ProcessHead
+from day1.services import branching
+from day1.settings import Settings
+from day1.wiring import open_house
 from tests.wires.conftest import Fork
-from tests.wires.mcp_session import Session, unscored
+from tests.wires.mcp_session import Session, environment, unscored
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +165,42 @@ def test_both_protocol_eras_get_the_same(
     error = era.refused("memory_search", "invalid_request", query="tea", search_type="psychic")
     assert "'hybrid'" in error["message"]
     era.refused("memory_nothing", "unknown_tool")
+
+
+def test_a_branch_that_is_gone_is_not_another_one_of_its_name(tmp_path: Path) -> None:
+    """A7: a process whose branch was deleted writes to no other that has the name since."""
+    folder = tmp_path / "store"
+
+    def day1(*arguments: str) -> None:
+        command = [sys.executable, "-m", "day1", *arguments]
+        subprocess.run(command, env=environment(folder), cwd=tmp_path, check=True)
+
+    with Session(folder) as agent:
+        agent.ok("memory_branch_create", branch_name="team")
+        agent.ok("memory_branch_create", branch_name="x", parent_branch="team")
+        agent.ok("memory_branch_switch", branch_name="x")
+        day1("branch", "-D", "x")
+        error = agent.refused("memory_write_fact", "unknown_branch", fact_text="To x.")
+        assert error["details"] == {"branch": "x", "instead": "team"}
+        day1("branch", "x")
+        error = agent.refused("memory_write_fact", "unknown_branch", fact_text="To x.")
+        assert "memory_branch_switch to 'team', or to 'x' for the new one" in error["message"]
+        assert [i["branch_name"] for i in agent.found("memory_branch_list") if i["active"]] == []
+        wrote = agent.ok("memory_write_fact", fact_text="To x.", branch="x")
+        assert wrote["written"]["branch"] == "x", "who names it means the one that there is"
+        agent.ok("memory_branch_switch", branch_name="x")
+        assert agent.ok("memory_timeline")["read"]["branch"] == "x"
+
+
+def test_a_process_that_was_started_on_a_branch_holds_that_one(tmp_path: Path) -> None:
+    """A7: also before its first call."""
+    house = open_house(Settings(home=tmp_path, embedder={"kind": "none"}), create=True)
+    make = partial(branching.create, house.repo, "x", "main")
+    make(1)
+    started, not_yet = ProcessHead(house.repo, "x"), ProcessHead(house.repo, "y")
+    branching.delete(house.repo, "x", "main", 2)
+    make(3)
+    with pytest.raises(UnknownBranch):
+        started.name()
+    assert not_yet.name() == "y", "it need not exist until it is used"
+    house.close()
