@@ -73,15 +73,16 @@ class Reading(Protocol):
         """How many rows have each value of `column`."""
 
 
-class Work(Reading, Protocol):
-    """A unit of work: rows of one branch, with the store's lock held from first to last."""
+class Additions(Reading, Protocol):
+    """A unit of work that only adds rows, which later share a commit (`Store.cut`).
+
+    Nothing else can be done in it: a changed row that no commit holds would block every later
+    commit of the branch.
+    """
 
     @property
     def now(self) -> int:
         """The one time of this unit: later than every row and commit of the branch."""
-
-    def not_before(self, instant: int) -> None:
-        """Move `now` past an instant that enters the branch with this unit (a merge, a pick)."""
 
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         """Insert rows.
@@ -89,6 +90,13 @@ class Work(Reading, Protocol):
         Raises:
             Conflict: an id is taken.
         """
+
+
+class Work(Additions, Protocol):
+    """A unit of work: rows of one branch, with the store's lock held from first to last."""
+
+    def not_before(self, instant: int) -> None:
+        """Move `now` past an instant that enters the branch with this unit (a merge, a pick)."""
 
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         """Set columns of a row that exists."""
@@ -128,7 +136,7 @@ class Store(Protocol):
             NotFound: no such commit.
         """
 
-    def adding(self, branch: str) -> AbstractContextManager[Work]:
+    def adding(self, branch: str) -> AbstractContextManager[Additions]:
         """Open work that only adds rows; leaving it makes them durable, without a commit.
 
         The rows share a later commit (`cut`). An exception leaves no trace.

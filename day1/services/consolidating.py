@@ -20,7 +20,7 @@ from day1.model.kind import EDIT, FACT, OBSERVATION, Row
 from day1.model.origin import Origin
 from day1.model.redaction import REDACTED
 from day1.ports.chat import Chat
-from day1.ports.store import Reading, Work
+from day1.ports.store import Additions, Reading
 from day1.services.branching import find_open
 from day1.services.deeds import Repository
 from day1.services.pairing import Groups, group_rows, said_by_facts
@@ -174,7 +174,7 @@ def _unknown(reading: Reading, candidates: Sequence[Candidate], grouped: Groups)
     ]
 
 
-def _add(work: Work, candidates: Sequence[Candidate], origin: Origin) -> None:
+def _add(work: Additions, candidates: Sequence[Candidate], origin: Origin) -> None:
     facts, edits = [], []
     for candidate in candidates:
         first = candidate.sources[0]

@@ -12,7 +12,7 @@ from day1.model.conversation import Link, in_sequence, rivals
 from day1.model.ids import content_hash
 from day1.model.kind import CONVERSATION, MESSAGE, Cell, Kind, Row, text_of, when
 from day1.model.origin import Origin
-from day1.ports.store import Reading, Work
+from day1.ports.store import Additions, Reading
 from day1.services.deeds import Repository
 from day1.services.repeating import BY_REQUEST, reused, written_by
 
@@ -58,7 +58,7 @@ class Logged:
 
 
 def start(
-    repo: Repository, work: Work, origin: Origin, title: str | None, happened_at: int | None
+    repo: Repository, work: Additions, origin: Origin, title: str | None, happened_at: int | None
 ) -> str:
     """Begin a conversation in an open unit; gives its id."""
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
@@ -69,7 +69,7 @@ def start(
 
 def log(  # noqa: PLR0913 - what is said, where, and by which request
     repo: Repository,
-    work: Work,
+    work: Additions,
     conversation_id: str | None,
     said: Said,
     origin: Origin,
@@ -112,13 +112,13 @@ def log(  # noqa: PLR0913 - what is said, where, and by which request
     return Logged(message_id, conversation_id, count + 1, 1 + begun)
 
 
-def _logged_before(repo: Repository, work: Work, message: Row) -> Logged:
+def _logged_before(repo: Repository, work: Additions, message: Row) -> Logged:
     message_id, conversation_id = str(message["id"]), str(message["conversation_id"])
     place = order_of(repo, work, conversation_id).index(message_id) + 1
     return Logged(message_id, conversation_id, place, 0, (BY_REQUEST,))
 
 
-def _last(repo: Repository, work: Work, conversation_id: str) -> str:
+def _last(repo: Repository, work: Additions, conversation_id: str) -> str:
     """The last message of a conversation that has some.
 
     Each is logged at the end, so the newest one is the last, unless messages came to the branch or
@@ -139,7 +139,7 @@ def _last(repo: Repository, work: Work, conversation_id: str) -> str:
 
 def fork(
     repo: Repository,
-    work: Work,
+    work: Additions,
     branch: str,
     conversation: Row,
     messages: Sequence[Row],
@@ -186,7 +186,7 @@ def fork(
     return conversation_id, len(rows) + 1
 
 
-def _has_copies(work: Work, conversation_id: str, messages: Sequence[Row]) -> bool:
+def _has_copies(work: Additions, conversation_id: str, messages: Sequence[Row]) -> bool:
     query = Query(equal={"conversation_id": conversation_id})
     copied = {origin for (origin,) in work.scan(MESSAGE, ("origin_id",), query)} - {None}
     return copied == {row["id"] for row in messages}

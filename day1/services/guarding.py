@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from day1.errors import Json
     from day1.model.change import Changes, Commit, CommitId, Ref, Writes
     from day1.model.kind import Kind, Row
-    from day1.ports.store import Capabilities, Reading, Work
+    from day1.ports.store import Additions, Capabilities, Reading, Work
 
 T = TypeVar("T")
 _LIMITS_KEPT: Final = 64
@@ -198,7 +198,7 @@ class GuardedStore(Store):
         self._history.check_ref(ref)
         return self._store.reading(ref)
 
-    def adding(self, branch: str) -> AbstractContextManager[Work]:
+    def adding(self, branch: str) -> AbstractContextManager[Additions]:
         """Open work that adds to a visible branch."""
         self._access.check(branch)
         return self._store.adding(branch)

@@ -14,7 +14,7 @@ from day1.model.instant import SECOND
 from day1.model.kind import EDIT, OBSERVATION, RELATION, WHOLE, Cell, Kind, Row
 from day1.model.redaction import REDACTED_HASH
 from day1.ports.ledger import Ledger
-from day1.ports.store import Reading, Work
+from day1.ports.store import Additions, Reading
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Put:
 
 
 def put_once(
-    work: Work,
+    work: Additions,
     kind: Kind,
     row: Row,
     request_id: str | None,
@@ -128,6 +128,6 @@ def said_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
     return None
 
 
-def _alike(work: Work, kind: Kind, row: Row) -> list[Row]:
+def _alike(work: Additions, kind: Kind, row: Row) -> list[Row]:
     key = _KEYS[kind.table]
     return work.find(kind, Query(equal={key: row[key]}, created_after=work.now - MINUTE))

@@ -167,3 +167,10 @@ def test_a_store_of_a_newer_schema_is_refused(tmp_path, store, clock):
     connection.close()
     with pytest.raises(StoreVersionUnknown, match="newer day1"):
         DoltLiteStore(tmp_path, clock)
+
+
+def test_a_unit_that_adds_can_do_nothing_else(store):
+    """A4: a row that it changed was missed by the next fork and blocked every later commit."""
+    add(store, 1)
+    with store.adding("main") as work:
+        assert not {"change", "apply", "merge", "commit", "not_before"} & set(dir(work))

@@ -16,7 +16,7 @@ from day1.errors import IntegrityBroken, Json, NotAStore, StoreVersionUnknown
 from day1.model.change import Commit, CommitId, Pending, Ref, Writes
 from day1.model.instant import SECOND
 from day1.model.redaction import CLEAR, Mask
-from day1.ports.store import Capabilities, Reading, Work
+from day1.ports.store import Additions, Capabilities, Reading, Work
 
 CUT_AT_ROWS = 256
 CUT_AT_AGE = 600 * SECOND
@@ -111,14 +111,14 @@ class SqlStore(ABC):
         return tip, waiting(connection, tip.ts)
 
     @contextmanager
-    def adding(self, branch: str) -> Iterator[Work]:
+    def adding(self, branch: str) -> Iterator[Additions]:
         """Open work that only adds rows; leaving it makes them durable, without a commit."""
         with self._places.alone(branch) as connection:
             work = self._begin(connection, branch)
             if _is_due(work.pending, work.now):
                 cut_waiting(connection, self._verbs, work.pending)
                 work = self._begin(connection, branch)
-            yield work
+            yield work.additions
             self.point("add.before_commit")
             self._places.end(connection)
             self.point("add.after_commit")

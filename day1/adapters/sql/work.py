@@ -15,7 +15,19 @@ from day1.model.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 from day1.model.redaction import CLEAR, Mask
 
 
-class SqlWork(SqlReading):
+class SqlAdditions(SqlReading):
+    """`ports.store.Additions`; the store begins and ends its transaction."""
+
+    now = 0
+    """The store says it at once."""
+
+    def add(self, kind: Kind, rows: Sequence[Row]) -> None:
+        """Insert rows."""
+        if rows:
+            prepared(self.connection, _insert, kind.table).many(self.connection, rows)
+
+
+class SqlWork(SqlAdditions):
     """`ports.store.Work`; the store begins and ends its transaction."""
 
     def __init__(
@@ -27,9 +39,8 @@ class SqlWork(SqlReading):
         pending: Pending,
         mask: Mask,
     ) -> None:
-        """Wrap a connection on which a transaction was begun; the store says `now` at once."""
+        """Wrap a connection on which a transaction was begun."""
         super().__init__(connection, tip, pending, branch=branch, mask=mask)
-        self.now = 0
         self._verbs = verbs
         self.point: Callable[[str], None] = lambda _: None
         """Called at named points of `commit`, where a test may kill the process."""
@@ -42,11 +53,19 @@ class SqlWork(SqlReading):
         """Move `now` past an instant that enters the branch with this unit."""
         self.now = max(self.now, instant + 1)
 
+    @property
+    def additions(self) -> SqlAdditions:
+        """The same unit, for who may only add."""
+        only = SqlAdditions(
+            self.connection, self.tip, self.pending, branch=self.branch, mask=self.mask
+        )
+        only.now = self.now
+        return only
+
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         """Insert rows."""
-        if rows:
-            self._touch(kind.table, [str(row["id"]) for row in rows])
-            prepared(self.connection, _insert, kind.table).many(self.connection, rows)
+        self._touch(kind.table, [str(row["id"]) for row in rows])
+        super().add(kind, rows)
 
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         """Set columns of a row that exists."""

@@ -23,7 +23,7 @@ from day1.operation import (
     Written,
     written,
 )
-from day1.ports.store import Work
+from day1.ports.store import Additions
 from day1.services.recording import fact_row, near_duplicates, observation_row, relation_row
 from day1.services.repeating import Put, put_once
 
@@ -175,7 +175,7 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     )
 
 
-def _written(branch: str, work: Work, put: Put, notes: list[str]) -> Written:
+def _written(branch: str, work: Additions, put: Put, notes: list[str]) -> Written:
     return written(branch, work.tip, work.pending.count + put.fresh, [*notes, *put.notes])
 
 
