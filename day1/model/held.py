@@ -6,13 +6,15 @@ An item is open on a branch while that branch has its opening row and no closing
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from day1.model.ids import derived_id
 from day1.model.kind import BY_TABLE, WHOLE, Cell, Kind, Row, canonical
 
 Decision = Literal["taken", "edited", "dismissed"]
 Reason = Literal["both_changed", "delete_modify", "belongs_to", "duplicate", "skipped"]
+WITHHELD: Final = frozenset[str]({"belongs_to", "duplicate", "skipped"})
+"""Why a row that a branch never had was kept out of it; `delete_modify` is one removed there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,38 @@ def open_items(
     closed = closings(rows) | closed_elsewhere
     items = [HeldItem.of(r) for r in rows if r["closes"] is None and r["id"] not in closed]
     return sorted(items, key=lambda item: (item.created_at, item.id))
+
+
+def keeps_out(item: HeldItem) -> bool:
+    """Whether an item is all of a row that the target of the merge never had.
+
+    It concerns branches that lack the row; where the row is, there is nothing to decide.
+    """
+    new = item.cell == WHOLE and item.ours is None and item.theirs is not None
+    return new and item.reason in WITHHELD
+
+
+def kept_out(
+    rows: Iterable[Mapping[str, Cell]], coming: Iterable[Mapping[str, Cell]] = ()
+) -> dict[str, frozenset[str]]:
+    """Rows that merges kept out of a branch, each with the values of it that were dismissed there.
+
+    If the branch lacks such a row, nobody removed it. One that was ever taken there is left out.
+
+    Args:
+        rows: all rows of the branch's table `held`.
+        coming: those that a merge brings along: their decisions count too.
+    """
+    rows = list(rows)
+    items = {row["id"]: HeldItem.of(row) for row in rows if row["closes"] is None}
+    items = {item_id: item for item_id, item in items.items() if keeps_out(item)}
+    decisions = [row for row in (*rows, *coming) if row["closes"] in items]
+    there = {row["row_id"] for row in decisions if row["decision"] != "dismissed"}
+    found = {item.row_id: frozenset[str]() for item in items.values() if item.row_id not in there}
+    for item in (items[row["closes"]] for row in decisions):
+        if item.row_id in found:
+            found[item.row_id] |= {str(item.theirs)}
+    return found
 
 
 def held_id(row_id: str, cell: str, source_commit: str) -> str:

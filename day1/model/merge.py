@@ -5,12 +5,12 @@ side; a cell that both changed differently keeps the target's value and is *held
 an open held item is never written unless a choice decides it. Design section 8.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from day1.model.change import Changes, Writes
-from day1.model.held import Decision, HeldItem, same_value
+from day1.model.held import Decision, HeldItem, keeps_out, same_value
 from day1.model.ids import short_hash
 from day1.model.kind import (
     BY_TABLE,
@@ -27,7 +27,7 @@ from day1.model.kind import (
     revision,
 )
 from day1.model.revert import keep_whole
-from day1.model.row_merge import Choice, PlanRow, Take, merge_row
+from day1.model.row_merge import Choice, Held, PlanRow, Take, merge_row, source_changed
 
 Strategy = Literal["auto", "cherry_pick", "squash"]
 Planned = Strategy | Literal["revert"]
@@ -55,6 +55,12 @@ class Sides:
     target_held: Sequence[HeldItem]
     source_branch: str
     """Id of the source branch."""
+    source_kept_out: Collection[str] = ()
+    """Rows that merges kept out of the source (`model.held.kept_out`)."""
+    target_kept_out: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Rows that merges kept out of the target, each with the values dismissed there."""
+    target_removed: frozenset[str] = frozenset()
+    """Rows that were removed in the target's past, which an open item of the source offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class MergePlan:
     digest: str
     moves_base: bool
     """The source has changes since the merge base, even if the target has them all."""
+    declines: tuple[PlanRow, ...] = ()
+    """New rows that a choice keeps out; the target remembers that it declined them."""
 
     @property
     def rejected_count(self) -> int:
@@ -96,12 +104,12 @@ def plan_merge(
     sides: Sides, strategy: Planned, choices: Sequence[Choice], items: Sequence[str] | None = None
 ) -> MergePlan:
     """Plan a merge; `items` restricts it to those rows and what supersedes them (a pick)."""
-    open_cells = _open_cells((*sides.source_held, *sides.target_held))
+    held = _held(sides)
     chosen = _with_followers(choices, sides)
     picked = None if items is None else set(items)
     rows = {row.id: row for row in three_ways(sides, picked)}
     for row in rows.values():
-        merge_row(row, open_cells.get(row.id, frozenset()), chosen.get(row.id, {}))
+        merge_row(row, held(row.id), chosen.get(row.id, {}))
     _hold_together(rows, sides.target)
     if strategy == "revert":
         keep_whole(rows, sides.target)
@@ -118,6 +126,7 @@ def plan_merge(
         rows=tuple(planned),
         records=records,
         holds=tuple(_new_holds(planned, sides)),
+        declines=tuple(_new_declines(planned, sides)),
         closes=tuple(_closings(planned, sides)),
         digest=_digest(strategy, choices, planned, sides),
         moves_base=moves_base,
@@ -139,15 +148,26 @@ def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list
     return list(found)
 
 
-def _open_cells(items: Iterable[HeldItem]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for item in items:
-        found[item.row_id] = found.get(item.row_id, frozenset()) | {item.cell}
-    return found
+def _held(sides: Sides) -> Callable[[str], Held]:
+    """What is known of a row from held items."""
+    open_cells: dict[str, frozenset[str]] = {}
+    for item in (*sides.source_held, *sides.target_held):
+        if not keeps_out(item):
+            open_cells[item.row_id] = open_cells.get(item.row_id, frozenset()) | {item.cell}
+    removed = {i.row_id for i in sides.target_held if i.cell == WHOLE and not keeps_out(i)}
+    return lambda row_id: Held(
+        open_cells.get(row_id, frozenset()),
+        row_id in sides.source_kept_out,
+        sides.target_kept_out.get(row_id),
+        row_id in removed or row_id in sides.target_removed,
+    )
 
 
 def _with_followers(choices: Sequence[Choice], sides: Sides) -> dict[str, dict[str, Choice]]:
-    """Choices by row and cell; taking a supersession also takes the fact held because of it."""
+    """Choices by row and cell.
+
+    Taking a supersession also takes the fact held because of it, if the source still has that.
+    """
     chosen: dict[str, dict[str, Choice]] = {}
     for choice in choices:
         chosen.setdefault(choice.row_id, {})[choice.cell] = choice
@@ -157,12 +177,14 @@ def _with_followers(choices: Sequence[Choice], sides: Sides) -> dict[str, dict[s
         if i.reason == "belongs_to" and i.cell == WHOLE
     }
     after = {c.id: c.after for table in sides.changes.values() for c in table}
+    source: Mapping[str, Row | None] = {**sides.source, **after}
     queue = list(chosen)
     for row_id in queue:
         taken = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
-        source = after.get(row_id) or sides.source.get(row_id)
-        successor = source and source.get("superseded_by")
-        if taken and taken.take == "theirs" and successor in waiting and successor not in chosen:
+        row = source.get(row_id)
+        successor = row and row.get("superseded_by")
+        there = successor in waiting and source.get(str(successor)) is not None
+        if taken and taken.take == "theirs" and there and successor not in chosen:
             chosen[str(successor)] = {WHOLE: Choice(str(successor), "theirs")}
             queue.append(str(successor))
     return chosen
@@ -253,15 +275,24 @@ def _records(sides: Sides, picked: set[str] | None) -> Writes:
 
 
 def _new_holds(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[PlanRow, str]]:
-    """Held cells whose source value no open item knows yet."""
+    """Held cells that the source changed, and whose value there no open item knows yet."""
     known: dict[tuple[str, str], list[HeldItem]] = {}
     for item in (*sides.source_held, *sides.target_held):
         known.setdefault((item.row_id, item.cell), []).append(item)
     for row in rows:
-        for cell in row.held:
+        for cell in (cell for cell in row.held if source_changed(row, cell)):
             items = (*known.get((row.id, cell), ()), *known.get((row.id, WHOLE), ()))
             if not any(_knows(item, row.source) for item in items):
                 yield row, cell
+
+
+def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
+    """Rows that are new to the target, that a choice keeps out, and that no open item is on."""
+    known = {i.row_id for i in (*sides.source_held, *sides.target_held) if i.cell == WHOLE}
+    for row in rows:
+        new = row.base is None and row.source is not None and row.target is None
+        if new and row.decided.get(WHOLE) == "ours" and row.id not in known:
+            yield row
 
 
 def _knows(item: HeldItem, source: Row | None) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from day1.model.held import Reason
+from day1.model.held import Reason, same_value
 from day1.model.kind import FACT, ORIGIN, WHOLE, Cell, Kind, Row, cells
 
 Take = Literal["ours", "theirs", "value", "delete", "skip"]
@@ -59,21 +59,43 @@ class PlanRow:
         return "changed" if differs(self.kind, self.result, self.target) else "kept"
 
 
-def differs(kind: Kind, one: Row, other: Row) -> bool:
-    """Whether two versions of a row differ in anything but their origin."""
+def differs(kind: Kind, one: Row | None, other: Row | None) -> bool:
+    """Whether two versions of a row (None: no row) differ in anything but their origin."""
     columns = kind.group(WHOLE)
     return cells(one, columns) != cells(other, columns)
 
 
-def merge_row(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is known of a row from the held items on it."""
+
+    cells: frozenset[str] = frozenset()
+    """With an open item on either side."""
+    source_never_had: bool = False
+    """A merge kept the row out of the source, so its absence there is no removal."""
+    target_declined: frozenset[str] | None = None
+    """None, or a merge kept the row out of the target: the values that were dismissed there."""
+    target_removed: bool = False
+    """An open item says that the row was removed on the target."""
+
+
+def source_changed(row: PlanRow, cell: str) -> bool:
+    """Whether the source has another value of a cell (`*`: of the whole row) than the base."""
+    columns = row.kind.group(cell)
+    return cells(row.source, columns) != cells(row.base, columns)
+
+
+def merge_row(row: PlanRow, held: Held, chosen: Mapping[str, Choice]) -> None:
     """Set the row's result, its held cells and what was decided."""
     whole = chosen.get(WHOLE)
     if whole is not None and whole.take != "skip":
         _decide_whole(row, whole)
-    elif row.source is None or row.target is None:
-        _merge_presence(row, open_cells, skip=whole is not None)
-    else:
-        _merge_cells(row, open_cells, chosen)
+    elif row.source is not None and row.target is not None:
+        _merge_cells(row, held.cells, chosen)
+    elif row.source is not None and (row.base is None or held.target_declined is not None):
+        _merge_new(row, row.source, held, skip=whole is not None)
+    elif not (row.source is None and held.source_never_had):
+        _merge_removed(row, held.cells, skip=whole is not None)
 
 
 def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
@@ -115,30 +137,34 @@ def _cell_clash(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
     return "both_changed"
 
 
-def _merge_presence(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> None:
-    """Merge a row that at least one side lacks."""
+def _merge_new(row: PlanRow, source: Row, held: Held, *, skip: bool) -> None:
+    """Merge a row that the target never had: it comes whole, and what is open on it comes along.
+
+    Kept out without need, it would count as removed by whoever merges back.
+    """
+    if any(same_value(row.kind, source, WHOLE, value) for value in held.target_declined or ()):
+        return
+    if held.target_removed:
+        row.held[WHOLE] = "delete_modify"
+    elif skip or held.target_declined is not None:
+        row.held[WHOLE] = "skipped"
+    else:
+        row.result = source
+
+
+def _merge_removed(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> None:
+    """Merge a row that one side or both removed since the base."""
     if row.source is None and row.target is None:
         return
-    unchanged = (
-        row.base is not None
-        and row.source is not None
-        and not differs(row.kind, row.source, row.base)
-    )
-    if not open_cells and (unchanged or (row.source is None and row.base is None)):
-        return
-    if open_cells:
-        row.held[WHOLE] = "delete_modify"
-    elif skip:
-        row.held[WHOLE] = "skipped"
-    elif row.source is None and row.target is not None and row.base is not None:
-        if differs(row.kind, row.target, row.base):
-            row.held[WHOLE] = "delete_modify"
-        else:
-            row.result = None
-    elif row.base is None:
-        row.result = row.source
+    if not source_changed(row, WHOLE):
+        held = bool(open_cells)
+    elif row.target is None:
+        held = True
     else:
-        row.held[WHOLE] = "delete_modify"
+        held = skip or bool(open_cells) or differs(row.kind, row.target, row.base)
+        row.result = row.target if held else None
+    if held:
+        row.held[WHOLE] = "skipped" if skip and row.source is None else "delete_modify"
 
 
 def _decide_whole(row: PlanRow, choice: Choice) -> None:

@@ -1,11 +1,11 @@
 """Changes to rows that are there: correct, supersede, judge, remove."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.change import CommitId, Message, Query, Ref
-from day1.model.held import HeldItem, closing_row, open_items
+from day1.model.held import HeldItem, closing_row, keeps_out, open_items
 from day1.model.kind import (
     EDIT,
     FACT,
@@ -113,7 +113,7 @@ def change(  # noqa: PLR0913 - one change
     after = {**before, **values}
     work.change(kind, row_id, values)
     _note(repo, work, kind, after, groups, origin, reason)
-    return Changed(after, groups, _close(repo, work, row_id, set(groups), origin))
+    return Changed(after, groups, _close(repo, work, row_id, _on(groups), origin))
 
 
 def supersede(  # noqa: PLR0913 - one change
@@ -159,7 +159,7 @@ def supersede(  # noqa: PLR0913 - one change
         work.add(FACT, [made])
         work.change(FACT, fact_id, values)
         _note(repo, work, FACT, {**before, **values}, ["status"], origin, reason)
-        closed = _close(repo, work, fact_id, {"status"}, origin)
+        closed = _close(repo, work, fact_id, _on(["status"]), origin)
         line = f"supersede fact {fact_id} by {made['id']}"
         commit = work.commit(Message("change", line))
         return Edited(FACT, made, commit, work.now, closed, {**before, **values})
@@ -194,6 +194,7 @@ def remove(
         for kind, row in found:
             work.apply({kind.table: {str(row["id"]): None}})
             _note(repo, work, kind, row, [WHOLE], origin, reason)
+            _close(repo, work, str(row["id"]), keeps_out, origin)  # it was here
         names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
         commit = work.commit(Message("remove", f"remove {names}"))
         return Edited(*found[0], commit, work.now)
@@ -237,17 +238,22 @@ def _note(  # noqa: PLR0913 - what an edit records
 
 
 def _close(
-    repo: Repository, work: Work, row_id: str, groups: set[str], origin: Origin
+    repo: Repository, work: Work, row_id: str, which: Callable[[HeldItem], bool], origin: Origin
 ) -> tuple[str, ...]:
-    """Close held items on the edited cells: the edit decides them."""
+    """Close those held items on a row that a change of it decides."""
     rows = work.find(HELD, Query(equal={"row_id": row_id}))
-    items: list[HeldItem] = [i for i in open_items(rows) if i.cell in groups or i.cell == WHOLE]
+    items = [item for item in open_items(rows) if which(item)]
     columns = origin.columns(work.now)
     work.add(
         HELD,
         [closing_row(i, "edited", repo.new_id(HELD.prefix, work.now), columns) for i in items],
     )
     return tuple(item.id for item in items)
+
+
+def _on(groups: Collection[str]) -> Callable[[HeldItem], bool]:
+    """Items that an edit of some cells decides; not one that keeps the row out elsewhere."""
+    return lambda item: item.cell in {*groups, WHOLE} and not keeps_out(item)
 
 
 def _or(given: str | None, before: Cell) -> str | None:

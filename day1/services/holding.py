@@ -1,7 +1,7 @@
 """Held items: list what merges withheld on a branch, and decide it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
 from day1.model.change import CommitId, Message, Query, Ref
@@ -10,11 +10,12 @@ from day1.model.held import (
     HeldItem,
     closing_row,
     columns_of,
+    keeps_out,
     open_items,
     same_value,
     value_json,
 )
-from day1.model.kind import FACT, HELD, WHOLE, Cell, Row, complete
+from day1.model.kind import FACT, HELD, WHOLE, Cell, Row, canonical, complete
 from day1.model.origin import Origin
 from day1.ports.store import Reading, Work
 from day1.services.branching import find, find_open
@@ -24,14 +25,20 @@ from day1.services.recording import changed_groups, edit_rows
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An open item with what is there and what is offered, both as columns (None: no row)."""
+    """Open items that offer one value, with what is there, both as columns (None: no row)."""
 
-    item: HeldItem
+    items: tuple[HeldItem, ...]
+    """Oldest first; what is decided is decided for all of them."""
     present: Row | None
     offered: Row | None
     offered_value: str | None
     source: str | None
     """The source branch's name, if it still is."""
+
+    @property
+    def item(self) -> HeldItem:
+        """The oldest item, under whose id the offer is listed."""
+        return self.items[0]
 
 
 def offers(repo: Repository, branch: str) -> list[Offer]:
@@ -59,12 +66,27 @@ def _offers(repo: Repository, reading: Reading) -> list[Offer]:
         if item.source_branch in sources:
             source_row = sources[item.source_branch].get(item.row_id)
             value = _present_or(item, source_row)
-        if same_value(item.kind, row, item.cell, value):
+        if same_value(item.kind, row, item.cell, value) or (row is not None and keeps_out(item)):
             continue
         present = columns_of(value_json(item.kind, row, item.cell))
         source_name = names.get(item.source_branch)
-        found.append(Offer(item, present, columns_of(value), value, source_name))
-    return found
+        found.append(Offer((item,), present, columns_of(value), value, source_name))
+    return _once(found)
+
+
+def _once(offers: Iterable[Offer]) -> list[Offer]:
+    """One offer for each value of a cell, the oldest: branches may have withheld the same."""
+    found: dict[tuple[str, str, str | None], Offer] = {}
+    for offer in offers:
+        item = offer.item
+        columns = item.kind.group(item.cell)
+        value = (
+            None if offer.offered is None else canonical([offer.offered.get(c) for c in columns])
+        )
+        key = (item.row_id, item.cell, value)
+        first = found.get(key)
+        found[key] = replace(first, items=(*first.items, item)) if first else offer
+    return list(found.values())
 
 
 def _present_or(item: HeldItem, source_row: Row | None) -> str | None:
@@ -99,7 +121,7 @@ def decide(
         InvalidRequest: `value` is missing, or names columns that are not of the cell.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
-        listed = {offer.item.id: offer for offer in _offers(repo, work)}
+        listed = {item.id: offer for offer in _offers(repo, work) for item in offer.items}
         offer = listed.get(item_id)
         if offer is None:
             raise NotFound(
@@ -109,8 +131,13 @@ def decide(
             )
         if decision != "dismissed":
             _bring_about(work, offer, decision, value, (repo, origin))
-        row_id = repo.new_id(HELD.prefix, work.now)
-        work.add(HELD, [closing_row(offer.item, decision, row_id, origin.columns(work.now))])
+        closed = [
+            closing_row(
+                item, decision, repo.new_id(HELD.prefix, work.now), origin.columns(work.now)
+            )
+            for item in offer.items
+        ]
+        work.add(HELD, closed)
         line = f"held item {decision}: {offer.item.kind.name} {offer.item.row_id}"
         commit = work.commit(Message("change", line, item_id))
         return Decided(offer.item, decision, commit, work.now)

@@ -1,13 +1,22 @@
 """Merging: gather the two sides, plan, and do exactly the plan under the target's lock."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, Json, NotFound, PlanChanged, Refused, WouldHold
 from day1.model.branch import Branch
 from day1.model.change import Changes, CommitId, Message, Pending, Query, Ref
 from day1.model.deed import MergeRecord
-from day1.model.held import closing_row, closings, held_id, open_items, value_json
+from day1.model.held import (
+    HeldItem,
+    closing_row,
+    closings,
+    held_id,
+    keeps_out,
+    kept_out,
+    open_items,
+    value_json,
+)
 from day1.model.kind import BY_TABLE, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.model.merge import (
     MergePlan,
@@ -225,9 +234,36 @@ def _plan(
     for choice in request.choices:
         both = choice.row_id in source_rows and choice.row_id in target_rows
         check_cell(choice.row_id, choice.cell, choice.take, both=both)
-    sides = Sides(changes, source_rows, target_rows, source_held, target_held, source_id)
+    waiting = [item.row_id for item in target_held if keeps_out(item)]
+    sides = Sides(
+        changes,
+        source_rows,
+        target_rows,
+        source_held,
+        target_held,
+        source_id,
+        kept_out(source_items),
+        # Who picks a row wants it; what is open on it stays so.
+        dict.fromkeys(waiting, frozenset[str]()) if items else kept_out(target_items, rows),
+        _removed(repo, ends.target, target_rows, source_held),
+    )
     choices = [completed(choice) for choice in request.choices]
     return plan_merge(sides, request.strategy, choices, items), base, sides
+
+
+def _removed(
+    repo: Repository, target: Reading, rows: Mapping[str, Row], items: Iterable[HeldItem]
+) -> frozenset[str]:
+    """Rows that the target lacks because they were removed in its past, as open items offer."""
+    removals = [
+        item
+        for item in items
+        if item.cell == WHOLE and item.theirs is None and item.row_id not in rows
+    ]
+    if not removals:
+        return frozenset()
+    past = {commit.id for commit in repo.history.graph([target.tip])}
+    return frozenset(item.row_id for item in removals if item.source_commit in past)
 
 
 def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
@@ -361,30 +397,33 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
 
 def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
     origin = what.origin.columns(work.now)
-    taken = work.get(HELD, [held_id(row.id, c, what.source_commit) for row, c in plan.holds])
-    for row, cell in plan.holds:
+    declines = [(row, WHOLE) for row in plan.declines]
+    new = [*plan.holds, *declines]
+    taken = work.get(HELD, [held_id(row.id, c, what.source_commit) for row, c in new])
+    closes = list(plan.closes)
+    for row, cell in new:
         item = held_id(row.id, cell, what.source_commit)
         if item in taken:
             item = held_id(row.id, cell, what.merge_id)
-        yield (
-            HELD,
-            {
-                "id": item,
-                "row_id": row.id,
-                "row_kind": row.kind.table,
-                "cell": cell,
-                "ours": value_json(row.kind, row.target, cell),
-                "theirs": value_json(row.kind, row.source, cell),
-                "source_branch": what.source_id,
-                "source_commit": what.source_commit,
-                "merge_id": what.merge_id,
-                "reason": row.held[cell],
-                "closes": None,
-                "decision": None,
-                **origin,
-            },
-        )
-    for item_, decision in plan.closes:
+        held: Row = {
+            "id": item,
+            "row_id": row.id,
+            "row_kind": row.kind.table,
+            "cell": cell,
+            "ours": value_json(row.kind, row.target, cell),
+            "theirs": value_json(row.kind, row.source, cell),
+            "source_branch": what.source_id,
+            "source_commit": what.source_commit,
+            "merge_id": what.merge_id,
+            "reason": row.held.get(cell, "skipped"),
+            "closes": None,
+            "decision": None,
+            **origin,
+        }
+        yield HELD, held
+        if (row, cell) in declines:
+            closes.append((HeldItem.of(held), "dismissed"))
+    for item_, decision in closes:
         yield HELD, closing_row(item_, decision, what.repo.new_id(HELD.prefix, work.now), origin)
 
 

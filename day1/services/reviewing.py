@@ -7,7 +7,7 @@ from functools import partial
 
 from day1.errors import Conflict, NotFound, PlanChanged, Refused
 from day1.model.branch import Branch
-from day1.model.held import HeldItem
+from day1.model.held import HeldItem, keeps_out
 from day1.model.kind import WHOLE, cells
 from day1.model.merge import MergePlan, Strategy, plan_merge, three_ways
 from day1.model.origin import Origin
@@ -177,6 +177,8 @@ def _held(seen: Preview, every: Mapping[str, PlanRow]) -> dict[str, tuple[HeldIt
     for item in seen.sides.target_held:
         row = every.get(item.row_id)
         if row is None or item.source_branch != seen.sides.source_branch:
+            continue
+        if row.target is not None and keeps_out(item):
             continue
         columns = item.kind.group(item.cell)
         if cells(row.source, columns) != cells(row.target, columns):

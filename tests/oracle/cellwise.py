@@ -1,7 +1,7 @@
 """Merging, written a second time: cell by cell, from the text of the design alone."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,12 +20,32 @@ ACTIVE = {"status": "active", "superseded_by": None}
 class Item:
     """A cell (or a whole row) that a merge withheld."""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it is a row that the target never had."""
+        new = self.cell == WHOLE and self.ours is None and self.theirs is not None
+        return new and self.why in {"skipped", "belongs_to"}
+
     row: str
     cell: str
     ours: Row | None
     theirs: Row | None
     source: str
     why: str
+    copy: int = 0
+    """The number of the source's copy from which it was withheld."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Why rows are not there, where that was no removal since the base."""
+
+    source: Collection[str] = ()
+    """The source never had them: they were withheld from it."""
+    target: Mapping[str, list[Row | None]] = field(default_factory=dict)
+    """So of the target, each with the offers that were dismissed."""
+    removed: set[str] = field(default_factory=set)
+    """Removed in the target's past, as an open offer says."""
 
 
 @dataclass
@@ -63,13 +83,14 @@ def plan(
     waiting: set[str],
     choices: Sequence[Choice],
     items: Sequence[str] | None,
+    absent: Absent = Absent(),
 ) -> dict[str, Planned]:
     """What a merge of (base, source, target) does: the rows it changes, withholds or decides."""
     rows = _three_ways(*sides, waiting, items)
     chosen = _chosen(choices, sides[1], unsettled)
     for row_id, row in rows.items():
-        blocked = {item.cell for item in unsettled if item.row == row_id}
-        _merge_row(row_id, row, blocked, chosen.get(row_id, {}))
+        blocked = {item.cell for item in unsettled if item.row == row_id and not item.is_new}
+        _merge_row(row_id, row, blocked, chosen.get(row_id, {}), absent)
     _keep_together(rows)
     return {i: r for i, r in rows.items() if r.result != r.target or r.held or r.decided}
 
@@ -95,7 +116,8 @@ def _three_ways(
 def _chosen(
     choices: Sequence[Choice], source: Rows, unsettled: Iterable[Item]
 ) -> dict[str, dict[str, Choice]]:
-    """Choices by row and cell; who takes a supersession takes the fact withheld because of it."""
+    """Choices by row and cell; who takes a supersession takes the fact withheld because of it,
+    where the source has one."""
     found: dict[str, dict[str, Choice]] = {}
     for choice in choices:
         found.setdefault(choice.row_id, {})[choice.cell] = choice
@@ -104,13 +126,15 @@ def _chosen(
     for row_id in queue:
         decision = found[row_id].get(STATUS) or found[row_id].get(WHOLE)
         new = source.get(row_id, {}).get("superseded_by")
-        if decision and decision.take == "theirs" and new in waiting - found.keys():
+        if decision and decision.take == "theirs" and new in waiting & source.keys() - found.keys():
             found[new] = {WHOLE: Choice(new, "theirs")}
             queue.append(new)
     return found
 
 
-def _merge_row(row_id: str, row: Planned, blocked: set[str], chosen: Mapping[str, Choice]) -> None:
+def _merge_row(
+    row_id: str, row: Planned, blocked: set[str], chosen: Mapping[str, Choice], absent: Absent
+) -> None:
     b, s, t, whole = row.base, row.source, row.target, chosen.get(WHOLE)
     if whole is not None and whole.take != "skip":
         row.decided = {WHOLE}
@@ -120,13 +144,31 @@ def _merge_row(row_id: str, row: Planned, blocked: set[str], chosen: Mapping[str
         row.result = {"ours": t, "theirs": s, "delete": None, "value": edited}[whole.take]
     elif s is not None and t is not None:
         row.result = _mergecells(row_id, row, blocked, chosen)
-    elif s != t and blocked:
-        row.held[WHOLE] = "open"
-    elif s not in (b, t):
-        if t == b and whole is None:
-            row.result = s
-        else:
-            row.held[WHOLE] = "delete_modify"
+    elif s is None and t is None:
+        pass
+    elif s is not None and (b is None or row_id in absent.target):
+        _bring(row_id, row, absent, skip=whole is not None)
+    elif s is None and row_id in absent.source:
+        pass
+    elif s == b:
+        if blocked:
+            row.held[WHOLE] = "open"
+    elif t == b and not blocked and whole is None:
+        row.result = s
+    else:
+        row.held[WHOLE] = "skipped" if s is None and whole is not None else "delete_modify"
+
+
+def _bring(row_id: str, row: Planned, absent: Absent, *, skip: bool) -> None:
+    """A row that the target never had comes whole, unless somebody wants it not to."""
+    if cut(row_id, row.source, WHOLE) in absent.target.get(row_id, []):
+        return
+    if row_id in absent.removed:
+        row.held[WHOLE] = "delete_modify"
+    elif skip or row_id in absent.target:
+        row.held[WHOLE] = "skipped"
+    else:
+        row.result = row.source
 
 
 def _mergecells(row_id: str, row: Planned, blocked: set[str], chosen: Mapping[str, Choice]) -> Row:
@@ -217,8 +259,10 @@ def undone(plan: dict[str, Planned], target: Rows) -> dict[str, Planned]:
     return {i: r for i, r in every.items() if r.result != r.target or r.held or r.decided}
 
 
-def is_news(row: Planned, cell: str, items: Iterable[Item]) -> bool:
-    """No open item on the cell or its row knows the source's value."""
+def is_news(row_id: str, row: Planned, cell: str, items: Iterable[Item]) -> bool:
+    """The source changed the cell, and no open item on it or its row knows the value there."""
+    if cut(row_id, row.base, cell) == cut(row_id, row.source, cell):
+        return False
     alike = [item for item in items if item.cell in {cell, WHOLE}]
     return not any(
         cut(item.row, row.source, item.cell) in (item.ours, item.theirs) for item in alike

@@ -6,7 +6,7 @@ with `day1.model.merge`; only which columns are one cell is taken from `day1.mod
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -16,6 +16,7 @@ from tests.oracle.cellwise import (
     TEXT,
     UNVERIFIED,
     WHOLE,
+    Absent,
     Item,
     Planned,
     Row,
@@ -50,9 +51,10 @@ class Copy:
     def content(self) -> tuple[Any, Any, Any]:
         return (self.rows, self.items, self.closed)
 
-    def open(self, row: str | None = None, *cells: str) -> dict[Key, Item]:
-        """Items without a decision: all, or those of a row's cells."""
+    def open(self, row: str | None = None, *cells: str, new: bool | None = None) -> dict[Key, Item]:
+        """Items without a decision: all, or those of a row's cells; `new` or not."""
         items = {k: i for k, i in self.items.items() if k not in dict(self.closed)}
+        items = {k: i for k, i in items.items() if new in {None, i.is_new}}
         return {k: i for k, i in items.items() if row is None or (i.row == row and i.cell in cells)}
 
 
@@ -66,6 +68,8 @@ class CopyingMemory:
         self.numbers = 0
         self.branches: dict[str, list[Copy]] = {root: [Copy()]}
         self.squashed: set[str] = set()
+        self.refused: set[tuple[Key, int]] = set()
+        """Of the items that were closed, those that were dismissed, with the deed."""
 
     # Deeds on one branch
 
@@ -82,7 +86,7 @@ class CopyingMemory:
         before = self._present(branch, fact_id)
         after = _edited(before, columns)
         new = [c for c in cells(fact_id) if cut(fact_id, before, c) != cut(fact_id, after, c)]
-        settled = self._tip(branch).open(fact_id, *new, WHOLE) if new else ()
+        settled = self._tip(branch).open(fact_id, *new, WHOLE, new=False) if new else ()
         return self._write(branch, {fact_id: after}, settled)
 
     def judge(self, branch: str, fact_id: str, verification: str, scores: str | None) -> Receipt:
@@ -94,12 +98,13 @@ class CopyingMemory:
             raise Refusal("refused")
         new = _new(new_id, {TEXT: text, "category": before["category"]})
         after = {**before, "status": "superseded", "superseded_by": new_id}
-        settled = self._tip(branch).open(fact_id, STATUS, WHOLE)
+        settled = self._tip(branch).open(fact_id, STATUS, WHOLE, new=False)
         return self._write(branch, {fact_id: after, new_id: new}, settled)
 
     def remove(self, branch: str, row_id: str) -> Receipt:
         self._present(branch, row_id)
-        return self._write(branch, {row_id: None})
+        was_there = self._tip(branch).open(row_id, WHOLE, new=True)
+        return self._write(branch, {row_id: None}, was_there)
 
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
         then = self._at(branch, at).rows.get(row_id)
@@ -137,7 +142,8 @@ class CopyingMemory:
         decision: str,
         value: Mapping[str, Any] | None = None,
     ) -> Receipt:
-        keys = [k for k, h in self._listed(branch).items() if (h.row_id, h.cell) == (row_id, cell)]
+        listed = self._listed(branch)
+        keys = [k for k, h in listed.items() if (h.row_id, h.cell) == (row_id, cell)]
         row = self._open(branch).rows.get(row_id)
         if not keys or (row is None and cell != WHOLE and decision != "dismissed"):
             raise Refusal("not_found")
@@ -146,7 +152,10 @@ class CopyingMemory:
             row = offered
         elif decision != "dismissed":
             row = _edited(row or offered or {}, (offered if decision == "taken" else value) or {})
-        return self._write(branch, {row_id: row}, keys[-1:])
+        alike = [k for k, h in self._offers(branch).items() if h == listed[keys[-1]]]
+        if decision == "dismissed":
+            self.refused |= {(key, self.numbers + 1) for key in alike}
+        return self._write(branch, {row_id: row}, alike)
 
     def fork(self, name: str, parent: str) -> None:
         if name in self.branches:
@@ -180,13 +189,19 @@ class CopyingMemory:
         return list(self._listed(branch).values())
 
     def _listed(self, branch: str) -> dict[Key, Held]:
+        """What is offered, each value once."""
+        offers = self._offers(branch)
+        first = {repr(held): key for key, held in reversed(offers.items())}
+        return {key: held for key, held in offers.items() if first[repr(held)] == key}
+
+    def _offers(self, branch: str) -> dict[Key, Held]:
         listed, tip = {}, self._tip(branch)
         for key, item in tip.open().items():
             present, offered = (
                 cut(item.row, tip.rows.get(item.row), item.cell),
                 self._offered(item),
             )
-            if present != offered:
+            if present != offered and not (item.is_new and item.row in tip.rows):
                 listed[key] = Held(item.row, item.cell, present, offered)
         return listed
 
@@ -268,7 +283,14 @@ class CopyingMemory:
             closed |= s.closed - b.closed
         unsettled = {k: i for k, i in {**s.open(), **t.open()}.items() if k not in dict(closed)}
         waiting = {i.row for k, i in unsettled.items() if k in t.items and i.source == source}
-        rows = plan((b.rows, s.rows, t.rows), unsettled.values(), waiting, choices, items)
+        removed = {i.row for k, i in unsettled.items() if k in s.open() and _is_removal(i, t)}
+        of_target = [i for k, i in unsettled.items() if k in t.open() and i.cell == WHOLE]
+        removed |= {item.row for item in of_target if not item.is_new}
+        lacking = self._kept_out(replace(t, closed=closed))
+        if items is not None:
+            lacking = {item.row: [] for item in of_target if item.is_new}
+        absent = Absent(self._kept_out(s).keys(), lacking, removed)
+        rows = plan((b.rows, s.rows, t.rows), unsettled.values(), waiting, choices, items, absent)
         # Where no row differs, only who changed what may be news: it was given a time then.
         news = items is not None or b.content != s.content or self.next_time is not None
         if not news and not any(row.decided for row in rows.values()):
@@ -276,12 +298,21 @@ class CopyingMemory:
         rejected = sum(1 for row in rows.values() if row.held)
         if strategy == "squash" and rejected:
             raise Refusal("would_hold")
-        closed |= {
-            (k, self.numbers + 1)
+        settled = {
+            (k, self.numbers + 1): i.row
             for k, i in unsettled.items()
             if i.row in rows and rows[i.row].decided & {i.cell, WHOLE}
         }
         held |= _withheld(rows, unsettled.values(), source, s.number, t)
+        known = {i.row for i in unsettled.values() if i.cell == WHOLE}
+        for row_id in [i for i, row in rows.items() if _is_declined(row, i in known, choices, i)]:
+            key = _key(row_id, WHOLE, s.number, t)
+            theirs = cut(row_id, rows[row_id].source, WHOLE)
+            held[key] = Item(row_id, WHOLE, None, theirs, source, "skipped", s.number)
+            settled[key, self.numbers + 1] = row_id
+        ours = {c.row_id for c in choices if c.take == "ours"}
+        self.refused |= {one for one, row_id in settled.items() if row_id in ours}
+        closed |= frozenset(settled)
         content = (_with(t.rows, {i: row.result for i, row in rows.items()}), held, closed)
         joins = strategy == "auto" and news
         at = None
@@ -289,6 +320,29 @@ class CopyingMemory:
             at = self._put(target, content, s if joins else None, s.at).at
             self.squashed |= {source} if strategy == "squash" else set()
         return Merged(at, len(rows) - rejected, rejected)
+
+    def _kept_out(self, copy: Copy) -> dict[str, list[Row | None]]:
+        """Rows that were withheld and never taken, each with the offers that were dismissed."""
+        new = {key: item for key, item in copy.items.items() if item.is_new}
+        decided = [(key, deed) for key, deed in copy.closed if key in new]
+        there = {new[key].row for key, deed in decided if (key, deed) not in self.refused}
+        found: dict[str, list[Row | None]] = {i.row: [] for i in new.values() if i.row not in there}
+        for key, _ in decided:
+            if new[key].row in found:
+                found[new[key].row].append(new[key].theirs)
+        return found
+
+
+def _is_removal(item: Item, target: Copy) -> bool:
+    """Whether a target lacks a row because of the removal that an item offers."""
+    removal = item.cell == WHOLE and item.theirs is None
+    return removal and item.row not in target.rows and item.copy in target.past
+
+
+def _is_declined(row: Planned, known: bool, choices: Sequence[Choice], row_id: str) -> bool:
+    """Whether a choice keeps out a row that is new to the target, and no open item is on it."""
+    new = row.base is None and row.source is not None and row.target is None
+    return new and not known and Choice(row_id, "ours") in choices and WHOLE in row.decided
 
 
 def _withheld(
@@ -298,12 +352,17 @@ def _withheld(
     found = {}
     for row_id, row in rows.items():
         items = [item for item in unsettled if item.row == row_id]
-        for cell in [cell for cell in row.held if is_news(row, cell, items)]:
-            again = (row_id, cell, number) in target.items
+        for cell in [cell for cell in row.held if is_news(row_id, row, cell, items)]:
             ours, theirs = (cut(row_id, side, cell) for side in (row.target, row.source))
-            key = (row_id, cell, -target.number if again else number)
-            found[key] = Item(row_id, cell, ours, theirs, source, row.held[cell])
+            key = _key(row_id, cell, number, target)
+            found[key] = Item(row_id, cell, ours, theirs, source, row.held[cell], number)
     return found
+
+
+def _key(row_id: str, cell: str, number: int, target: Copy) -> Key:
+    """An item's key: one that was withheld from the same copy before has another."""
+    again = (row_id, cell, number) in target.items
+    return row_id, cell, -target.number if again else number
 
 
 def _with(rows: Mapping[str, Row], new: Mapping[str, Row | None]) -> dict[str, Row]:

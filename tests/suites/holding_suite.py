@@ -2,6 +2,7 @@
 
 from tests.suites.memory import Choice, Memory
 from tests.suites.scenes import (
+    NEW,
     SECOND,
     STATUS,
     TEXT,
@@ -132,7 +133,7 @@ class HoldingSuite:
         memory.update_fact("side", A, category="newer")
         memory.merge("side", "main")
         assert fact(memory, "main")["category"] == "ours"
-        assert set(listed(memory, "main")) == {(A, "category")}
+        assert listed(memory, "main") == [(A, "category")]
 
     def test_an_edit_of_a_held_cell_decides_it(self, memory: Memory) -> None:
         clashing(memory)
@@ -203,3 +204,129 @@ class HoldingSuite:
         assert memory.held("main") == []
         memory.restore_branch("main", merged)
         assert listed(memory, "main") == [(A, "category")]
+
+    def test_a_new_row_comes_whole_with_what_is_open_on_it(self, memory: Memory) -> None:
+        """A1: a row that the target never had was withheld, and the merge back removed it."""
+        memory.fork("feature", "main")
+        memory.add_fact("main", A, fact_text="Friday")
+        memory.fork("side", "main")
+        memory.update_fact("side", A, fact_text="Monday")
+        memory.update_fact("main", A, fact_text="Tuesday")
+        assert memory.merge("side", "main").rejected == 1
+        done = memory.merge("main", "feature")
+        assert (done.merged, done.rejected) == (1, 0)
+        assert fact(memory, "feature")[TEXT] == "Tuesday"
+        assert listed(memory, "feature") == [(A, TEXT)]
+        memory.decide("feature", A, TEXT, "dismissed")
+        memory.merge("feature", "main")
+        assert fact(memory, "main")[TEXT] == "Tuesday"
+        assert memory.held("main") == []
+
+    def test_a_new_row_that_was_dismissed_stays_where_it_is(self, memory: Memory) -> None:
+        """A1: nobody removed the row; dismissing it keeps it away from one branch only."""
+        memory.fork("side", "main")
+        memory.add_fact("side", A, fact_text="a")
+        memory.merge("side", "main", choices=[Choice(A, "skip")])
+        memory.decide("main", A, "*", "dismissed")
+        memory.merge("main", "side")
+        assert fact(memory, "side")[TEXT] == "a"
+        memory.merge("side", "main")
+        assert (A in memory.state("main")["facts"], memory.held("main")) == (False, [])
+        memory.update_fact("side", A, fact_text="better")
+        assert memory.merge("side", "main").rejected == 1
+        assert listed(memory, "main") == [(A, "*")]
+        memory.merge("main", "side")
+        assert fact(memory, "side")[TEXT] == "better"
+
+    def test_a_new_row_that_was_decided_against_stays_where_it_is(self, memory: Memory) -> None:
+        """A1: whoever keeps the target's side of a new row removes it nowhere else."""
+        memory.fork("side", "main")
+        memory.add_fact("side", A, fact_text="a")
+        done = memory.merge("side", "main", choices=[Choice(A, "ours")])
+        assert (done.merged, done.rejected) == (1, 0)
+        assert (A in memory.state("main")["facts"], memory.held("main")) == (False, [])
+        memory.merge("main", "side")
+        assert fact(memory, "side")[TEXT] == "a"
+        memory.merge("side", "main", "cherry_pick", items=[A])
+        assert fact(memory, "main")[TEXT] == "a"
+
+    def test_a_dismissed_supersession_stays_where_it_is(self, memory: Memory) -> None:
+        """A1: the new fact that was held with it is not removed by the merge back."""
+        forked(memory)
+        memory.supersede("main", A, "fact_ours", "our new")
+        memory.supersede("side", A, "fact_theirs", "their new")
+        memory.merge("side", "main")
+        memory.decide("main", A, STATUS, "dismissed")
+        memory.decide("main", "fact_theirs", "*", "dismissed")
+        memory.merge("main", "side")
+        assert set(memory.state("side")["facts"]) == {A, "fact_ours", "fact_theirs"}
+        assert fact(memory, "side")["superseded_by"] == "fact_ours"
+
+    def test_what_was_taken_and_then_removed_is_removed(self, memory: Memory) -> None:
+        memory.fork("side", "main")
+        memory.add_fact("side", A, fact_text="a")
+        memory.merge("side", "main", choices=[Choice(A, "skip")])
+        memory.decide("main", A, "*", "taken")
+        memory.remove("main", A)
+        memory.merge("main", "side")
+        assert A not in memory.state("side")["facts"]
+
+    def test_what_was_kept_out_elsewhere_is_edited_and_removed_as_ever(
+        self, memory: Memory
+    ) -> None:
+        """A1: the item is about the branch that lacks the row, and binds no other."""
+        memory.fork("side", "main")
+        memory.add_fact("side", A, fact_text="a")
+        memory.merge("side", "main", choices=[Choice(A, "skip")])
+        memory.merge("main", "side")
+        memory.fork("child", "side")
+        memory.update_fact("child", A, fact_text="better")
+        assert memory.merge("child", "side").rejected == 0
+        assert (fact(memory, "side")[TEXT], memory.held("side")) == ("better", [])
+        assert [item.theirs and item.theirs[TEXT] for item in memory.held("main")] == ["better"]
+        memory.remove("child", A)
+        memory.merge("child", "side")
+        assert A not in memory.state("side")["facts"]
+
+    def test_a_removal_that_was_kept_goes_back(self, memory: Memory) -> None:
+        forked(memory)
+        memory.remove("main", A)
+        memory.update_fact("side", A, category="theirs")
+        memory.merge("side", "main")
+        memory.decide("main", A, "*", "dismissed")
+        memory.merge("main", "side")
+        assert A not in memory.state("side")["facts"]
+
+    def test_a_cell_that_the_source_never_changed_is_not_offered(self, memory: Memory) -> None:
+        """A2: beside the expected item stood a second one that offered the oldest value."""
+        memory.add_fact("main", A, fact_text="a", category="oldest")
+        memory.fork("old", "main")
+        memory.fork("side", "main")
+        memory.update_fact("main", A, category="ours")
+        memory.update_fact("side", A, category="theirs")
+        memory.merge("side", "main")
+        memory.update_fact("old", A, confidence=0.5)
+        memory.merge("old", "main")
+        assert [item.theirs for item in memory.held("main")] == [{"category": "theirs"}]
+        assert fact(memory, "main")["confidence"] == 0.5
+
+    def test_one_value_is_offered_once(self, memory: Memory) -> None:
+        """A2: a branch changed a held cell to and fro, and each merge withheld it anew."""
+        clashing(memory)
+        for category in ("newer", "theirs", "newest"):
+            memory.update_fact("side", A, category=category)
+            memory.merge("side", "main")
+        assert [item.theirs for item in memory.held("main")] == [{"category": "newest"}]
+        memory.decide("main", A, "category", "dismissed")
+        assert memory.held("main") == []
+
+    def test_taking_a_supersession_removes_no_fact(self, memory: Memory) -> None:
+        """Who takes it takes the new fact too, which the source may lack."""
+        forked(memory)
+        memory.supersede("side", A, NEW, "new")
+        memory.remove("main", A)
+        assert memory.merge("side", "main").rejected == 2
+        memory.merge("side", "main", choices=[Choice(A, "theirs"), Choice(NEW, "skip")])
+        memory.update_fact("side", NEW, category="later")
+        memory.merge("main", "side", choices=[Choice(A, "theirs")])
+        assert set(memory.state("side")["facts"]) == {A, NEW}

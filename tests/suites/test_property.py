@@ -1,5 +1,6 @@
 """The same random steps on the engine, by two writers, and on the copying oracle.
 
+After each step the two are alike, and no row has vanished that nobody removed (`nothing_lost`).
 A failure that this finds becomes a plain test in `contract.py`.
 """
 
@@ -20,18 +21,21 @@ from tests import servers
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Choice, Clock, Held, Memory, Merged, Receipt, Refusal
+from tests.suites.nothing_lost import NothingLost
 
-PARTS, EXAMPLES, STEPS = 4, 50, 20
-"""200 examples; in parts, so that the cores share them."""
+PARTS, EXAMPLES, STEPS = 4, 75, 30
+"""300 examples; in parts, so that the cores share them."""
 BRANCHES = 4
 EXAMPLES_PER_STORE = 5
-DECISIONS = 300
+DECISIONS = 450
 WRITERS = ("memory", "other")
 SECOND = 1_000_000
 START = Clock().now
 SHARES = {
     "merge": 0.5,
     "data conflict": 0.25,
+    "held item": 0.3,
+    "dismissed": 0.2,
     "merged twice": 0.2,
     "as of around a merge": 0.3,
     "two writers": 0.2,
@@ -138,6 +142,7 @@ class TwoStores:
         self.had: set[str] = set()
         self.wrote: set[int] = set()
         self.made = self.asked = 0
+        self.nothing_lost = NothingLost(self.oracle, self.root)
 
     # Doing and comparing
 
@@ -150,12 +155,17 @@ class TwoStores:
         note(f"clock.tick({self.asked % 3}); {WRITERS[writer]}.{method}({', '.join(given)})")
         self.run.deeds[method] += 1
         self.wrote.add(writer)
+        self.nothing_lost.before(branch)
         engine = _answer(self.engines[writer], method, *args, **columns)
         at = self.oracle.next_time = getattr(engine, "at", None)
         oracle = _answer(self.oracle, method, *args, **columns)
         assert isinstance(engine, Receipt) or engine == oracle, (engine, oracle)
         if method in COMPARED:
             self.compare(branch, 1 - writer)
+        if not isinstance(engine, str):
+            self.nothing_lost.after(method, branch, args)
+            self.had |= {"held item"} if self.oracle.held(branch) else set()
+            self.had |= {"dismissed"} if "dismissed" in args else set()
         if at is not None:
             self.times[branch] += [at - 1, at]
         return engine

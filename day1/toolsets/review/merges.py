@@ -175,7 +175,7 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
 def _edited(ctx: Context, branch: str, item: str, value: JsonObject | None) -> Row | None:
     """The columns given for a held cell; an item that is not listed is for `decide` to refuse."""
     for offer in offers(ctx.repo, branch):
-        if offer.item.id == item:
+        if item in {one.id for one in offer.items}:
             return given_columns(offer.item.kind, offer.item.cell, value)
     return None
 

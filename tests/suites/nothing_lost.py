@@ -1,0 +1,105 @@
+"""What must hold after every deed, whatever the engine and whatever the rules for merging are.
+
+No row vanishes from a branch unless its removal was asked for there or on a branch merged into it.
+What the source of a merge has and the target never had arrives, unless a choice, an open item on
+all of the row or an earlier decision keeps it out. Dismissing changes what no branch shows. A value
+of a cell is offered once.
+"""
+
+from collections import defaultdict
+from typing import Any
+
+from tests.oracle.copying_store import CopyingMemory
+from tests.suites.memory import Choice
+
+Ids = frozenset[str]
+
+
+class NothingLost:
+    """Follows what a memory shows; it is told of every deed before and after it."""
+
+    def __init__(self, memory: CopyingMemory, root: str) -> None:
+        self.memory = memory
+        self.branches = [root]
+        self.shown: dict[str, Any] = {}
+        self.removed: dict[str, Ids] = defaultdict(frozenset)
+        """By branch, rows whose removal was asked for in its past."""
+        self.declined: dict[str, Ids] = defaultdict(frozenset)
+        """By branch, rows that somebody decided to do without."""
+        self.had: dict[str, Ids] = defaultdict(frozenset)
+        """By branch, rows that it showed at some time."""
+        self.past: dict[str, Ids] = defaultdict(frozenset)
+        """By branch, rows that were shown somewhere in its past, merged branches included."""
+
+    def before(self, branch: str) -> None:
+        """Note what is shown, and what the deed may be about."""
+        self.shown = {name: self.memory.state(name) for name in self.branches}
+        self.offers = self.memory.held(branch) if branch in self.branches else []
+
+    def after(self, method: str, branch: str, args: tuple[Any, ...]) -> None:
+        """Hold what a deed that was done has done against the rules."""
+        if method == "fork":
+            self._forked(*args)
+        elif method == "merge":
+            self._merged(*args)
+        elif method in {"remove", "restore_row", "restore_branch"}:
+            self._asked(branch, self._gone(branch))
+            if method == "restore_branch":  # it undoes merges, with what they kept out
+                self._asked(branch, self.past[branch] - self._ids(branch))
+        elif method == "decide":
+            self._decided(*args)
+        else:
+            assert not self._gone(branch), (method, self._gone(branch))
+        for name in self.branches:
+            if method != "fork" and name != branch:
+                assert self.memory.state(name) == self.shown[name], (method, name)
+        self.had[branch] |= self._ids(branch)
+        self.past[branch] |= self.had[branch]
+        offered = [repr(held) for held in self.memory.held(branch)]
+        assert len(offered) == len(set(offered)), offered
+
+    def _forked(self, name: str, parent: str) -> None:
+        self.branches.append(name)
+        for kept in (self.removed, self.declined, self.had, self.past):
+            kept[name] = kept[parent]
+
+    def _decided(self, branch: str, row: str, cell: str, decision: str, *_: Any) -> None:
+        if decision == "dismissed":
+            assert self.memory.state(branch) == self.shown[branch]
+            if cell == "*" and row not in self._ids(branch):
+                self.declined[branch] |= {row}
+            return
+        removals = {held.row_id for held in self.offers if held.theirs is None}
+        assert self._gone(branch) <= removals & {row}
+        self._asked(branch, self._gone(branch))
+
+    def _merged(
+        self, source: str, target: str, strategy: str, choices: list[Choice], items: Any
+    ) -> None:
+        chosen = {choice.row_id for choice in choices}
+        assert self._gone(target) <= self.removed[source] | chosen, self._gone(target)
+        if strategy == "auto":
+            never = self._ids(source) - self.past[target] - self.removed[target]
+            open_whole = {held.row_id for held in self.memory.held(target) if held.cell == "*"}
+            excused = chosen | open_whole | self.declined[target]
+            assert never - self._ids(target) <= excused, never - self._ids(target) - excused
+        self._asked(target, self._gone(target))
+        self._asked(target, frozenset(c.row_id for c in choices if c.take == "delete"))
+        self.declined[target] |= {c.row_id for c in choices if c.take == "ours"}
+        lacked = self.declined[source] - self._ids(source)
+        self.declined[target] |= lacked
+        for kept in (self.removed, self.past):
+            kept[target] |= kept[source]
+
+    def _asked(self, branch: str, rows: Ids) -> None:
+        self.removed[branch] |= rows
+
+    def _ids(self, branch: str) -> Ids:
+        return _ids(self.memory.state(branch))
+
+    def _gone(self, branch: str) -> Ids:
+        return _ids(self.shown[branch]) - self._ids(branch)
+
+
+def _ids(state: Any) -> Ids:
+    return frozenset(row_id for rows in state.values() for row_id in rows)
