@@ -189,6 +189,41 @@ def test_slow_and_half_closed_clients_keep_nobody_waiting(server: HttpServer) ->
         connection.close()
 
 
+def test_two_hundred_slow_clients_keep_nobody_waiting_and_are_let_go(server: HttpServer) -> None:
+    """uvicorn waited for ever for a request's head: silent clients used up all connections."""
+    host = server.address.removeprefix("http://").encode()
+    endless = POST + b"Host: " + host + b"\r\n" + CHUNKED + b"\r\n1\r\n \r\n"
+    silent, headers, endlessly = ([connected(server) for _ in range(n)] for n in (60, 80, 60))
+    for connection in headers:
+        connection.sendall(POST + b"Host: " + host + b"\r\nX-Slow: ")
+    for connection in endlessly:
+        connection.sendall(endless)
+    written = server.ok("memory_write_fact", fact_text="Written among two hundred.")
+    assert written["written"]["branch"] == "main"
+    waiting, deadline = [*silent, *headers], time.monotonic() + 4 * WAIT_S
+    while waiting and time.monotonic() < deadline:
+        for connection in headers:
+            with suppress(OSError):  # the server has closed it
+                connection.sendall(b"x")
+        assert server.post("memory_timeline").status == 200
+        time.sleep(1)
+        waiting = [connection for connection in waiting if not is_closed(connection)]
+    assert not waiting, "silent clients, or those that send a byte a second"
+    for connection in (*silent, *headers, *endlessly):
+        connection.close()
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server has closed a connection on which it answered nothing."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def test_a_thousand_dropped_connections_leave_nothing_behind(server: HttpServer) -> None:
     before = open_files(server)
     for number in range(CROWD):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from day1.errors import Refused
 from day1.settings import HttpSettings
@@ -17,6 +18,8 @@ from day1.settings import HttpSettings
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - no address is bound here
 """What listens on all addresses is reached by none of those names."""
+_HEAD_S = 15.0
+"""A client that needs longer for a request's head holds a connection for nothing."""
 
 
 def listen(settings: HttpSettings) -> socket.socket:
@@ -56,7 +59,7 @@ def serve(
     config = uvicorn.Config(
         app,
         # h11 drops blanks behind a header's value, as MCP's 2026 protocol asks; httptools does not.
-        http="h11",
+        http=_Protocol,
         ws="none",
         lifespan="on",
         access_log=False,
@@ -68,6 +71,36 @@ def serve(
     leaving: list[Callable[[], None]] = app.state.leaving
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(_Server(config, ready, leaving).serve(sockets=[taken]))
+
+
+class _Protocol(H11Protocol):
+    """Closes a connection on which the head of a request does not come: uvicorn would wait."""
+
+    _until: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._until = self.loop.call_later(_HEAD_S, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request; however many parts its head has, they come in time."""
+        super().data_received(data)
+        waits = self.cycle is None or self.cycle.response_complete
+        if waits and self._until is None:
+            self._until = self.loop.call_later(_HEAD_S, self.transport.close)
+        elif not waits:
+            self._rest()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._rest()
+        super().connection_lost(exc)
+
+    def _rest(self) -> None:
+        if self._until is not None:
+            self._until.cancel()
+            self._until = None
 
 
 class _Server(uvicorn.Server):
