@@ -6,22 +6,32 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    JsonValue,
+    ValidationError,
+)
+from pydantic_core import CoreSchema
 
 from day1.errors import Day1Error, Forbidden, InvalidRequest, Json, Refused, UnknownBranch
 from day1.model.access import EVERYTHING, Access, Scope
 from day1.model.branch import MAIN, Branch
 from day1.model.ids import ids_of_request
 from day1.model.instant import parse
-from day1.model.kind import canonical
+from day1.model.meanings import put_meanings
 from day1.model.origin import MAX_LABEL, Origin, Source
+from day1.model.problems import invalid
+from day1.model.sound import MAX_TEXT, clean, sound
 from day1.services.branching import find, refuse_protected
 from day1.services.sessions import note
 
@@ -33,11 +43,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_TEXT = 32_768
-MAX_INTEGER = 2**53
-_SURROGATE = re.compile("[\ud800-\udfff]")
-J = TypeVar("J", dict[str, JsonValue], list[JsonValue])
-
 
 class Effect(Enum):
     """What an operation does to memory; each wire turns it into its own hints."""
@@ -45,14 +50,6 @@ class Effect(Enum):
     READ = "read"
     WRITE = "write"
     DESTROY = "destroy"
-
-
-def _clean(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("must not contain NUL characters")
-    if not text.isascii() and _SURROGATE.search(text):
-        raise ValueError("must not contain half a character (a lone surrogate)")
-    return text
 
 
 def _timed(text: str) -> str:
@@ -70,13 +67,13 @@ def _filled(text: str) -> str:
 
 
 Text = Annotated[
-    str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(_clean), AfterValidator(_filled)
+    str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(clean), AfterValidator(_filled)
 ]
 """What memory is made of: not empty, no NUL, at most 32,768 characters."""
-LongText = Annotated[str, AfterValidator(_clean)]
+LongText = Annotated[str, AfterValidator(clean)]
 """Debugging output: cut by the operation instead of refused."""
 Label = Annotated[
-    str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(_clean), AfterValidator(_filled)
+    str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(clean), AfterValidator(_filled)
 ]
 """A short name."""
 Labels = Annotated[list[Label], Field(max_length=100)]
@@ -87,33 +84,9 @@ OnBranch = Annotated[Label | None, Field(description="default: your active branc
 """The branch of a call."""
 
 
-def _sound(value: J) -> J:
-    """Hold JSON against the rules for text: it comes back to other readers as it went in."""
-    for part in _parts(value):
-        if isinstance(part, str):
-            _clean(part)
-        elif isinstance(part, int | float) and not -MAX_INTEGER <= part <= MAX_INTEGER:
-            raise ValueError("numbers must be finite and within 2^53")
-    if len(canonical(value)) > MAX_TEXT:
-        raise ValueError(f"must have at most {MAX_TEXT} characters as JSON")
-    return value
-
-
-def _parts(value: JsonValue) -> Iterator[JsonValue]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from _parts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner)
-    else:
-        yield value
-
-
-JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_sound)]
+JsonObject = Annotated[dict[str, JsonValue], AfterValidator(sound)]
 """Open JSON: its texts as clean as `Text`, its numbers finite, no longer than a text."""
-JsonList = Annotated[list[JsonValue], AfterValidator(_sound)]
+JsonList = Annotated[list[JsonValue], AfterValidator(sound)]
 """The same as a list."""
 
 
@@ -122,15 +95,38 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Give each argument the meaning that the docstring tells of it."""
+        schema = handler(core_schema)
+        put_meanings(cls, handler.resolve_ref_schema(schema))
+        return schema
+
 
 class Repeatable(Request):
-    """A call that writes: with the same `request_id` it is one call, however often it is made."""
+    """A call that writes: with the same `request_id` it is one call, however often it is made.
+
+    Attributes:
+        request_id: A name for this call, used for no other: calling again with it writes nothing
+            more, and is answered with what was written.
+    """
 
     request_id: Label | None = None
 
 
 class WriteRequest(Repeatable):
-    """A write may say who writes (checklist S1-088)."""
+    """A write may say who writes (checklist S1-088).
+
+    Attributes:
+        agent_id: Who writes: any name that tells agents apart. Default: what the connection or
+            token says, else the agent whose branch of a task it is.
+        session_id: The session that it is written in, by which memory_session_context finds it
+            again. Default: what the connection says.
+        task_id: The task that it is written for. Default: what the connection says, else the task
+            whose branch it is.
+    """
 
     agent_id: Label | None = None
     session_id: Label | None = None
@@ -381,24 +377,3 @@ class Operation(Generic[Q, R]):
 
 
 Toolset = tuple[Operation[Any, Any], ...]
-
-
-def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> InvalidRequest:
-    """Say every problem of the arguments, without repeating what was given."""
-    problems: list[dict[str, Json]] = []
-    for error in exc.errors(include_url=False, include_input=False, include_context=True):
-        where = ".".join(str(part) for part in error["loc"] if not _is_branch_of_union(part))
-        text = error["msg"].removeprefix("Value error, ")
-        if error["type"] == "extra_forbidden":
-            text = "unknown argument"
-            if len(error["loc"]) == 1:
-                text += f"; known are: {', '.join(request.model_fields)}"
-        problem: dict[str, Json] = {"argument": where, "problem": text}
-        if problem not in problems:
-            problems.append(problem)
-    shown = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
-    return InvalidRequest(f"{name}: {shown}", problems=problems)
-
-
-def _is_branch_of_union(part: object) -> bool:
-    return isinstance(part, str) and (part.startswith(("constrained-", "literal[")) or "[" in part)

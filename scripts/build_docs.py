@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from day1 import errors
-from day1.interfaces.mcp.schemas import listed_schema, output_schema
+from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
 from day1.operation import Operation, Toolset
 from day1.settings import Settings
 from day1.toolsets import TOOLSETS
@@ -37,34 +37,53 @@ def pages() -> dict[Path, str]:
 
 def tool_page(name: str, toolset: Toolset) -> str:
     """The reference of one toolset."""
-    return HEAD + f"\n# Toolset `{name}`\n\n" + "\n".join(map(tool_entry, toolset))
+    return HEAD + f"\n# Toolset `{name}`\n\n{_ABOUT}\n\n" + "\n".join(map(tool_entry, toolset))
+
+
+_ABOUT = """A number behind a type is its bound: of a text its characters, of a list its entries.
+An argument that may be left out may also be `null`; both mean the default. `a[].b` is what each
+entry of the list `a` has, and `a.b` what the object `a` has."""
 
 
 def tool_entry(operation: Operation[Any, Any]) -> str:
     """One tool: what it does, what it takes, what it answers."""
-    schema = listed_schema(operation)
     lines = [f"## {operation.name}", "", operation.description, "", f"*{operation.effect.value}*"]
-    lines += ["", "| argument | type | default | meaning |", "| --- | --- | --- | --- |"]
-    needed = schema.get("required", [])
-    for argument, part in schema.get("properties", {}).items():
-        default = "**needed**" if argument in needed else f"`{json.dumps(part.get('default'))}`"
-        meaning = part.get("description", "")
-        lines.append(f"| {argument} | {kind(part)} | {default} | {meaning} |")
+    rows = list(_arguments(documented_schema(operation)))
+    if rows:
+        lines += ["", "| argument | type | default | meaning |", "| --- | --- | --- | --- |", *rows]
     answer = output_schema(operation.response)
     lines += ["", "Answers: " + ", ".join(f"`{key}`" for key in answer["properties"]) + ".", ""]
     return "\n".join(lines)
 
 
+def _arguments(schema: dict[str, Any], within: str = "") -> Iterator[str]:
+    """A row for each argument, and below it for each one inside of it."""
+    needed = schema.get("required", [])
+    for name, part in schema.get("properties", {}).items():
+        default = "**needed**" if name in needed else f"`{json.dumps(part.get('default'))}`"
+        meaning = part.get("description", "")
+        yield f"| {within}{name} | {kind(part)} | {default} | {meaning} |"
+        for one in part.get("anyOf", [part]):
+            inner = one.get("items", one)
+            yield from _arguments(inner, f"{within}{name}{'[]' * ('items' in one)}.")
+
+
 def kind(part: dict[str, Any]) -> str:
-    """A schema's type in few words."""
+    """A schema's type and bounds in few words."""
     if "enum" in part:
-        return " \\| ".join(str(v) for v in part["enum"] if v is not None)
+        return " \\| ".join(str(v) for v in part["enum"])
     if "anyOf" in part:
-        return " or ".join(kind(one) for one in part["anyOf"])
-    found = part.get("type", "any")
-    types = [found] if isinstance(found, str) else [t for t in found if t != "null"]
-    inner = part.get("items")
-    return " or ".join(f"list of {kind(inner)}" if t == "array" and inner else t for t in types)
+        return " or ".join(kind(one) for one in part["anyOf"] if one != {"type": "null"})
+    found = str(part.get("type", "any"))
+    most = part.get("maxLength", part.get("maxItems"))
+    if most is not None:
+        found += f" ≤ {most:,}"
+    if "minimum" in part:
+        last = part.get("maximum", part.get("exclusiveMaximum", 0) - 1)
+        found += f" {part['minimum']} to {last:,}" if last > 0 else f" ≥ {part['minimum']}"
+    if "items" in part:
+        return f"{found.replace('array', 'list')} of {kind(part['items'])}"
+    return found
 
 
 def schema_page(toolset: Toolset) -> str:

@@ -97,10 +97,12 @@ def test_every_branch_argument_says_its_default(core: Session) -> None:
     assert len(having) > 15
     for name, part in having.items():
         assert part["default"] is None
-        if name == "memory_fork_conversation":
-            assert part["description"] == "target; default: active branch"
-        else:
-            assert part["description"] == "default: your active branch, at first main"
+        told = {
+            "memory_fork_conversation": "target; default: active branch",
+            "memory_consolidate": "default: where they were written",
+        }
+        usual = "default: your active branch, at first main"
+        assert part["description"] == told.get(name, usual)
 
 
 @pytest.mark.line("S1-088")

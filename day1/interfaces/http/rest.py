@@ -18,6 +18,7 @@ from day1 import __version__
 from day1.errors import Day1Error, InvalidRequest
 from day1.interfaces.http.callers import Callers
 from day1.interfaces.http.failures import STATUS, failure, fault
+from day1.model.meanings import explained
 from day1.operation import Operation, Repeatable, Toolset
 
 PREFIX: Final = "/api/v1"
@@ -93,7 +94,7 @@ def openapi(toolset: Toolset) -> dict[str, Any]:
             f"{PREFIX}/{operation.name}": {"post": _path(operation, names)} for operation in toolset
         },
         "components": {
-            "schemas": {**schemas.get("$defs", {}), "Failure": _FAILURE},
+            "schemas": {**explained(schemas.get("$defs", {})), "Failure": _FAILURE},
             "responses": {"Failure": _content("Refused, or failed: why.", _ref("Failure"))},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },

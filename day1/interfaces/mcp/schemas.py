@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from day1.model.meanings import explained
 from day1.operation import Operation
 
 
@@ -14,11 +15,18 @@ def input_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def listed_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
-    """What an agent is told that a tool takes.
+    """What an agent is told that a tool takes."""
+    return _listed(operation, input_schema(operation.request))
 
-    A tool that may be repeated anyway takes a `request_id` like all that write, and needs none.
-    """
-    schema = input_schema(operation.request)
+
+def documented_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
+    """The same with the whole meaning of each argument, and its bounds."""
+    whole = operation.request.model_json_schema(mode="validation")
+    return _listed(operation, explained(_inlined(whole)))
+
+
+def _listed(operation: Operation[Any, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """A tool that may be repeated anyway takes a `request_id` as well, and needs none."""
     if operation.idempotent:
         schema["properties"].pop("request_id", None)
     return schema
@@ -50,7 +58,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim(part: Any, *, named: bool = False) -> Any:
-    """Drop automatic titles, doc strings of models and length limits; fold `X or null`.
+    """Drop automatic titles, doc strings, meanings and length limits; fold `X or null`.
 
     `named` says that the keys of `part` are names of properties or definitions.
     """
@@ -63,7 +71,7 @@ def _slim(part: Any, *, named: bool = False) -> Any:
     kept = {
         key: _slim(value, named=key in {"properties", "$defs"})
         for key, value in part.items()
-        if key not in {"title", "minLength", "maxLength"}
+        if key not in {"title", "meaning", "minLength", "maxLength"}
         and not (key == "description" and "properties" in part)
         and not (key == "additionalProperties" and value is True)
     }

@@ -25,7 +25,16 @@ class TokenShown(Response):
 
 
 class TokenCreate(Repeatable):
-    """The token to make."""
+    """The token to make.
+
+    Attributes:
+        name: What the token is called; a live token's name is taken.
+        scope: What it may do: `read`, `write` also writes, `merge` also merges, `admin` also
+            protects, redacts and makes tokens.
+        branches: The branches that it sees, as patterns such as task/*; default: all.
+        agent_id: The agent that it writes as, whatever a call says; default: any.
+        days: How many days it is live; default: until it is revoked.
+    """
 
     name: Label
     scope: Scope | None = "write"
@@ -72,7 +81,11 @@ def token_list(ctx: Context, _: TokenList) -> TokensListed:
 
 
 class TokenRevoke(Repeatable):
-    """The token to take back."""
+    """The token to take back.
+
+    Attributes:
+        name: The token, by its name or id.
+    """
 
     name: Annotated[Label, Field(description="name or id")]
 

@@ -27,7 +27,12 @@ def _read(reading: Reading, branch: str) -> Read:
 
 
 class Get(Request):
-    """Which row, in which state."""
+    """Which row, in which state.
+
+    Attributes:
+        id: The memory, by its id.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+    """
 
     id: Label
     branch: OnBranch = None
@@ -57,7 +62,17 @@ def memory_get(ctx: Context, request: Get) -> Got:
 
 
 class ListRows(Request):
-    """Which rows of a state."""
+    """Which rows of a state.
+
+    Attributes:
+        type: The type of the memories.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+        offset: How many memories to leave out first: with `limit` the next page.
+        limit: How many memories to answer at most.
+        active_only: Whether superseded, archived and invalidated facts are left out.
+        conversation_id: Only messages of this conversation, in their sequence; only with
+            type=message.
+    """
 
     type: Type
     branch: OnBranch = None
@@ -94,7 +109,13 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
 
 
 class LogRequest(Request):
-    """Which commits."""
+    """Which commits.
+
+    Attributes:
+        limit: How many commits to answer at most.
+        before: A commit: only those older than it, which is the next page. Default: from the
+            newest.
+    """
 
     branch: OnBranch = None
     limit: Annotated[int, Field(ge=1, le=200)] | None = 20
@@ -157,7 +178,11 @@ def _commit(commit: Commit) -> CommitShown:
 
 
 class GraphRequest(Request):
-    """How much of the tree."""
+    """How much of the tree.
+
+    Attributes:
+        limit: How many branches to answer at most, those last written to, and how many merges.
+    """
 
     limit: Annotated[int, Field(ge=1, le=200)] | None = 50
 

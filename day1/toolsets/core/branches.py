@@ -26,7 +26,14 @@ from day1.toolsets.core.search import stand
 
 
 class BranchCreate(Repeatable):
-    """Seed 001 `memory_branch_create`; checklist S1-028."""
+    """Seed 001 `memory_branch_create`; checklist S1-028.
+
+    Attributes:
+        branch_name: The new branch's name: at most 100 ASCII letters, digits and . _ - in parts
+            divided by /, such as task/login.
+        parent_branch: The branch to fork, as it is now; rows that wait for a commit come along.
+        description: What the branch is for; lists of branches show it.
+    """
 
     branch_name: Label
     parent_branch: Label | None = MAIN
@@ -56,7 +63,12 @@ def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
 
 
 class BranchList(Request):
-    """Seed 001 `memory_branch_list`; checklist S1-032."""
+    """Seed 001 `memory_branch_list`; checklist S1-032.
+
+    Attributes:
+        status: Only branches of this status; default: all. `merged` is a branch that was not
+            written to since all of it was merged.
+    """
 
     status: Status | None = None
 
@@ -103,7 +115,11 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
 
 
 class BranchSwitch(Repeatable):
-    """Seed 001 `memory_branch_switch`; checklist S1-034."""
+    """Seed 001 `memory_branch_switch`; checklist S1-034.
+
+    Attributes:
+        branch_name: The branch that this client's calls mean from now on if they name none.
+    """
 
     branch_name: Label
 
@@ -122,7 +138,14 @@ def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
 
 
 class Topology(Request):
-    """Seed 001 `memory_branch_topology`; checklist S1-071."""
+    """Seed 001 `memory_branch_topology`; checklist S1-071.
+
+    Attributes:
+        root_branch: The branch whose tree is shown.
+        max_depth: How many levels of children to show; 0 shows the root alone.
+        include_archived: Whether archived branches are shown too. Otherwise their children hang on
+            main.
+    """
 
     root_branch: Label | None = MAIN
     max_depth: Annotated[int, Field(ge=0, le=100)] | None = 10
@@ -167,7 +190,16 @@ def _node(node: Node) -> TreeNode:
 
 
 class Enrich(Repeatable):
-    """Seed 001 `memory_branch_enrich`; checklist S1-072."""
+    """Seed 001 `memory_branch_enrich`; checklist S1-072.
+
+    Attributes:
+        branch_name: The branch to describe.
+        purpose: What the branch is for; default: what it says already, as with the other notes.
+        owner: The agent or team that answers for it.
+        ttl_days: How many days after its beginning `day1 gc` may offer to retire it; nothing is
+            retired by itself.
+        tags: Labels; they replace those that it has.
+    """
 
     branch_name: Label
     purpose: Text | None = None

@@ -23,7 +23,16 @@ from day1.toolsets.core.search import Limit, stand
 
 
 class BundleCreate(Repeatable):
-    """Seed 001 `knowledge_bundle_create`; checklist S1-084."""
+    """Seed 001 `knowledge_bundle_create`; checklist S1-084.
+
+    Attributes:
+        name: The bundle's name; several may have the same.
+        source_branch: The branch whose facts and conversations are bundled, as it is now.
+        description: What the bundle holds.
+        tags: Labels of the bundle; they are only shown.
+        only_verified: Whether only verified facts are taken; otherwise all active facts are, and
+            all relations.
+    """
 
     name: Label
     source_branch: Label
@@ -100,7 +109,13 @@ def bundle_item(bundle: Bundle) -> BundleItem:
 
 
 class BundleImport(Repeatable):
-    """Seed 001 `knowledge_bundle_import`; checklist S1-085."""
+    """Seed 001 `knowledge_bundle_import`; checklist S1-085.
+
+    Attributes:
+        bundle_id: The bundle, by the id that knowledge_bundle_create or `day1 bundle import`
+            answered.
+        target_branch: The branch to copy its rows to. Rows that it has already stay as they are.
+    """
 
     bundle_id: Label
     target_branch: Label
@@ -148,7 +163,12 @@ def _left(left: Left) -> RowLeft:
 
 
 class BundleList(Request):
-    """Seed 001 `knowledge_bundle_list`; checklist S1-086."""
+    """Seed 001 `knowledge_bundle_list`; checklist S1-086.
+
+    Attributes:
+        status: Only bundles of this status. `active`: in use; `deprecated`: taken out of use.
+        limit: How many to answer at most.
+    """
 
     status: ShelfStatus | None = "active"
     limit: Limit | None = 20

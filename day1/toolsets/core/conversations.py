@@ -1,6 +1,5 @@
 """Seed 001, "Conversation Management": log, list, search, fork, cherry-pick."""
 
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -25,7 +24,6 @@ from day1.operation import (
     Written,
     written,
 )
-from day1.ports.store import Reading
 from day1.services.branching import find
 from day1.services.conversing import (
     Said,
@@ -42,16 +40,27 @@ from day1.services.copying import commit_copy, put
 from day1.services.repeating import BY_REQUEST
 from day1.services.searching import Hit, SearchRequest, search
 from day1.toolsets.core.memory import secret_notes
+from day1.toolsets.core.neighbours import Neighbour, neighbours
 from day1.toolsets.core.search import Limit, read_found, read_of
 
 Role = Literal["user", "assistant", "system", "tool"]
 Place = Annotated[int, Field(ge=1)]
-_CUT = 200
-"""Characters of a neighbour's content."""
 
 
 class LogMessage(WriteRequest):
-    """Seed 001 `memory_log_message`; checklist S1-062."""
+    """Seed 001 `memory_log_message`; checklist S1-062.
+
+    Attributes:
+        conversation_id: The conversation to add to; default: a new one.
+        role: Who speaks.
+        content: What was said: this is what search finds.
+        thinking: What was thought and not said: it is kept, and never searched nor shown, and left
+            out of bundles.
+        tool_calls: The tool calls of the message, as a JSON list of at most 32,768 characters.
+        model: The model that wrote it.
+        title: The title of a new conversation; refused with `conversation_id`.
+        happened_at: When it was said (ISO 8601); default: unknown.
+    """
 
     conversation_id: Annotated[Label | None, Field(description="default: a new one")] = None
     role: Role
@@ -99,7 +108,14 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
 
 
 class ListConversations(Request):
-    """Seed 001 `memory_list_conversations`; checklist S1-064."""
+    """Seed 001 `memory_list_conversations`; checklist S1-064.
+
+    Attributes:
+        session_id: Only conversations begun in this session.
+        agent_id: Only conversations begun by this agent.
+        task_id: Only conversations begun for this task.
+        limit: How many to answer at most, by their latest messages.
+    """
 
     branch: OnBranch = None
     session_id: Label | None = None
@@ -155,7 +171,18 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
 
 
 class SearchMessages(Request):
-    """Seed 001 `memory_search_messages`; checklist S1-065."""
+    """Seed 001 `memory_search_messages`; checklist S1-065.
+
+    Attributes:
+        query: What to look for, as a question or as words.
+        conversation_id: Only messages of this conversation.
+        role: Only messages of this role.
+        limit: How many messages to answer at most.
+        search_type: By meaning (`vector`), by words (`keyword`) or by both (`hybrid`), as in
+            memory_search.
+        neighbours: Whether the messages before and after each hit are answered too, cut at 200
+            characters.
+    """
 
     query: Text
     branch: OnBranch = None
@@ -166,15 +193,6 @@ class SearchMessages(Request):
     neighbours: Annotated[bool | None, Field(description="also the messages before and after")] = (
         False
     )
-
-
-class Neighbour(Response):
-    """The message before or after a found one, in short."""
-
-    message_id: str
-    sequence: int
-    role: str
-    content: str
 
 
 class MessageHit(Response):
@@ -215,44 +233,13 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     with ctx.repo.store.reading(ref) as reading:
         ids = {str(hit.row["conversation_id"]) for hit in answer.hits}
         orders = {i: order_of(ctx.repo, reading, i) for i in ids}
-        near = _neighbours(reading, answer.hits, orders) if request.neighbours else {}
+        near = neighbours(reading, answer.hits, orders) if request.neighbours else {}
     places = {i: place for order in orders.values() for place, i in enumerate(order, start=1)}
     return MessageHits(
         # One that was removed since it was found has no place.
         result=[_hit(hit, places, near) for hit in answer.hits if hit.row["id"] in places],
         read=read_found(branch, answer),
     )
-
-
-def _neighbours(
-    reading: Reading, hits: Iterable[Hit], orders: dict[str, list[str]]
-) -> dict[str, list[Neighbour]]:
-    """The messages before and after each hit."""
-    near: dict[str, list[tuple[int, str]]] = {}
-    for hit in hits:
-        message_id, order = str(hit.row["id"]), orders[str(hit.row["conversation_id"])]
-        if message_id in order:
-            at = order.index(message_id)
-            near[message_id] = [
-                (place + 1, order[place]) for place in (at - 1, at + 1) if 0 <= place < len(order)
-            ]
-    rows = reading.get(MESSAGE, [i for places in near.values() for _, i in places])
-    return {
-        message_id: [
-            Neighbour(
-                message_id=i,
-                sequence=sequence,
-                role=str(rows[i]["role"]),
-                content=_short(str(rows[i]["content"])),
-            )
-            for sequence, i in places
-        ]
-        for message_id, places in near.items()
-    }
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _CUT else f"{text[:_CUT]} \u2026"
 
 
 def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> MessageHit:
@@ -272,7 +259,14 @@ def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> 
 
 
 class ForkConversation(WriteRequest):
-    """Seed 001 `memory_fork_conversation`; checklist S1-066."""
+    """Seed 001 `memory_fork_conversation`; checklist S1-066.
+
+    Attributes:
+        conversation_id: The conversation, by its id.
+        fork_at_message_id: The last message to copy, by its id.
+        branch: Where the copy is written; default: your active branch.
+        title: The title of the copy; default: that of the original.
+    """
 
     conversation_id: Label
     fork_at_message_id: Annotated[Label, Field(description="the last one copied")]
@@ -309,7 +303,14 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
 
 
 class PickConversation(WriteRequest):
-    """Seed 001 `memory_cherry_pick_conversation`; checklist S1-067."""
+    """Seed 001 `memory_cherry_pick_conversation`; checklist S1-067.
+
+    Attributes:
+        conversation_id: The conversation, by its id.
+        target_branch: The branch to copy it to.
+        from_sequence: The first message to take, by its place from 1; default: the first one.
+        to_sequence: The last message to take, by its place; default: the last one.
+    """
 
     conversation_id: Label
     target_branch: Label

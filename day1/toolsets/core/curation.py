@@ -27,7 +27,15 @@ Ids = Annotated[list[Label], Field(max_length=1_000)]
 
 
 class CurateBranch(Repeatable):
-    """Seed 001 `memory_branch_create_curated`; checklist S1-068."""
+    """Seed 001 `memory_branch_create_curated`; checklist S1-068.
+
+    Attributes:
+        branch_name: The new branch's name, as in memory_branch_create.
+        parent_branch: The branch to choose from.
+        conversation_ids: The conversations to take, with their messages; default: none.
+        fact_ids: The facts to take; one that is superseded brings what replaced it. Default: none.
+        description: What the branch is for; lists of branches show it.
+    """
 
     branch_name: Label
     parent_branch: Label | None = MAIN
@@ -65,7 +73,14 @@ def create_curated(ctx: Context, request: CurateBranch) -> Curated:
 
 
 class SessionContext(Request):
-    """Seed 001 `memory_session_context`; checklist S1-070."""
+    """Seed 001 `memory_session_context`; checklist S1-070.
+
+    Attributes:
+        session_id: The session, by the id that its writes were made with.
+        message_limit: How many messages to answer at most, the newest. All texts together have at
+            most 32,000 characters.
+        fact_limit: How many facts to answer at most, the newest.
+    """
 
     session_id: Label
     message_limit: Annotated[int, Field(ge=1, le=500)] | None = 50

@@ -31,7 +31,17 @@ HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "e
 
 
 class HandoffCreate(Repeatable):
-    """Seed 001 `memory_handoff_create`; checklist S1-081."""
+    """Seed 001 `memory_handoff_create`; checklist S1-081.
+
+    Attributes:
+        source_branch: The branch whose own facts and conversations are handed over: those that it
+            has since it was forked.
+        target_branch: The branch that gets them.
+        handoff_type: Why the work changes hands; it is only shown.
+        include_unverified: Whether facts that nobody judged are handed over too; invalidated ones
+            never are.
+        context_summary: What the next agent should know; default: how much is handed over.
+    """
 
     source_branch: Label
     target_branch: Label
@@ -94,7 +104,11 @@ def _number(count: int, one: str, many: str) -> str:
 
 
 class HandoffGet(Request):
-    """Seed 001 `memory_handoff_get`; checklist S1-083."""
+    """Seed 001 `memory_handoff_get`; checklist S1-083.
+
+    Attributes:
+        handoff_id: The handoff, by the id that memory_handoff_create answered.
+    """
 
     handoff_id: Label
 

@@ -32,7 +32,16 @@ Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class WriteFact(WriteRequest):
-    """Seed 001 `memory_write_fact`; checklist S1-010."""
+    """Seed 001 `memory_write_fact`; checklist S1-010.
+
+    Attributes:
+        fact_text: The claim, as a sentence that can be understood alone: name its subject, and its
+            date if it may change.
+        category: A label of your own to filter by, such as bug_fix, architecture or preference.
+        confidence: How sure you are: from 0, not at all, to 1, certain.
+        happened_at: When it was true (ISO 8601). Timelines and time ranges go by it; without it
+            they go by when it was written.
+    """
 
     fact_text: Annotated[Text, Field(description="One claim; name its subject and date.")]
     category: Annotated[Label | None, Field(description="bug_fix, architecture, preference …")] = (
@@ -81,7 +90,18 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
 
 
 class WriteObservation(WriteRequest):
-    """Seed 001 `memory_write_observation`; checklist S1-014."""
+    """Seed 001 `memory_write_observation`; checklist S1-014.
+
+    Attributes:
+        observation_type: What kind of moment it was: a tool was used, something was discovered or
+            decided, failed, or was understood.
+        summary: What was seen, in your own words: this is what search finds.
+        tool_name: The tool that was used, such as Bash, Edit or Read.
+        raw_input: What the tool was given. It is not searched, and is cut at
+            DAY1_WRITE__RAW_CHARACTERS (4,000).
+        raw_output: What the tool answered; kept like `raw_input`.
+        happened_at: When it happened (ISO 8601); without it, timelines go by when it was written.
+    """
 
     observation_type: ObservationType
     summary: Text
@@ -132,7 +152,16 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
 
 
 class WriteRelation(WriteRequest):
-    """Seed 001 `memory_write_relation`; checklist S1-017."""
+    """Seed 001 `memory_write_relation`; checklist S1-017.
+
+    Attributes:
+        source_entity: The entity that the relation starts from. Names are compared letter by
+            letter.
+        target_entity: The entity that the relation leads to.
+        relation_type: What the source is to the target, such as depends_on, causes or fixes.
+        properties: More about the relation, as a JSON object of at most 32,768 characters.
+        happened_at: When it became true (ISO 8601); default: unknown.
+    """
 
     source_entity: Label
     target_entity: Label

@@ -71,7 +71,13 @@ def _shown(column: str, value: Cell) -> Any:
 
 
 class BranchDiff(Request):
-    """Seed 001 `memory_branch_diff`; checklist S1-035."""
+    """Seed 001 `memory_branch_diff`; checklist S1-035.
+
+    Attributes:
+        source_branch: The branch whose changes are shown.
+        target_branch: The branch that they would be merged into.
+        category: Only facts of this category, now or before; other rows are left out then.
+    """
 
     source_branch: Label
     target_branch: Label
@@ -176,7 +182,15 @@ def _value(kind: Kind, row: Row | None, cell: str) -> str:
 
 
 class ChoiceGiven(Request):
-    """A decision for one cell of a row, or with cell `*` for all of it."""
+    """A decision for one cell of a row, or with cell `*` for all of it.
+
+    Attributes:
+        id: The id of the row: a fact, observation, relation, conversation or message.
+        take: `ours` keeps the target's side, `theirs` takes the source's, `value` sets what
+            `value` gives, `delete` removes the row, `skip` holds it.
+        cell: The cell to decide, as conflicts name it; `*` is the whole row.
+        value: The columns to set, by name; only with take=value.
+    """
 
     id: Label
     take: Literal["ours", "theirs", "value", "delete", "skip"]
@@ -212,7 +226,19 @@ Choices = Annotated[
 
 
 class BranchMerge(WriteRequest):
-    """Seed 001 `memory_branch_merge`; checklist S1-037."""
+    """Seed 001 `memory_branch_merge`; checklist S1-037.
+
+    Attributes:
+        source_branch: The branch to merge.
+        target_branch: The branch that it is merged into.
+        strategy: `auto` takes all that does not clash and holds the rest, `cherry_pick` takes the
+            rows in `items`, `squash` makes one commit and closes the source.
+        items: The ids of the rows to take; only with strategy=cherry_pick.
+        choices: Decisions about rows or cells, for conflicts and for whatever else should not
+            merge as planned. Conflicts without one are held.
+        expect: The `digest` of memory_merge_preview: a plan that is different by now is refused
+            (plan_changed).
+    """
 
     source_branch: Label
     target_branch: Label | None = MAIN

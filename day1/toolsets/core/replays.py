@@ -17,7 +17,12 @@ _ERRORS = 20
 
 
 class ReplayTaskType(Request):
-    """Seed 001 `memory_replay_task_type`; checklist S1-061."""
+    """Seed 001 `memory_replay_task_type`; checklist S1-061.
+
+    Attributes:
+        task_type: The type of the tasks to compare, as memory_task_create was given it.
+        limit: How many tasks to compare at most; the newest are chosen.
+    """
 
     task_type: Label
     limit: Annotated[int, Field(ge=1, le=100, description="tasks, the newest")] | None = 20

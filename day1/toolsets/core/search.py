@@ -30,14 +30,35 @@ Limit = Annotated[int, Field(ge=1, le=200)]
 
 
 class TimeRange(Request):
-    """A window; each side alone works."""
+    """A window; each side alone works.
+
+    Attributes:
+        after: Only what happened at this time or later (ISO 8601).
+        before: Only what happened at this time or earlier (ISO 8601); of a bare date the whole day
+            counts.
+    """
 
     after: When | None = None
     before: When | None = None
 
 
 class MemorySearch(Request):
-    """Seed 001 `memory_search`; checklist S1-019."""
+    """Seed 001 `memory_search`; checklist S1-019.
+
+    Attributes:
+        query: What to look for, as a question or as words.
+        search_type: `vector` goes by meaning, `keyword` by words, `hybrid` by both. Without a
+            model all go by words; `read.mode` says what was done.
+        category: Only facts of this category; observations have none and are left out then.
+        limit: How many memories to answer at most.
+        time_range: Only what happened in this window; memories without `happened_at` count by when
+            they were written. Each side may be left out.
+        types: Which memories to search; default: facts.
+        at: Search memory as it was at this time (ISO 8601); default: as it is.
+        include_inactive: Whether superseded, archived and invalidated facts are found too.
+        wait: Whether to wait until every text is indexed. Otherwise the search answers sooner, and
+            `read.notes` says how many vectors are missing.
+    """
 
     query: Text
     search_type: Literal["hybrid", "vector", "keyword"] | None = "hybrid"
@@ -158,7 +179,14 @@ def stand(ctx: Context, branch: str | None) -> Read:
 
 
 class GraphQuery(Request):
-    """Seed 001 `memory_graph_query`; checklist S1-023."""
+    """Seed 001 `memory_graph_query`; checklist S1-023.
+
+    Attributes:
+        entity: The entity to start from, with its name as it was written.
+        relation_type: Only relations of this type; default: all.
+        depth: How many relations to follow from the entity; 1 answers its own.
+        at: Read memory as it was at this time (ISO 8601); default: as it is.
+    """
 
     entity: Label
     relation_type: Label | None = None
@@ -213,7 +241,15 @@ def at(branch: str, instant: str | None) -> Ref:
 
 
 class Timeline(Request):
-    """Seed 001 `memory_timeline`; checklist S1-026."""
+    """Seed 001 `memory_timeline`; checklist S1-026.
+
+    Attributes:
+        session_id: Only what was written in this session; default: all.
+        after: Only what happened, or else was written, at this time or later (ISO 8601).
+        before: Only what happened, or else was written, at this time or earlier (ISO 8601).
+        limit: How many memories to answer at most; the newest of the window are chosen.
+        at: Read memory as it was at this time (ISO 8601); default: as it is.
+    """
 
     session_id: Label | None = None
     branch: OnBranch = None

@@ -25,7 +25,11 @@ from day1.toolsets.core.search import Hits, Limit, found
 
 
 class TakeSnapshot(Repeatable):
-    """Seed 001 `memory_snapshot`; checklist S1-043."""
+    """Seed 001 `memory_snapshot`; checklist S1-043.
+
+    Attributes:
+        label: A name to find it by. Where several have the same, it means the newest.
+    """
 
     label: Label | None = None
     branch: OnBranch = None
@@ -53,7 +57,11 @@ def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
 
 
 class SnapshotList(Request):
-    """Seed 001 `memory_snapshot_list`; checklist S1-044."""
+    """Seed 001 `memory_snapshot_list`; checklist S1-044.
+
+    Attributes:
+        branch: Only snapshots of this branch; default: of all.
+    """
 
     branch: Annotated[Label | None, Field(description="default: all")] = None
 
@@ -92,7 +100,14 @@ def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
 
 
 class TimeTravel(Request):
-    """Seed 001 `memory_time_travel`; checklist S1-045, S1-046."""
+    """Seed 001 `memory_time_travel`; checklist S1-045, S1-046.
+
+    Attributes:
+        timestamp: The moment (ISO 8601): what was known then is searched, whatever was written or
+            merged later.
+        query: What to look for, as a question or as words.
+        limit: How many memories to answer at most.
+    """
 
     timestamp: Annotated[When, Field(description="ISO")]
     query: Text

@@ -13,7 +13,6 @@ from day1.operation import (
     Context,
     Effect,
     Label,
-    OnBranch,
     Operation,
     Read,
     Request,
@@ -47,13 +46,26 @@ _NEEDED: dict[Level, tuple[str, ...]] = {
 
 
 class Consolidate(WriteRequest):
-    """Seed 001 `memory_consolidate`; checklist S1-056."""
+    """Seed 001 `memory_consolidate`; checklist S1-056.
+
+    Attributes:
+        agent_id: With level=agent: the agent whose observations are meant. Otherwise: who writes
+            the facts.
+        session_id: With level=session: the session whose observations are meant. Otherwise: the
+            session of the facts.
+        task_id: With level=agent and level=task: the task whose observations are meant. Otherwise:
+            the task of the facts.
+        level: Whose observations become facts: those of a session, of one agent in a task, or of
+            all agents in a task.
+        branch: Where the facts are written. Default: the agent's branch of the task, the task's
+            branch, or where the session wrote last.
+    """
 
     level: Annotated[
         Level,
         Field(description="session needs session_id; agent task_id, agent_id; task task_id"),
     ]
-    branch: OnBranch = None
+    branch: Annotated[Label | None, Field(description="default: where they were written")] = None
 
 
 class NewFact(Response):
@@ -162,7 +174,14 @@ def _answer(
 
 
 class SearchTask(Request):
-    """Seed 001 `memory_search_task`; checklist S1-059."""
+    """Seed 001 `memory_search_task`; checklist S1-059.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+        query: What to look for, as a question or as words.
+        agent_id: Only what this agent wrote; default: what any agent wrote.
+        limit: How many memories to answer at most.
+    """
 
     task_id: Label
     query: Text
@@ -209,7 +228,12 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
 
 
 class AgentTimeline(Request):
-    """Seed 001 `memory_agent_timeline`; checklist S1-060."""
+    """Seed 001 `memory_agent_timeline`; checklist S1-060.
+
+    Attributes:
+        agent_id: The agent, by the name that it wrote under.
+        limit: How many memories to answer at most; the newest are chosen.
+    """
 
     agent_id: Label
     limit: Annotated[int, Field(ge=1, le=500)] | None = 50

@@ -6,9 +6,9 @@ from pydantic import AfterValidator, Field
 
 from day1.model.branch import MAIN, Branch
 from day1.model.instant import show, show_optional
+from day1.model.sound import MAX_INTEGER
 from day1.model.task import Objective, ObjectiveStatus, Task, TaskAgent, status_of
 from day1.operation import (
-    MAX_INTEGER,
     Context,
     Effect,
     Label,
@@ -46,14 +46,30 @@ Number = Annotated[int, Field(strict=True), AfterValidator(_within)]
 
 
 class ObjectiveAsked(Request):
-    """An aim; S1-048."""
+    """An aim; S1-048.
+
+    Attributes:
+        description: What is to be reached.
+        priority: How urgent it is, as a word or a number; it is only shown.
+    """
 
     description: Text
     priority: Label | Number | None = None
 
 
 class TaskCreate(Repeatable):
-    """Seed 001 `memory_task_create`; checklist S1-048."""
+    """Seed 001 `memory_task_create`; checklist S1-048.
+
+    Attributes:
+        name: The task's name. Its branch is named after it: task/ and the name in small letters.
+        description: What the task is about.
+        task_type: The kind of task, such as bug_fix or feature: memory_replay_task_type compares
+            tasks of one type.
+        tags: Labels of the task; they are only shown.
+        objectives: What is to be reached. Later calls name an objective by its place in this list,
+            from 0.
+        parent_branch: The branch that the task's own branch is forked from.
+    """
 
     name: Label
     description: Text | None = None
@@ -114,7 +130,16 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
 
 
 class TaskJoin(Repeatable):
-    """Seed 001 `memory_task_join`; checklist S1-050."""
+    """Seed 001 `memory_task_join`; checklist S1-050.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+        agent_id: Who joins. Joining again under the same name answers the same branch.
+        role: What the agent does in it, such as implementer, reviewer or tester; default: the role
+            it has.
+        assigned_objectives: The objectives that the agent takes on, by their places from 0;
+            default: those it has.
+    """
 
     task_id: Label
     agent_id: Label
@@ -153,7 +178,11 @@ def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
 
 
 class TaskStatus(Request):
-    """Seed 001 `memory_task_status`; checklist S1-052."""
+    """Seed 001 `memory_task_status`; checklist S1-052.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+    """
 
     task_id: Label
 
@@ -221,7 +250,15 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
 
 
 class TaskUpdate(Repeatable):
-    """Seed 001 `memory_task_update`; checklist S1-053."""
+    """Seed 001 `memory_task_update`; checklist S1-053.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+        objective_id: The objective, by its place from 0.
+        status: How far it is. The status of the task follows from those of its objectives.
+        agent_id: Who works on it; default: what the connection or token says, else who did before.
+        notes: What is to be known of it; default: the notes it has.
+    """
 
     task_id: Label
     objective_id: Annotated[Index, Field(description="index, from 0")]

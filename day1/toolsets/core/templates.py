@@ -25,7 +25,13 @@ from day1.toolsets.core.search import Limit, stand
 
 
 class TemplateList(Request):
-    """Seed 001 `memory_template_list`; checklist S1-073."""
+    """Seed 001 `memory_template_list`; checklist S1-073.
+
+    Attributes:
+        task_type: Only templates that name this task type; default: all.
+        status: Only templates of this status. `active`: in use; `deprecated`: taken out of use.
+        limit: How many to answer at most.
+    """
 
     task_type: Label | None = None
     status: ShelfStatus | None = "active"
@@ -84,7 +90,16 @@ def template_item(ctx: Context, template: Template) -> TemplateItem:
 
 
 class TemplateCreate(Repeatable):
-    """Seed 001 `memory_template_create`; checklist S1-074."""
+    """Seed 001 `memory_template_create`; checklist S1-074.
+
+    Attributes:
+        name: The template's name; if there is one of this name, this becomes its next version.
+        source_branch: The branch to keep, as it is now; it can go on.
+        description: What the template is for; branches made from it get the same description.
+        applicable_task_types: The task types that it is meant for, which memory_template_list can
+            filter by.
+        tags: Labels of the template; they are only shown.
+    """
 
     name: Label
     source_branch: Label
@@ -117,7 +132,14 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
 
 
 class TemplateInstantiate(Repeatable):
-    """Seed 001 `memory_template_instantiate`; checklist S1-076."""
+    """Seed 001 `memory_template_instantiate`; checklist S1-076.
+
+    Attributes:
+        template_name: The template's name; its newest active version is used.
+        target_branch_name: The name of the new branch, as in memory_branch_create.
+        task_id: The task that the new branch is for: what is written there is written for it.
+            Default: none.
+    """
 
     template_name: Label
     target_branch_name: Annotated[Label, Field(description="new branch")]

@@ -8,7 +8,8 @@ from pydantic import BeforeValidator, ValidationError
 from day1.errors import InvalidRequest
 from day1.model.instant import parse
 from day1.model.kind import FACT, OBSERVATION, RELATION, WHOLE, Kind, Row, canonical
-from day1.operation import JsonObject, Label, LongText, Request, Text, invalid
+from day1.model.problems import invalid
+from day1.operation import JsonObject, Label, LongText, Request, Text
 from day1.toolsets.core.memory import Confidence, ObservationType
 
 

@@ -59,7 +59,19 @@ Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class VerifyFact(WriteRequest):
-    """Seed 001 `verify_fact`; checklist S1-077."""
+    """Seed 001 `verify_fact`; checklist S1-077.
+
+    Attributes:
+        fact_id: The fact to judge.
+        dimensions: What to score, as 1 to 8 words of small letters, digits and _. Default:
+            accuracy, relevance, specificity.
+        context: What the fact is needed for; its relevance is judged by that.
+        verdict: Your own verdict; then nobody else judges. `verified` needs a mean score of 0.6 or
+            more, if there are scores.
+        scores: Your own scores, each from 0 to 1. Without a verdict their mean decides: 0.6 and
+            more is verified, less than 0.3 invalidated.
+        reason: Why you judge so; only with your own verdict or scores.
+    """
 
     fact_id: Label
     dimensions: Annotated[
@@ -165,7 +177,13 @@ def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
 
 
 class VerifyBatch(WriteRequest):
-    """Seed 001 `verify_batch`; checklist S1-079."""
+    """Seed 001 `verify_batch`; checklist S1-079.
+
+    Attributes:
+        limit: How many facts to judge at most, the newest first.
+        only_unverified: Whether only facts without a verdict are judged; otherwise all active
+            facts are judged again.
+    """
 
     branch_name: OnBranch = None
     limit: Annotated[int, Field(ge=1, le=500)] | None = 50
@@ -220,7 +238,14 @@ def _stands(ctx: Context, branch: Branch, *notes: str) -> Written:
 
 
 class VerifyMergeGate(Request):
-    """Seed 001 `verify_merge_gate`; checklist S1-080."""
+    """Seed 001 `verify_merge_gate`; checklist S1-080.
+
+    Attributes:
+        source_branch: The branch that is to be merged.
+        require_verified: Whether unverified facts stand in the way too; invalidated ones always
+            do.
+        target_branch: The branch that it would be merged into.
+    """
 
     source_branch: Label
     require_verified: bool | None = True

@@ -24,7 +24,18 @@ from day1.toolsets.core.memory import Confidence
 
 
 class UpdateFact(WriteRequest):
-    """What to change of a fact."""
+    """What to change of a fact.
+
+    Attributes:
+        fact_id: The fact to correct.
+        fact_text: The new text; the fact becomes unverified. Default for each column: as it is.
+        category: The new category.
+        confidence: The new confidence, from 0 to 1.
+        happened_at: The new time at which it was true (ISO 8601).
+        expect_revision: The `revision` that you read: if the fact was changed since, nothing is
+            done (revision_changed).
+        reason: Why it is changed; memory_history and memory_blame show it.
+    """
 
     fact_id: Label
     fact_text: Text | None = None
@@ -86,7 +97,15 @@ def _updated(branch: str, done: Edited) -> FactUpdated:
 
 
 class SupersedeFact(WriteRequest):
-    """What replaces a fact."""
+    """What replaces a fact.
+
+    Attributes:
+        fact_id: The fact to replace. It stays, marked as superseded, and search leaves it out.
+        fact_text: The text of the new fact.
+        category: The category of the new fact; default: that of the old one.
+        confidence: The confidence of the new fact, from 0 to 1; default: 1.
+        reason: Why it is replaced; memory_history and memory_blame show it.
+    """
 
     fact_id: Label
     fact_text: Text
@@ -130,7 +149,13 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
 
 
 class RetractFact(WriteRequest):
-    """What to remove; observations and relations too."""
+    """What to remove; observations and relations too.
+
+    Attributes:
+        fact_id: The memory to remove, by its id: a fact, observation, relation, conversation or
+            message.
+        reason: Why it is removed; memory_history shows it.
+    """
 
     fact_id: Annotated[Label, Field(description="fact, observation or relation id")]
     reason: Text | None = None

@@ -40,7 +40,17 @@ from day1.toolsets.core.values import given_columns
 
 
 class MergePreview(Request):
-    """What would be merged, as `memory_branch_merge` takes it."""
+    """What would be merged, as `memory_branch_merge` takes it.
+
+    Attributes:
+        source_branch: The branch that would be merged.
+        target_branch: The branch that it would be merged into.
+        strategy: As in memory_branch_merge.
+        items: The ids of the rows to take; only with strategy=cherry_pick.
+        choices: Decisions to try, as memory_branch_merge takes them.
+        hold_duplicates: Whether possible duplicates are answered as `choices` that hold them, to
+            pass to memory_branch_merge.
+    """
 
     source_branch: Label
     target_branch: Label | None = MAIN
@@ -116,7 +126,14 @@ def _holding(twins: list[Twin]) -> list[dict[str, Any]]:
 
 
 class HeldRequest(WriteRequest):
-    """List held items, or decide one."""
+    """List held items, or decide one.
+
+    Attributes:
+        action: `list` shows the open items, `take` sets the offered value, `edit` sets `value`,
+            `dismiss` keeps what the branch has.
+        id: The held item to decide, by its id.
+        value: The columns to set, by name; only with action=edit.
+    """
 
     action: Literal["list", "take", "edit", "dismiss"] | None = "list"
     id: Annotated[Label | None, Field(description="held item")] = None

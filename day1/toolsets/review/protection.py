@@ -8,7 +8,14 @@ from day1.toolsets.core.search import stand
 
 
 class BranchProtect(Repeatable):
-    """A branch and what merges into it must fulfil; it takes no other writes then."""
+    """A branch and what merges into it must fulfil; it takes no other writes then.
+
+    Attributes:
+        branch_name: The branch to protect.
+        requires: What a merge into it must fulfil: `review`, it is made from a review whose
+            conflicts are all decided; `gate`, it brings verified facts only; `other`, another
+            token merges than the authors'. An empty list lifts the protection.
+    """
 
     branch_name: Label
     requires: list[Literal["review", "gate", "other"]]

@@ -23,7 +23,15 @@ from day1.services.redacting import look, redact
 
 
 class Redact(WriteRequest):
-    """What nobody is to read any more."""
+    """What nobody is to read any more.
+
+    Attributes:
+        id: The memory to redact, by its id; texts equal to what it ever said are redacted too.
+        reason: Why it is redacted; it is kept and shown, so it must not quote the text.
+        confirm: The id again, so that it is not done by mistake.
+        branch: The branch whose commit is answered; the redaction holds on all branches. Default:
+            your active branch.
+    """
 
     id: Label
     reason: Annotated[Text | None, Field(description="kept and shown; must not quote the text")] = (

@@ -23,7 +23,13 @@ from day1.services.snapshotting import find_snapshot, snapshot
 
 
 class Restore(WriteRequest):
-    """What to bring back, and to when."""
+    """What to bring back, and to when.
+
+    Attributes:
+        to: The state to go back to: a snapshot's id or label, or a time (ISO 8601).
+        id: The row to bring back; default: every row of the branch.
+        confirm: For a whole branch: its name, so that it is not done by mistake.
+    """
 
     to: Annotated[Label, Field(description="snapshot id or label, or ISO time")]
     id: Annotated[Label | None, Field(description="one row; else the whole branch")] = None

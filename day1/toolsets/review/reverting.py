@@ -23,7 +23,16 @@ from day1.toolsets.core.merges import Choices, Clash, clashes, summary
 
 
 class Undo(WriteRequest):
-    """What to undo."""
+    """What to undo.
+
+    Attributes:
+        commit: What to undo: a commit of the branch itself, or a merge by its id.
+        preview: Whether to show only what would be undone, and change nothing.
+        choices: Decisions about rows that changed since, which otherwise stay; `theirs` takes the
+            value from before the commit.
+        expect: The `digest` of the preview: a plan that is different by now is refused
+            (plan_changed).
+    """
 
     commit: Annotated[Label, Field(description="or merge id")]
     branch: OnBranch = None

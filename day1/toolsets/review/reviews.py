@@ -40,7 +40,14 @@ _Limit = Annotated[int, Field(ge=1, le=200)] | None
 
 
 class ReviewOpen(WriteRequest):
-    """A branch that is to be reviewed."""
+    """A branch that is to be reviewed.
+
+    Attributes:
+        source_branch: The branch to review.
+        target_branch: The branch that it is to be merged into.
+        title: The review's title; a review that is open already keeps its own.
+        description: What reviewers should know; a review that is open already keeps its own.
+    """
 
     source_branch: Label
     target_branch: Label | None = MAIN
@@ -61,7 +68,13 @@ def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
 
 
 class ReviewList(Request):
-    """Which reviews."""
+    """Which reviews.
+
+    Attributes:
+        status: Only reviews of this status.
+        branch: Only reviews from or into this branch; default: all.
+        limit: How many to answer at most.
+    """
 
     status: Literal["open", "merged", "closed", "all"] | None = "open"
     branch: Annotated[Label | None, Field(description="source or target")] = None
@@ -92,7 +105,13 @@ def review_list(ctx: Context, request: ReviewList) -> Reviews:
 
 
 class ReviewShow(Request):
-    """A page of a review."""
+    """A page of a review.
+
+    Attributes:
+        review_id: The review, by its id.
+        offset: How many rows to leave out first: with `limit` the next page.
+        limit: How many rows to answer at most.
+    """
 
     review_id: Label
     offset: _Offset = 0
@@ -129,7 +148,16 @@ def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
 
 
 class Decided(Request):
-    """A decision for one cell of a row, or with cell `*` for all of it."""
+    """A decision for one cell of a row, or with cell `*` for all of it.
+
+    Attributes:
+        id: The id of the row, as review_show answers it.
+        take: As in the `choices` of memory_branch_merge; `clear` takes back what was decided.
+        cell: The cell to decide, as conflicts name it; `*` is the whole row.
+        value: The columns to set, by name; only with take=value.
+        seen: The `seen` of the row that you looked at: if the row changed since, nothing is
+            decided (plan_changed).
+    """
 
     id: Label
     take: Literal["ours", "theirs", "value", "delete", "skip", "clear"]
@@ -147,7 +175,13 @@ class Decided(Request):
 
 
 class ReviewDecide(WriteRequest):
-    """Decisions of one reviewer."""
+    """Decisions of one reviewer.
+
+    Attributes:
+        review_id: The review, by its id.
+        decisions: What is decided, all of it or nothing. A later decision about the same cell
+            replaces an earlier one.
+    """
 
     review_id: Label
     decisions: Annotated[list[Decided], Field(min_length=1, max_length=1_000)]
@@ -168,7 +202,15 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
 
 
 class ReviewMerge(WriteRequest):
-    """A review that is to be merged."""
+    """A review that is to be merged.
+
+    Attributes:
+        review_id: The review, by its id.
+        expect: The `digest` that review_show answered: a plan that is different by now is refused
+            (plan_changed).
+        strategy: `auto` keeps the source's commits in the history, `squash` makes one commit and
+            closes the source.
+    """
 
     review_id: Label
     expect: Annotated[Label | None, Field(description="digest of the plan that you saw")] = None
@@ -216,7 +258,12 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
 
 
 class ReviewClose(WriteRequest):
-    """A review that comes to nothing."""
+    """A review that comes to nothing.
+
+    Attributes:
+        review_id: The review, by its id.
+        reason: Why it is closed; the review shows it.
+    """
 
     review_id: Label
     reason: Text | None = None

@@ -14,7 +14,12 @@ from day1.toolsets.core.merges import shown, shown_columns
 
 
 class HistoryRequest(Request):
-    """Whose versions."""
+    """Whose versions.
+
+    Attributes:
+        id: The memory, by its id.
+        limit: How many versions to answer at most, the newest.
+    """
 
     id: Label
     branch: OnBranch = None
@@ -97,7 +102,11 @@ def _name(branch: Branch | None) -> str | None:
 
 
 class BlameRequest(Request):
-    """Whose cells."""
+    """Whose cells.
+
+    Attributes:
+        id: The memory, by its id.
+    """
 
     id: Label
     branch: OnBranch = None

@@ -1,0 +1,41 @@
+"""What each argument means, said once: under `Attributes:` in the docstring of its class.
+
+The docs and OpenAPI show it. An agent pays for each token of MCP's list of tools, so there an
+argument has at most a hint: its field's `description`.
+"""
+
+import inspect
+import re
+from typing import Any
+
+_ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {6,}.+)*)", re.MULTILINE)
+
+
+def meanings(owner: type) -> dict[str, str]:
+    """The meanings that a class and those it derives from give; the nearest class decides."""
+    found: dict[str, str] = {}
+    for one in reversed(owner.__mro__):
+        doc = inspect.cleandoc(vars(one).get("__doc__") or "")
+        _, _, section = doc.partition("\nAttributes:\n")
+        found |= {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(section)}
+    return found
+
+
+def put_meanings(owner: type, schema: dict[str, Any]) -> None:
+    """Put the meanings of a class into its JSON schema, in place of the docstring that has them."""
+    schema.pop("description", None)
+    for name, meaning in meanings(owner).items():
+        if name in schema.get("properties", {}):
+            schema["properties"][name]["meaning"] = meaning
+
+
+def explained(schema: Any) -> Any:
+    """A JSON schema in which the description of each argument is its whole meaning."""
+    if isinstance(schema, list):
+        return [explained(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {key: explained(part) for key, part in schema.items()}
+    if isinstance(parts.get("meaning"), str):  # else it is a property of that name
+        parts["description"] = parts.pop("meaning")
+    return parts
