@@ -1,6 +1,6 @@
 """Bringing memory in from foreign places: git, Markdown, knowledge graphs (design section 4).
 
-It goes in units of at most 2,000 rows, each durable as a commit of its own before the next is
+It goes in units of at most 5,000 rows, each durable as a commit of its own before the next is
 begun. Ids say what is there already, so an import that was cut off is done again from the start
 and adds the rest.
 """

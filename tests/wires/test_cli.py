@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from day1.interfaces.cli import main as porcelain
+from day1.interfaces.web.rendering import short
 from tests.engine import needs_files
 from tests.wires.command_line import CommandLine
 
@@ -226,6 +227,17 @@ def test_a_short_id_names_a_row_where_one_has_it(cli: CommandLine) -> None:
         assert cli.json("show", name)["id"] == row
     assert cli.refused("show", row[-5:])["code"] == "not_found", "too short"
     assert cli.refused("show", f"obs_{row[-8:]}")["code"] == "not_found"
+
+
+def test_ids_have_one_length_everywhere(cli: CommandLine) -> None:
+    """D4: the command line showed 8 letters, pages and handoffs 6, and the help spoke of 6."""
+    row = cli.add("Ada: 30")
+    assert f"fact_{row[-8:]}\t" in cli("search", "Ada").out
+    cli("branch", "other")
+    made = cli.json("handoff", "create", "main", "other", "--include-unverified")
+    assert f"fact_{row[-8:]}  " in cli("handoff", "show", made["handoff_id"]).out
+    assert short(row) == row[-8:]
+    assert "its last eight letters" in cli("--help").out
 
 
 def test_a_short_id_that_several_have_is_refused(cli: CommandLine) -> None:
@@ -552,6 +564,15 @@ def test_what_memory_holds_cannot_act_on_the_terminal(cli: CommandLine) -> None:
         printed = cli(*command).out
         assert not {"\x1b", "\x07", "\u202e", "\x9b", "\r"} & set(printed), command
     assert cli.json("show", row)["fact_text"] == evil, "JSON has the text as it is"
+
+
+def test_a_terminal_shows_what_is_invisible_as_pages_do(cli: CommandLine) -> None:
+    """D4: the terminal let pass what pages name: soft hyphens, zero widths, tags."""
+    hidden = "\u00ad\u180e\u200b\u2060\ufeff\ufff9\U000e0041"
+    shown = cli("show", cli.add(f"Ada{hidden}: 42")).out
+    assert not set(hidden) & set(shown)
+    assert "\\u200b" in shown
+    assert "\\U000e0041" in shown
 
 
 def test_interrupted_is_130(cli: CommandLine) -> None:

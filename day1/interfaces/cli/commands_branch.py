@@ -8,8 +8,9 @@ import click
 
 from day1.errors import Refused
 from day1.interfaces.cli.moments import brief
-from day1.interfaces.cli.render import Part, Screen, short_commit
+from day1.interfaces.cli.render import Part, Screen
 from day1.interfaces.cli.session import Session, branch_option, porcelain
+from day1.model.showing import short_commit
 
 
 @click.command("branch")

@@ -9,8 +9,9 @@ import click
 from day1.interfaces.cli.asking import WHOLE, decided, show_conflict
 from day1.interfaces.cli.diffing import one_spaced, text_of, words
 from day1.interfaces.cli.moments import brief
-from day1.interfaces.cli.render import WHOLE_ID, Part, one_line, place, plural, short, short_commit
+from day1.interfaces.cli.render import WHOLE_ID, Part, one_line, place, plural, short
 from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
+from day1.model.showing import short_commit
 
 Document = dict[str, Any]
 

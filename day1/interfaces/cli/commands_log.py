@@ -10,8 +10,9 @@ import click
 
 from day1.interfaces.cli.diffing import told
 from day1.interfaces.cli.moments import brief
-from day1.interfaces.cli.render import Part, plural, short_commit
+from day1.interfaces.cli.render import Part, plural
 from day1.interfaces.cli.session import Session, at_option, porcelain
+from day1.model.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.model.change import Commit

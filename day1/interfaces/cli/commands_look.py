@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.interfaces.cli.moments import brief, day, since
-from day1.interfaces.cli.render import plural, short, short_commit
+from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, at_option, branch_option, porcelain
+from day1.model.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.services.checking import IndexState

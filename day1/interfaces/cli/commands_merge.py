@@ -12,8 +12,9 @@ from day1.errors import InvalidRequest
 from day1.interfaces.cli.asking import WHOLE, Choice, ask, decided, show_conflict
 from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import change_documents, draw, draw_changes, one_spaced
-from day1.interfaces.cli.render import one_line, plural, short, short_commit
+from day1.interfaces.cli.render import one_line, plural, short
 from day1.interfaces.cli.session import Session, agent_option, porcelain
+from day1.model.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.services.deeds import Repository

@@ -10,7 +10,7 @@ import click
 
 from day1.interfaces.cli.files import lines_of, write_file, write_lines
 from day1.interfaces.cli.indexing import bring_up
-from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, branch_option, porcelain
 
 _every = click.option("--deprecated", is_flag=True, help="Those that are out of use.")
@@ -232,7 +232,7 @@ def handoff_show_command(session: Session, handoff: str) -> None:
         return
     session.screen.line(answer["context_summary"])
     for fact in answer["facts"]:
-        session.screen.line((fact["id"][-6:], "id"), f"  {fact['fact_text']}")
+        session.screen.line((short(fact["id"]), "id"), f"  {fact['fact_text']}")
     for talk in answer["conversations"]:
         session.screen.line(f"{talk['title'] or talk['conversation_id']}:")
         for message in talk["messages"]:

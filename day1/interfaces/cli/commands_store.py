@@ -9,8 +9,9 @@ import click
 
 from day1.errors import Day1Error, NotAStore
 from day1.interfaces.cli.codes import FAILED
-from day1.interfaces.cli.render import Part, in_commands, plural, short_commit
+from day1.interfaces.cli.render import Part, in_commands, plural
 from day1.interfaces.cli.session import Session, porcelain
+from day1.model.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.ports.rewriting import Rewriting

@@ -32,7 +32,8 @@ Exit codes:
 \b
 The store is the nearest .day1 folder upward, else ~/.day1; DAY1_HOME overrides.
 TIME is ISO 8601 (UTC without an offset) or an age such as 10m, 2h, 3d, 1w.
-IDs may be shortened: the last six letters of a row's, the first four of a commit's.
+IDs may be shortened: a row's to its last eight letters, as it is shown (six are enough), a
+commit's to its first eight (four are enough).
 """
 
 SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {

@@ -15,6 +15,7 @@ from typing import Any, Final, TextIO
 import click
 
 from day1.interfaces.cli.codes import READER_LEFT
+from day1.model.showing import UNSEEN, short_commit, short_id
 
 Part = str | tuple[str, str]
 """Text, or text with the name of a style."""
@@ -35,17 +36,12 @@ _STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "warn": {"fg": "yellow", "bold": True},
     "ok": {"fg": "green"},
 }
-# Control characters but newline and tab, C1, what turns the direction of writing, half characters.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-_SHORT: Final = 8
 WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 
 
 def visible(text: str) -> str:
     """Show what would act on a terminal instead of letting it act."""
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str) -> str:
@@ -54,14 +50,9 @@ def one_line(text: str) -> str:
 
 
 def short(row_id: str) -> str:
-    """An id as people see and type it: its kind and its last eight letters."""
-    kind, _, rest = row_id.partition("_")
-    return f"{kind}_{rest[-_SHORT:]}" if rest else row_id
-
-
-def short_commit(commit: str) -> str:
-    """A commit as people see and type it."""
-    return commit[:_SHORT]
+    """An id as people see and type it: its kind and its last letters."""
+    kind, mark, _ = row_id.partition("_")
+    return f"{kind}_{short_id(row_id)}" if mark else row_id
 
 
 def place(written: Mapping[str, Any]) -> Part:

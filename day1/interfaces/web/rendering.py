@@ -18,16 +18,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from day1.interfaces.web.static_files import address
+from day1.model.showing import UNSEEN, short_commit, short_id
 from day1.model.worddiff import changed_words
 
 _FOLDED: Final = 1_200
 """A text longer than this is folded behind its beginning."""
 _BEGINNING: Final = 400
-# Marks of direction, what is invisible and changes how others look, and controls but \t and \n.
-_UNSEEN: Final = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 _TAGS: Final = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
 
@@ -39,12 +35,12 @@ def _named(mark: re.Match[str]) -> str:
 
 def marked(text: str) -> Markup:
     """A text escaped, with what nobody would see shown by name."""
-    return Markup(_UNSEEN.sub(_named, str(escape(text))))  # noqa: S704 - escaped, then only marks
+    return Markup(UNSEEN.sub(_named, str(escape(text))))  # noqa: S704 - escaped, then only marks
 
 
 def plain(text: str) -> str:
     """A text for where no tags can stand: titles, attributes, pictures."""
-    return _UNSEEN.sub("\ufffd", text)
+    return UNSEEN.sub("\ufffd", text)
 
 
 def inert(text: object) -> Markup:
@@ -100,7 +96,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 def short(text: str) -> str:
     """The letters of an id or commit by which people tell it from others."""
-    return text[-6:] if "_" in text else text[:8]
+    return short_id(text) if "_" in text else short_commit(text)
 
 
 @cache
