@@ -21,7 +21,6 @@ from pydantic import (
     JsonValue,
     ValidationError,
 )
-from pydantic_core import CoreSchema
 
 from day1.errors import Day1Error, Forbidden, InvalidRequest, Json, Refused, UnknownBranch
 from day1.model.access import EVERYTHING, Access, Scope
@@ -97,7 +96,7 @@ class Request(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+        cls, core_schema: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Give each argument the meaning that the docstring tells of it."""
         schema = handler(core_schema)
