@@ -10,7 +10,7 @@ import json
 from typing import Final
 
 import anyio
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
+from mcp.types import INTERNAL_ERROR, INVALID_REQUEST
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope
