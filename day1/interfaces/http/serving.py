@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -86,7 +87,8 @@ class _Protocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take a part of a request; however many parts its head has, they come in time."""
         super().data_received(data)
-        waits = self.cycle is None or self.cycle.response_complete
+        cycle: Any = self.cycle  # None before the first request, whatever uvicorn says
+        waits = cycle is None or cycle.response_complete
         if waits and self._until is None:
             self._until = self.loop.call_later(_HEAD_S, self.transport.close)
         elif not waits:
