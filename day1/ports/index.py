@@ -119,9 +119,6 @@ class Vectors(Protocol):
     def trouble(self) -> str | None:
         """Why there are no approximate neighbours though there should be, if so it is."""
 
-    def check(self) -> None:
-        """Compare every vector with its checksum; else each is when it is first used."""
-
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, float]:
@@ -165,6 +162,13 @@ class Index(Protocol):
 
     def in_memory(self) -> Index:
         """An empty index of this process's own, for words, which needs no file."""
+
+    def check(self) -> None:
+        """Read all of it and compare what has a hash or a checksum.
+
+        Raises:
+            IndexLost: something was damaged.
+        """
 
     def forget(self, hashes: Collection[str]) -> None:
         """Delete words and vectors of texts, of every kind (redaction); twice is harmless.

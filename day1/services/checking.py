@@ -213,7 +213,7 @@ def _index(repo: Repository, search: SearchPorts) -> Finding:
                 behind += not _is_current(search.index.words.cursor(branch.id), tip, pending)
         if search.embedder is not None:
             waiting = search.index.vectors.waiting(search.embedder)
-        search.index.vectors.check()
+        search.index.check()
     except IndexLost:
         text = "it was damaged and is empty now; no memory is lost"
         return Finding("index", "warn", text, "`day1 doctor --repair` builds it anew.")

@@ -60,6 +60,14 @@ class LocalIndex:
         """Changes when the index was begun anew."""
         return self._database.generation()
 
+    def check(self) -> None:
+        """Read all of it and compare what has a hash or a checksum."""
+        with self._database.reading() as connection:
+            whole = words.are_whole(connection)
+        if not whole:
+            self._database.lose()
+        self.vectors.check()
+
     def forget(self, hashes: Collection[str]) -> None:
         """Delete words and vectors of texts, of every kind."""
         texts: dict[TextId, Kind] = {}

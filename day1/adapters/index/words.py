@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from day1.adapters.index.database import Database, words_of
+from day1.model.ids import content_hash
 from day1.model.kind import Kind
 from day1.ports.index import Cursor, TextId
 
@@ -64,8 +65,8 @@ class SqliteWords:
                 self._learn(connection, kind, some)
 
     def _learn(self, connection: sqlite3.Connection, kind: Kind, texts: dict[str, str]) -> None:
-        for content_hash in _known(connection, kind, list(texts)):  # another process was quicker
-            del texts[content_hash]
+        for known in _known(connection, kind, list(texts)):  # another process was quicker
+            del texts[known]
         connection.executemany(
             "INSERT INTO texts (kind, content_hash, text) VALUES (?, ?, ?)",
             [(kind.table, content_hash, text) for content_hash, text in texts.items()],
@@ -123,6 +124,14 @@ def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) ->
         (json.dumps(hashes), kind.table),
     )
     return dict(found.fetchall())
+
+
+def are_whole(connection: sqlite3.Connection) -> bool:
+    """Whether SQLite finds every page in order, and every text has its hash."""
+    if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        return False
+    every = connection.execute("SELECT content_hash, text FROM texts")
+    return all(content_hash(text) == known for known, text in every)
 
 
 def forget(connection: sqlite3.Connection, kind: Kind, text: TextId) -> None:

@@ -1,0 +1,145 @@
+"""A bit of a file that changed by itself: never a wrong answer in silence.
+
+Where which bits are flipped is drawn by a seed, so a run can be repeated; `DAY1_TEST_FLIPS` says
+how many are flipped in each file (200 were, file by file).
+"""
+
+import json
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.errors import Day1Error
+from day1.services import checking
+from day1.services.following import embed_pending
+from day1.settings import EmbedderSettings, SearchSettings, Settings
+from day1.wiring import House, open_house, place_of
+from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows.lived import Life, questions
+from tests.flows.opened_house import call
+
+FLIPS = int(os.environ.get("DAY1_TEST_FLIPS", "8"))
+Answers = list[str]
+
+
+@contextmanager
+def house_in(folder: Path, *, create: bool = False) -> Iterator[House]:
+    """A store that is searched by words and by vectors, which need no model."""
+    settings = Settings(
+        home=folder,
+        embedder=EmbedderSettings(kind="none"),
+        search=SearchSettings(chroma=False),
+    )
+    house = open_house(settings, create=create)
+    house.search = replace(house.search, embedder=HashingEmbedder())
+    try:
+        yield house
+    finally:
+        house.close()
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory) -> Path:
+    """A compacted store in which all has happened that can, with a whole index."""
+    folder = tmp_path_factory.mktemp("pristine") / "store"
+    with house_in(folder, create=True) as house:
+        Life(house, seed=3).live(40, 4, 3)
+        house.repo.store.compact()
+        for name in house.repo.history.branches():
+            call(house, "memory_search", query="otter", branch=name)
+        embed_pending(house.search.index, house.search.embedder, None)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def asked(pristine: Path) -> list[tuple[str, dict[str, Any]]]:
+    with house_in(pristine) as house:
+        return questions(house, 3)
+
+
+@pytest.fixture(scope="module")
+def reference(pristine: Path, asked) -> tuple[Answers, Answers]:
+    """What is to be answered, and what with an index that is new."""
+    with house_in(pristine) as house:
+        now = answers(house, asked)[0]
+    fresh = pristine.with_name("fresh")
+    shutil.copytree(pristine, fresh)
+    for path in (fresh / "index.db", *(fresh / "vectors").iterdir()):
+        path.unlink()
+    with house_in(fresh) as house:
+        answers(house, asked)
+        return now, answers(house, asked)[0]
+
+
+def answers(house: House, asked) -> tuple[Answers, bool]:
+    """Each answer or the code of its error; and whether an answer said that the index was lost."""
+    found, said = [], False
+    for tool, arguments in asked:
+        try:
+            answer = call(house, tool, **arguments)
+        except Day1Error as error:
+            found.append(f"error: {error.code}")
+            continue
+        notes = answer.get("read", {}).pop("notes", [])
+        said |= any("damaged" in note for note in notes)
+        found.append(json.dumps(answer, sort_keys=True, default=str))
+    return found, said
+
+
+def flip(file: Path, chance: random.Random) -> None:
+    place, bit = chance.randrange(file.stat().st_size), chance.randrange(8)
+    with file.open("r+b") as opened_file:
+        opened_file.seek(place)
+        (old,) = opened_file.read(1)
+        opened_file.seek(place)
+        opened_file.write(bytes([old ^ 1 << bit]))
+
+
+def outcome(folder: Path, asked, reference: tuple[Answers, Answers]) -> str:
+    """What a flipped bit did: nothing, an error with a code, a rebuilt index, or a wrong answer."""
+    try:
+        with house_in(folder) as house:
+            got, rebuilt = answers(house, asked)
+            silent = [g for g, r in zip(got, reference[0], strict=True) if g != r]
+            silent = [g for g in silent if not g.startswith("error: ")]
+            if not silent:
+                return "same" if got == reference[0] else "error"
+            if rebuilt:
+                answers(house, asked)  # now every branch is followed
+                again = answers(house, asked)[0]
+                return "rebuilt" if again == reference[1] else "wrong"
+            found = list(checking.check(house.repo, house.search, place_of(house)))
+            bad = {finding.name for finding in found if finding.level == "error"}
+            bad |= {f.name for f in found if f.name == "index" and f.level != "ok"}
+            return "doctor" if bad else "wrong"
+    except Day1Error:
+        return "error"
+
+
+@pytest.mark.parametrize("name", ["memory.db", "ledger.db", "index.db", "vectors"])
+def test_no_flipped_bit_gives_a_wrong_answer_in_silence(
+    tmp_path, pristine, asked, reference, name, record_property
+):
+    """Of the ledger and the words SQLite has no checksums: what only doctor finds is counted."""
+    chance = random.Random(f"bits of {name}")
+    seen: Counter[str] = Counter()
+    for number in range(FLIPS):
+        folder = tmp_path / str(number)
+        shutil.copytree(pristine, folder)
+        file = folder / name
+        flip(next(file.glob("*.f32")) if file.is_dir() else file, chance)
+        seen[outcome(folder, asked, reference)] += 1
+        shutil.rmtree(folder)
+    record_property("summary", f"{name}: {dict(seen)}")
+    assert not seen["wrong"], seen
+    if name in {"memory.db", "vectors"}:  # every stretch that is read is checked
+        assert not seen["doctor"], seen
+    assert seen["same"] + seen["error"] + seen["rebuilt"] + seen["doctor"] == FLIPS
