@@ -1,8 +1,10 @@
 """What another program made stays as it is, on a server and in a folder."""
 
 import ast
+import os
 import re
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -22,6 +24,7 @@ from day1.wiring import settings_at
 from tests.adapters.test_server_ledger import said
 from tests.flows.lived import Life, opened_at
 from tests.flows.opened_house import call
+from tests.servers import DoltServer
 from tests.suites.memory import Clock
 from tests.wires.command_line import CommandLine
 
@@ -116,6 +119,37 @@ def test_a_store_without_its_mark_keeps_its_rows(dolt_database: str, tmp_path: P
         init(dolt_database, tmp_path)
     assert caught.value.code == "store_damaged"
     assert found(dolt_database) == before
+
+
+def test_another_programs_tables_may_be_on_a_branch_of_its_own(
+    dolt_database: str, tmp_path: Path
+) -> None:
+    """F1: a database whose main is empty was taken for an empty one."""
+    server, name = parts(dolt_database)
+    said(server, f"CREATE DATABASE `{name}`", f"USE `{name}`", "CALL DOLT_BRANCH('work')")
+    said(f"{dolt_database}/work", *CHAT)
+    before = found(f"{dolt_database}/work")
+    with pytest.raises(ForeignStore, match="work"):
+        init(dolt_database, tmp_path)
+    assert found(f"{dolt_database}/work") == before
+    assert said(dolt_database, "SHOW TABLES") == []
+
+
+def test_a_database_without_a_main_is_another_programs(own_dolt: DoltServer) -> None:
+    """F1: of a database with branches and no main it was said that there is none."""
+    own_dolt.stop()
+    other = own_dolt.folder / "data" / "other"
+    other.mkdir()
+    subprocess.run(
+        ["dolt", "init", "-b", "trunk"],
+        cwd=other,
+        env={**os.environ, "HOME": str(own_dolt.folder), "DOLT_ROOT_PATH": str(own_dolt.folder)},
+        check=True,
+        capture_output=True,
+    )
+    own_dolt.up()
+    with pytest.raises(ForeignStore, match="trunk"):
+        init(f"{own_dolt.url}/other", own_dolt.folder)
 
 
 class Killed(Exception):
@@ -248,6 +282,7 @@ def test_a_memory_file_of_another_program_is_not_touched(tmp_path: Path, kind: s
     with closing(connect(path)) as other:
         other.execute("CREATE TABLE facts (id INTEGER PRIMARY KEY, body TEXT)")
         other.execute("INSERT INTO facts VALUES (1, 'mine')")
+        other.execute("CREATE TABLE schema (step TEXT)")
         other.commit()
     before = path.read_bytes()
     cli = CommandLine(tmp_path)

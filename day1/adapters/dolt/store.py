@@ -17,7 +17,7 @@ from day1.adapters.sql.server import clock as server_clock
 from day1.adapters.sql.server import make_database, opened
 from day1.adapters.sql.server_lock import lock_name, locked
 from day1.adapters.sql.store import SqlStore, check_schema
-from day1.adapters.sql.strangers import Known, columns_of, is_store, tables
+from day1.adapters.sql.strangers import Known, columns_of, foreign, is_store, tables
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
 from day1.errors import (
     BranchExists,
@@ -126,9 +126,15 @@ class DoltStore(SqlStore):
             locked(connection, lock_name(database, "create/"), _CREATE_S),
         ):
             make_database(connection, database, where)
+            connection.exec_driver_sql(f"USE `{database}`")
+            branches = set(DoltVerbs(database).branches(connection))
+            if MAIN not in branches:
+                raise foreign(where, branches)
             connection.exec_driver_sql(f"USE `{database}/{MAIN}`")
             if is_store(connection, _KNOWN, partial(_version, connection), where):
                 return False
+            if branches != {MAIN}:
+                raise foreign(where, branches - {MAIN})
             _make_missing(connection)
             now = clock() if clock else server_clock(connection)
             connection.exec_driver_sql("START TRANSACTION")

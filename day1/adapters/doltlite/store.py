@@ -25,6 +25,12 @@ LOCK_FILE = "lock"
 _LONGEST = 480
 """Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
 
+_OWN_TABLES = (
+    "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ("  # noqa: S608 - our own names
+    + ", ".join(f"'{name}'" for name in versioned.tables)
+    + ")"
+)
+
 Clock = Callable[[], int]
 
 
@@ -124,8 +130,7 @@ class DoltLiteStore(SqlStore):
 
     def _check_version(self) -> None:
         with self._connections.on("main") as connection:
-            tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'schema'"
-            if not self._connections.say(connection, tables):
+            if self._connections.say(connection, _OWN_TABLES) < len(versioned.tables):
                 raise StoreDamaged(
                     f"{FILE} holds no tables of day1: it is another program's, or damaged: "
                     f"{IF_DAMAGED}",

@@ -36,17 +36,19 @@ _NOT_REACHED: Final[Meaning] = (
 )
 _NOT_LET_IN: Final[Meaning] = (
     Refused,
-    "The server does not let this user in: check name and password in DAY1_STORE__URL, and that "
-    "the user was given the store's databases, NAME and NAME_ledger (docs/servers.md: the GRANTs).",
+    "The server of {where} does not let this user in: check name and password in DAY1_STORE__URL, "
+    "and that the user was given the store's databases, NAME and NAME_ledger (docs/servers.md: the "
+    "GRANTs).",
 )
 _NOT_TRUSTED: Final[Meaning] = (
     Refused,
-    "The server's certificate is not vouched for by ssl_ca in DAY1_STORE__URL, or is for another "
-    "name than the URL's.",
+    "The certificate of the server of {where} is not vouched for by ssl_ca in DAY1_STORE__URL, or "
+    "is for another name than the URL's.",
 )
 _NO_DATABASE: Final[Meaning] = (
     NotAStore,
-    "The server has no such database: check the name in DAY1_STORE__URL; `day1 init` makes one.",
+    "The server has no database of {where}: check the name in DAY1_STORE__URL; `day1 init` makes "
+    "one.",
 )
 _MAY_NOT: Final[Meaning] = (
     StoreReadOnly,

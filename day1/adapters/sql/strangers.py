@@ -87,10 +87,10 @@ def _has_rows(connection: Connection, table: str) -> bool:
 
 
 def foreign(where: str, found: Collection[str]) -> ForeignStore:
-    """The refusal of what another program made."""
+    """The refusal of tables or branches that another program made."""
     some = sorted(found)[:10]
     return ForeignStore(
-        f"{where} holds tables that day1 did not make ({', '.join(some)}) and is left as it is: "
-        "name a folder or a database of day1's own (DAY1_HOME, DAY1_STORE__URL).",
-        tables=some,
+        f"{where} holds what day1 did not make ({', '.join(some)}) and is left as it is: name a "
+        "folder or a database of day1's own (DAY1_HOME, DAY1_STORE__URL).",
+        found=some,
     )
