@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from day1.interfaces.cli.main import day1
 from day1.interfaces.http.rest import openapi
 from day1.interfaces.mcp.schemas import documented_schema, input_schema
 from day1.model.meanings import explained, meanings
@@ -78,3 +80,25 @@ def test_a_property_may_be_called_meaning() -> None:
     schema = {"properties": {"meaning": {"type": "string", "meaning": "What it means."}}}
     told = {"properties": {"meaning": {"type": "string", "description": "What it means."}}}
     assert explained(schema) == told
+
+
+def commands(group: click.Group, path: str = "day1") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path} {name}")
+
+
+def test_every_command_and_option_has_a_help() -> None:
+    """D4: 14 options of the command line said nothing."""
+    lacking = [path for path, command in commands(day1) if not (command.help or "").strip()]
+    lacking += [
+        f"{path} {option.opts[-1]}"
+        for path, command in commands(day1)
+        for option in command.params
+        if isinstance(option, click.Option) and not (option.help or "").strip()
+    ]
+    assert not lacking

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,22 @@ def test_the_configuration_is_json_and_names_a_real_command():
     (configuration,) = blocks("json")
     server = json.loads(configuration)["mcpServers"]["day1"]
     assert (server["command"], server["args"][0]) == ("day1", "mcp")
+
+
+def test_the_readme_says_how_to_install_the_package_that_this_is():
+    """D4: there was no install line."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = [
+        line.partition("#")[0].split() for block in blocks("sh") for line in block.splitlines()
+    ]
+    told = {(" ".join(words[:-1]), words[-1]) for words in lines if "install" in words}
+    ways = ("pip install", "pipx install", "uv tool install")
+    assert told == {(way, what) for way in ways for what in (".", project["name"])}
+    extras = re.findall(r"'(?:\.|day1)\[(\w+)\]'", README)
+    assert extras
+    assert set(extras) <= set(project["optional-dependencies"])
+    assert project["requires-python"] == ">=3.11"
+    assert "Python 3.11 or later" in README
 
 
 def test_every_tool_of_the_readme_exists():

@@ -136,7 +136,13 @@ def _run(
 @click.command("export")
 @click.option("--all", "every", is_flag=True, help="Every branch, with its notes.")
 @click.option("--with-thinking", is_flag=True, help="Also the thinking of messages.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write there; default: stdout.",
+)
 @at_option
 @branch_option
 @porcelain

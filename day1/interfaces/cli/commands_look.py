@@ -86,7 +86,7 @@ def _say_index(session: Session, index: IndexState, model: str | None) -> None:
 @click.argument("query")
 @click.option("--mode", type=click.Choice(["hybrid", "vector", "keyword"]), help="Default: hybrid.")
 @click.option("-n", "limit", type=click.IntRange(1, 200), help="At most so many; default 10.")
-@click.option("-c", "--category", metavar="NAME")
+@click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
 @click.option("--after", metavar="TIME", help="Happened then or later.")
 @click.option("--before", metavar="TIME", help="Happened then or earlier.")
 @click.option("--all-types", is_flag=True, help="Observations too.")

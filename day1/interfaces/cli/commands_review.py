@@ -55,8 +55,8 @@ def list_command(session: Session, *, every: bool = False) -> None:
 @review_command.command("open")
 @click.argument("source", metavar="[BRANCH]", required=False)
 @click.option("--into", metavar="BRANCH", help="Default: main.")
-@click.option("-t", "--title", metavar="TEXT")
-@click.option("--description", metavar="TEXT")
+@click.option("-t", "--title", metavar="TEXT", help="What it is called in lists.")
+@click.option("--description", metavar="TEXT", help="What reviewers should know.")
 @agent_option
 @porcelain
 def open_command(session: Session, source: str | None, **given: Any) -> None:
@@ -151,7 +151,7 @@ def merge_command(session: Session, review: str | None, **given: Any) -> None:
 
 @review_command.command("close")
 @review_argument
-@click.option("--reason", metavar="TEXT")
+@click.option("--reason", metavar="TEXT", help="Why; the review shows it.")
 @agent_option
 @porcelain
 def close_command(session: Session, review: str | None, **given: Any) -> None:

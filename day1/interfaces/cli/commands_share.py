@@ -15,7 +15,7 @@ from day1.interfaces.cli.session import Session, branch_option, porcelain
 
 _every = click.option("--deprecated", is_flag=True, help="Those that are out of use.")
 
-_description = click.option("--description", metavar="TEXT")
+_description = click.option("--description", metavar="TEXT", help="What it holds; lists show it.")
 _tags = click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
 
 

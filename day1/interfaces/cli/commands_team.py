@@ -19,10 +19,17 @@ def task_command() -> None:
 
 @task_command.command("create")
 @click.argument("name")
-@click.option("-o", "--objective", "objectives", multiple=True, metavar="TEXT", help="Repeatable.")
+@click.option(
+    "-o",
+    "--objective",
+    "objectives",
+    multiple=True,
+    metavar="TEXT",
+    help="What is to be reached; repeatable.",
+)
 @click.option("--type", "task_type", metavar="NAME", help="Such as bug_fix or feature.")
 @click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
-@click.option("--description", metavar="TEXT")
+@click.option("--description", metavar="TEXT", help="What the task is about.")
 @click.option("--parent", metavar="BRANCH", help="Default: main.")
 @porcelain
 def create_command(session: Session, name: str, **given: Any) -> None:
@@ -45,7 +52,14 @@ def create_command(session: Session, name: str, **given: Any) -> None:
 @click.argument("task")
 @agent_option
 @click.option("--role", metavar="NAME", help="Such as implementer, reviewer, tester.")
-@click.option("--objective", "assigned", multiple=True, type=int, metavar="INDEX")
+@click.option(
+    "--objective",
+    "assigned",
+    multiple=True,
+    type=int,
+    metavar="INDEX",
+    help="One to take on, by its place from 0; repeatable.",
+)
 @porcelain
 def join_command(session: Session, task: str, **given: Any) -> None:
     """Join TASK as an agent; the branch to write on is answered, the same one each time."""
@@ -87,7 +101,7 @@ def status_command(session: Session, task: str) -> None:
 @click.argument("task")
 @click.argument("objective", type=int)
 @click.argument("status", type=click.Choice(["pending", "in_progress", "completed"]))
-@click.option("--notes", metavar="TEXT")
+@click.option("--notes", metavar="TEXT", help="What to know of the objective.")
 @agent_option
 @porcelain
 def update_command(session: Session, task: str, objective: int, status: str, **given: Any) -> None:

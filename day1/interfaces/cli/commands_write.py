@@ -47,7 +47,13 @@ def init_command(session: Session, folder: Path | None) -> None:
 
 @click.command("add")
 @click.argument("text", required=False)
-@click.option("-o", "--observation", metavar="TYPE", type=click.Choice(OBSERVATIONS))
+@click.option(
+    "-o",
+    "--observation",
+    metavar="TYPE",
+    type=click.Choice(OBSERVATIONS),
+    help="TEXT is an observation of this type.",
+)
 @click.option("--tool", metavar="NAME", help="With -o: the tool that was used.")
 @click.option(
     "--relation", nargs=3, metavar="SOURCE TYPE TARGET", help="Link two entities, without TEXT."
@@ -143,9 +149,9 @@ def _head(text: str, most: int = 72) -> str:
 @click.command("edit")
 @click.argument("fact_id", metavar="ID")
 @click.argument("text", required=False)
-@click.option("-c", "--category", metavar="NAME")
-@click.option("--confidence", type=click.FloatRange(0, 1))
-@click.option("--happened-at", metavar="TIME")
+@click.option("-c", "--category", metavar="NAME", help="The new category.")
+@click.option("--confidence", type=click.FloatRange(0, 1), help="The new confidence.")
+@click.option("--happened-at", metavar="TIME", help="The new time at which it was true.")
 @click.option("--supersede", is_flag=True, help="Add TEXT as a new fact in place of the old one.")
 @click.option("-m", "--reason", metavar="TEXT", help="Why.")
 @branch_option
