@@ -409,7 +409,7 @@ def test_an_older_ledger_is_brought_up_without_asking_for_types():
     engine = told.engine().execution_options(isolation_level="AUTOCOMMIT")
     SqlLedger(engine, nullcontext(), "there", "").create(1)
     altered = {s.rpartition(" ")[0] for s in told.said if s.startswith("ALTER")}
-    younger = metadata.tables["sessions"].columns.keys() - OLDEST["sessions"]
+    younger = set(metadata.tables["sessions"].columns.keys()) - OLDEST["sessions"]
     assert altered == {f"ALTER TABLE sessions ADD {name}" for name in younger}
     assert not [s for s in told.said if s.startswith(("SHOW CREATE", "CREATE", "DROP"))]
 
