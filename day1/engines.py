@@ -121,7 +121,7 @@ class _Server:
 def _server(settings: Settings, opened: ExitStack) -> _Server:
     url = settings.store.url
     place = parse(url.get_secret_value() if url else "")
-    engine = connect(place)
+    engine = connect(place, settings.store.wait_s)
     opened.callback(engine.dispose)
     kind, version = engine_of(engine, place.name)
     if kind == "dolt":

@@ -23,7 +23,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -100,8 +100,8 @@ class Program:
 class DoltServer(Program):
     """A Dolt server of one test's own, which it may kill."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(_dolt_command, folder)
+    def __init__(self, folder: Path, connections: int = 400) -> None:
+        super().__init__(partial(_dolt_command, connections=connections), folder)
 
     @property
     def url(self) -> str:
@@ -254,7 +254,7 @@ def _container(image: str, port: int, environment: dict[str, str], user: str) ->
         return None, str(error)
 
 
-def _dolt_command(folder: Path, port: int) -> list[str]:
+def _dolt_command(folder: Path, port: int, connections: int) -> list[str]:
     """Its own HOME, so that nobody's settings count; no socket file; it tells nobody of itself."""
     (folder / ".dolt").mkdir(exist_ok=True)
     (folder / ".dolt" / "config_global.json").write_text(
@@ -264,7 +264,7 @@ def _dolt_command(folder: Path, port: int) -> list[str]:
     (folder / "data").mkdir(exist_ok=True)
     (folder / "server.yaml").write_text(
         f"log_level: warning\n"
-        f"listener: {{host: 127.0.0.1, port: {port}, max_connections: 400}}\n"
+        f"listener: {{host: 127.0.0.1, port: {port}, max_connections: {connections}}}\n"
         f"data_dir: {folder / 'data'}\ncfg_dir: {folder / 'cfg'}\n",
         encoding="utf-8",
     )

@@ -144,7 +144,7 @@ def test_every_version_of_a_row_is_found_for_redacting(memory):
 
 def test_a_branch_that_another_writes_is_busy_and_the_others_are_not(place, memory):
     other = EngineMemory(place, memory.clock)
-    other.store._connections._wait_s = 0.2
+    other.store._connections._queues._wait_s = 0.2
     with memory.store.changing(memory.root):
         with pytest.raises(StoreBusy), other.store.changing(memory.root.upper()):
             pass

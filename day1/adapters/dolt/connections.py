@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.sql.server import opened
 from day1.adapters.sql.server_failures import server_number
-from day1.adapters.sql.server_lock import lock_name, locked
+from day1.adapters.sql.server_lock import Queues, lock_name
 from day1.errors import NotFound, UnknownBranch
 from day1.model.branch import MAIN
 
@@ -23,13 +23,13 @@ class Connections:
         self._engine = engine
         self.database = database
         self.where = where
-        self._wait_s = wait_s
+        self._queues = Queues(wait_s)
 
     @contextmanager
     def on(self, branch: str) -> Iterator[Connection]:
         """A connection whose plain table names mean `branch`."""
         with opened(self._engine, self.where) as connection:
-            self._stand(connection, branch)
+            self.stand(connection, branch)
             yield connection
 
     @contextmanager
@@ -47,10 +47,10 @@ class Connections:
     @contextmanager
     def alone(self, branch: str) -> Iterator[Connection]:
         """As `on`, with the branch's lock, which is free when its connection ends, however."""
-        with opened(self._engine, self.where) as connection:
-            self._stand(connection, branch)
-            with locked(connection, lock_name(self.database, branch), self._wait_s):
-                yield connection
+        with self._queues.held(
+            lock_name(self.database, branch), lambda: self.on(branch)
+        ) as connection:
+            yield connection
 
     @contextmanager
     def awake(self, branch: str = MAIN) -> Iterator[Connection]:
@@ -58,7 +58,12 @@ class Connections:
         with self.on(branch) as connection:
             yield connection
 
-    def _stand(self, connection: Connection, branch: str) -> None:
+    def stand(self, connection: Connection, branch: str) -> None:
+        """Let plain table names mean a branch from now on.
+
+        Raises:
+            UnknownBranch: there is none of that name.
+        """
         try:
             self._use(connection, branch)
         except DBAPIError as exc:

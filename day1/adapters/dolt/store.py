@@ -14,7 +14,7 @@ from day1.adapters.dolt.verbs import DoltVerbs
 from day1.adapters.sql.history import SqlHistory
 from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.server import clock as server_clock
-from day1.adapters.sql.server import make_database, opened
+from day1.adapters.sql.server import instant_of, make_database, opened
 from day1.adapters.sql.server_lock import lock_name, locked
 from day1.adapters.sql.store import SqlStore, check_schema
 from day1.adapters.sql.strangers import Known, columns_of, foreign, is_store, tables
@@ -146,6 +146,13 @@ class DoltStore(SqlStore):
     def _clock(self, connection: Connection) -> int:
         return self._given() if self._given else server_clock(connection)
 
+    def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:
+        if self._given:
+            return super()._head_and_time(connection)
+        both = "SELECT DOLT_HASHOF('HEAD'), utc_timestamp(6)"
+        head, now = connection.exec_driver_sql(both).one()
+        return str(head), instant_of(now)
+
     @property
     def capabilities(self) -> Capabilities:
         """What Dolt can do."""
@@ -158,11 +165,21 @@ class DoltStore(SqlStore):
         )
 
     def stamp(self) -> Hashable:
-        """How many rows the server has added to tables, and where its branches stand."""
-        added = "SHOW GLOBAL STATUS LIKE 'Com_insert'"
+        """Where this store's branches stand, and a hash of what each has that no commit holds."""
+        stand = "SELECT name, hash, dirty FROM dolt_branches"
         with self._connections.awake() as connection:
-            found = connection.exec_driver_sql(added).one()
-            return tuple(found), frozenset(self._verbs.branches(connection).items())
+            tips = [
+                (str(n), str(tip), dirty) for n, tip, dirty in connection.exec_driver_sql(stand)
+            ]
+            hashes = [self._working(connection, name) for name, _, dirty in tips if dirty]
+        return tuple(tips), tuple(hashes)
+
+    def _working(self, connection: Connection, branch: str) -> str | None:
+        try:
+            self._connections.stand(connection, branch)
+        except UnknownBranch:  # it was dropped just now
+            return None
+        return str(connection.exec_driver_sql("SELECT DOLT_HASHOF_DB('WORKING')").scalar_one())
 
     def size(self) -> int:
         """The server does not tell: 0."""

@@ -9,7 +9,7 @@ from day1.adapters.matrixone.graph import Graph
 from day1.adapters.matrixone.stand import Stand, State, put, stand_of
 from day1.adapters.matrixone.window import Window
 from day1.adapters.sql.server import clock, opened
-from day1.adapters.sql.server_lock import lock_name, locked
+from day1.adapters.sql.server_lock import Queues, lock_name
 from day1.errors import NotFound, StoreUnavailable, UnknownBranch
 from day1.model.branch import MAIN
 from day1.model.change import CommitId
@@ -23,7 +23,7 @@ class Connections:
         self._engine = engine
         self._database = database
         self.where = where
-        self._wait_s = wait_s
+        self._queues = Queues(wait_s)
         self.graph = Graph(database)
         self.window = Window(self.graph)
         self._states: dict[CommitId, State] = {}
@@ -60,7 +60,7 @@ class Connections:
     @contextmanager
     def alone(self, branch: str) -> Iterator[Connection]:
         """A connection that writes a branch, with its lock, which ends with the connection."""
-        with self.plain() as connection, self._locked(connection, branch):
+        with self._locked(branch) as connection:
             stand = self._stand(connection, branch)
             self._settle(connection, stand.tip)
             connection.exec_driver_sql(f"USE `{stand.database}`")
@@ -74,10 +74,10 @@ class Connections:
             yield connection
 
     @contextmanager
-    def _locked(self, connection: Connection, branch: str) -> Iterator[None]:
-        with locked(connection, lock_name(self._database, branch), self._wait_s):
+    def _locked(self, branch: str) -> Iterator[Connection]:
+        with self._queues.held(lock_name(self._database, branch), self.plain) as connection:
             try:
-                yield
+                yield connection
             finally:
                 # What was not committed goes while the branch is still locked.
                 if not connection.invalidated:
@@ -112,7 +112,7 @@ class Connections:
         if ns is None:
             # Its writer is about to say, or was killed: nobody has written since.
             branch = self.graph.branch_of(connection, database)
-            with self.plain() as other, self._locked(other, branch):
+            with self._locked(branch) as other:
                 ns = self._settle(other, commit)
         return State(database, ns)
 

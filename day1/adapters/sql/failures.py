@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as NoneFree
 
 from day1.adapters.sql.server_failures import of_server, server_number
 from day1.errors import (
@@ -85,6 +86,8 @@ def translated(what: str, if_damaged: str = "put a backup in its place.") -> Ite
         yield
     except IntegrityError as exc:
         raise Conflict("A row with this id exists already.") from exc
+    except NoneFree as exc:
+        raise StoreBusy("All connections to the store are in use; try again.") from exc
     except Exception as exc:
         if not is_drivers(exc):
             raise

@@ -1,23 +1,28 @@
 """A SQL server that keeps a store: which engine it is, and connections to it."""
 
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from day1.adapters.sql.failures import translated
+from day1.adapters.sql.failures import is_drivers, translated
 from day1.errors import InvalidRequest, Refused
 from day1.model.instant import SECOND
 
 DRIVER = "mysql+pymysql"
-_CONNECT_S, _ANSWER_S = 10, 600
-"""Seconds that a server may take to let somebody in, and to answer one statement."""
+LET_IN_S, ANSWER_S = 15.0, 60.0
+"""Seconds that a server may take to let somebody in or answer a ping, and to answer a statement."""
+_RESTED_S = 1.0
+"""A connection that was used within this time is not pinged before it is used again."""
+_KEPT = 8
+"""Connections of a pool that stay open."""
 _IN_TRANSACTION = 1
 """A flag of the protocol's, in each answer."""
 
@@ -101,48 +106,95 @@ _LONGEST = 40
 """Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
 
 
-def connect(place: ServerUrl) -> Engine:
+def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
     """A pool of connections to a server, each of which says itself where it stands.
 
     A transaction is begun and ended in so many words: what the driver says of its own accord a
-    Dolt server does not hear (a rollback would keep the row).
+    Dolt server does not hear (a rollback would keep the row). Who finds all `most` connections in
+    use waits `wait_s` seconds for one.
 
     Raises:
         InvalidRequest: the driver is not installed.
     """
     try:
-        return create_engine(
+        engine = create_engine(
             place.url,
             poolclass=QueuePool,
-            pool_size=8,
-            max_overflow=56,
+            pool_size=min(_KEPT, most),
+            max_overflow=max(0, most - _KEPT),
+            pool_timeout=wait_s,
             pool_use_lifo=True,
-            # A ping costs 0.1 ms; a branch that is gone under the connection does not fail it.
-            pool_pre_ping=True,
             pool_reset_on_return=None,
             isolation_level="AUTOCOMMIT",
+            # `opened` rolls back what was begun; in all other cases there is nothing to roll back.
+            skip_autocommit_rollback=True,
             hide_parameters=True,
             connect_args={
                 # From the first: MatrixOne then says that it is on, while the driver's 0 is.
                 "autocommit": True,
                 "charset": "utf8mb4",
-                "connect_timeout": _CONNECT_S,
-                "read_timeout": _ANSWER_S,
-                "write_timeout": _ANSWER_S,
+                # The driver reads the server's greeting with the time limit of answers.
+                "connect_timeout": LET_IN_S,
+                "read_timeout": LET_IN_S,
+                "write_timeout": LET_IN_S,
             },
         )
     except ModuleNotFoundError as exc:
         raise InvalidRequest(
             "A store on a server needs the package pymysql: `pip install 'day1[servers]'`."
         ) from exc
+    event.listen(engine, "connect", lambda raw, _record: _answers_within(raw, ANSWER_S))
+    event.listen(engine, "checkin", _rests)
+    event.listen(engine, "checkout", _awake)
+    return engine
+
+
+def _answers_within(raw: Any, seconds: float) -> None:
+    """Limit what the server may take for the next answers; the driver has no public way."""
+    raw._read_timeout = raw._write_timeout = seconds
+
+
+@contextmanager
+def patience(connection: Connection, seconds: float) -> Iterator[None]:
+    """Let answers take so much longer during the block: the server was asked to wait."""
+    raw: Any = connection.connection.driver_connection
+    _answers_within(raw, ANSWER_S + seconds)
+    try:
+        yield
+    finally:
+        _answers_within(raw, ANSWER_S)
+
+
+def _rests(_raw: Any, record: ConnectionPoolEntry) -> None:
+    """Note since when a connection is not used."""
+    record.info["rests"] = time.monotonic()
+
+
+def _awake(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
+    """Ping a connection that has rested: the server may have been restarted.
+
+    Raises:
+        InvalidatePoolError: it was; the pool makes new connections.
+        pymysql.Error: it does not answer in time, and would not let anybody in either.
+    """
+    rests = record.info.get("rests")
+    if rests is None or time.monotonic() - rests < _RESTED_S:
+        return
+    _answers_within(raw, LET_IN_S)
+    try:
+        raw.ping(reconnect=False)
+    except Exception as exc:
+        if not is_drivers(exc) or isinstance(exc.__context__, TimeoutError):
+            raise
+        raise InvalidatePoolError from exc
+    _answers_within(raw, ANSWER_S)
 
 
 @contextmanager
 def opened(engine: Engine, where: str) -> Iterator[Connection]:
     """A connection of the pool, given back with nothing begun.
 
-    The server may have been restarted since it was used last, so it is asked before; a dead one
-    costs all of the pool.
+    A dead one costs all of the pool.
     """
     with translated(where), engine.connect() as connection:
         try:
@@ -156,7 +208,11 @@ def opened(engine: Engine, where: str) -> Iterator[Connection]:
 
 def clock(connection: Connection) -> int:
     """Microseconds since 1970 UTC, as the server has it."""
-    found: datetime = connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one()
+    return instant_of(connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one())
+
+
+def instant_of(found: datetime) -> int:
+    """A server's UTC time in microseconds since 1970."""
     since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
     return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 

@@ -4,9 +4,11 @@ One working set, in which each transaction is durable by itself. Writers take tu
 the server's: two transactions that change the same to the same would both be told that they did.
 """
 
+import threading
+import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sqlalchemy import (
@@ -23,7 +25,7 @@ from day1.adapters.sql.ledger import SqlLedger, check_version, own_tables
 from day1.adapters.sql.ledger_tables import VERSION
 from day1.adapters.sql.server import ServerUrl, connect, make_database, opened
 from day1.adapters.sql.server_failures import server_number
-from day1.adapters.sql.server_lock import Locked, ServerLock, lock_name, locked
+from day1.adapters.sql.server_lock import Locked, Queues, ServerLock, lock_name, locked
 from day1.adapters.sql.strangers import columns_of
 from day1.errors import Day1Error, ForeignStore, NotAStore, Refused, StoreReadOnly
 from day1.model.deed import Intent
@@ -33,6 +35,9 @@ SUFFIX: Final = "_ledger"
 DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
 """Of all that is in the database, so also after a write by another program."""
 _MAKING_S: Final = 60.0
+_STEADY_S: Final = 1.0
+_MOST: Final = 8
+"""Connections: each is used for one question, but those of who writes and of who does a deed."""
 _NOT_THERE: Final = (1049, 1146)
 """No such database, no such table."""
 _SCHEMA: Final = Table(
@@ -64,7 +69,7 @@ def open_server_ledger(
         Refused: the user may not make its database.
         ForeignStore: its database is another program's.
     """
-    own = connect(replace(place, url=place.url.set(database=place.database + SUFFIX)))
+    own = _connect(place, wait_s)
     ledger = ServerLedger(own, place, wait_s=wait_s, stamp=stamp, hold=hold)
     try:
         version = ledger.version()
@@ -83,7 +88,7 @@ def check_ledger(place: ServerUrl) -> None:
     Raises:
         ForeignStore: one has.
     """
-    own = connect(replace(place, url=place.url.set(database=place.database + SUFFIX)))
+    own = _connect(place, _MAKING_S)
     ledger = ServerLedger(own, place, wait_s=0, stamp=None, hold=locked)
     try:
         ledger.check_own()
@@ -95,15 +100,49 @@ def check_ledger(place: ServerUrl) -> None:
         ledger.close()
 
 
+@dataclass(slots=True)
+class _Steady:
+    """What was answered in a call, and until when that is good enough."""
+
+    value: str = ""
+    until: float = 0.0
+
+
+def _connect(place: ServerUrl, wait_s: float) -> Engine:
+    url = place.url.set(database=place.database + SUFFIX)
+    return connect(replace(place, url=url), wait_s, _MOST)
+
+
 class _Stamp:
     """`adapters.sql.ledger.Watch` by a question to the server."""
 
     def __init__(self, opened: Callable[[], AbstractContextManager[Connection]], ask: str) -> None:
         self._opened, self._ask = opened, ask
+        self._mine = threading.local()
 
     def version(self) -> Hashable:
-        with self._opened() as connection:
-            return str(connection.exec_driver_sql(self._ask).scalar_one())
+        steady: _Steady | None = getattr(self._mine, "steady", None)
+        if steady is None or time.monotonic() >= steady.until:
+            with self._opened() as connection:
+                value = str(connection.exec_driver_sql(self._ask).scalar_one())
+            if steady is None:
+                return value
+            steady.value, steady.until = value, time.monotonic() + _STEADY_S
+        return steady.value
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Ask but once in this thread."""
+        self._mine.steady = _Steady()
+        try:
+            yield
+        finally:
+            self._mine.steady = None
+
+    def wrote(self) -> None:
+        """Ask again: this thread wrote."""
+        if getattr(self._mine, "steady", None) is not None:
+            self._mine.steady = _Steady()
 
     def close(self) -> None:
         """Nothing is held."""
@@ -120,12 +159,12 @@ class ServerLedger(SqlLedger):
         """Use connections that stand on the ledger's database; open nothing yet."""
         name = self.where = place.name + SUFFIX
         deeds = ServerLock(engine, lock_name(place.database, "/deeds"), name, wait_s, hold)
-        watch = None if stamp is None else _Stamp(lambda: opened(engine, name), stamp)
-        super().__init__(engine, deeds, name, "its administrator can bring back a backup.", watch)
+        self._asked = None if stamp is None else _Stamp(lambda: opened(engine, name), stamp)
+        if_damaged = "its administrator can bring back a backup."
+        super().__init__(engine, deeds, name, if_damaged, self._asked)
         self._lock = deeds
         self._turn = lock_name(place.database, "/ledger")
-        self._wait_s = wait_s
-        self._hold = hold
+        self._queues = Queues(wait_s, hold)
 
     @contextmanager
     def _opened(self) -> Iterator[Connection]:
@@ -138,11 +177,17 @@ class ServerLedger(SqlLedger):
 
         The driver's own begin and rollback are not heard by every server.
         """
-        with self._opened() as connection, self._hold(connection, self._turn, self._wait_s):
+        with self._queues.held(self._turn, self._opened) as connection:
             self._lock.check()
             connection.exec_driver_sql("START TRANSACTION")
             yield connection
             connection.exec_driver_sql("COMMIT")
+        if self._asked is not None:
+            self._asked.wrote()
+
+    def steady(self) -> AbstractContextManager[None]:
+        """Let a call ask but once: each time is a round trip."""
+        return nullcontext() if self._asked is None else self._asked.steady()
 
     def _settle(self, intent: Intent, settle: Settle) -> None:
         self._lock.check()

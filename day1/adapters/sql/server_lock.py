@@ -5,17 +5,21 @@ The server frees a lock when the connection that has it ends, however that ends.
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Engine
 
 from day1.adapters.sql.failures import translated
-from day1.adapters.sql.server import opened
+from day1.adapters.sql.server import opened, patience
 from day1.errors import StoreBusy, StoreUnavailable
 
 Locked = Callable[[Connection, str, float], AbstractContextManager[None]]
 """Holds a named lock on a connection, waiting for it at most so many seconds."""
+Connect = Callable[[], AbstractContextManager[Connection]]
 
 
 def lock_name(database: str, what: str) -> str:
@@ -31,17 +35,59 @@ def locked(connection: Connection, name: str, wait_s: float) -> Iterator[None]:
     Raises:
         StoreBusy: another connection held it for longer than `wait_s` seconds.
     """
-    got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, wait_s)).scalar()
+    with patience(connection, wait_s):
+        got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, wait_s)).scalar()
     if got != 1:
-        raise StoreBusy(
-            f"Another writer has held this store for {wait_s:g} s; try again.",
-            limit_s=wait_s,
-        )
+        raise _busy(wait_s)
     try:
         yield
     finally:
         if not connection.invalidated:
             connection.exec_driver_sql("SELECT RELEASE_LOCK(%s)", (name,))
+
+
+def _busy(wait_s: float) -> StoreBusy:
+    return StoreBusy(
+        f"Another writer has held this store for {wait_s:.3g} s; try again.", limit_s=wait_s
+    )
+
+
+class Queues:
+    """Where threads of one process wait for named locks, one of them at a time on a connection.
+
+    Else those that wait would have the connections that the holder needs to go on.
+    """
+
+    def __init__(self, wait_s: float, hold: Locked = locked) -> None:
+        """Nobody waits yet; each will at most `wait_s` seconds."""
+        self._wait_s, self._hold = wait_s, hold
+        self._guard = threading.Lock()
+        self._first: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+
+    @contextmanager
+    def held(
+        self, name: str, connect: Connect, wait_s: float | None = None
+    ) -> Iterator[Connection]:
+        """A connection that holds a named lock of the server.
+
+        Raises:
+            StoreBusy: others held it for longer than the limit.
+        """
+        limit_s = self._wait_s if wait_s is None else wait_s
+        until = time.monotonic() + limit_s
+        with self._guard:
+            first = self._first.get(name)
+            if first is None:
+                first = self._first[name] = threading.Lock()
+        if not first.acquire(timeout=limit_s):
+            raise _busy(limit_s)
+        try:
+            with connect() as connection:
+                left_s = max(0.0, until - time.monotonic())
+                with self._hold(connection, name, left_s):
+                    yield connection
+        finally:
+            first.release()
 
 
 class ServerLock:
@@ -51,11 +97,10 @@ class ServerLock:
         self, engine: Engine, name: str, where: str, wait_s: float, hold: Locked = locked
     ) -> None:
         """Take nothing yet; `where` names the store in messages."""
-        self._engine = engine
         self._name = name
         self._where = where
-        self._wait_s = wait_s
-        self._hold = hold
+        self._connect = partial(opened, engine, where)
+        self._queues = Queues(wait_s, hold)
         self._mine = threading.local()
 
     @contextmanager
@@ -66,8 +111,7 @@ class ServerLock:
             StoreBusy: another day1 held it for longer than the limit.
         """
         with (
-            opened(self._engine, self._where) as connection,
-            self._hold(connection, self._name, self._wait_s),
+            self._queues.held(self._name, self._connect) as connection,
             self._noted(connection),
         ):
             yield
@@ -76,9 +120,9 @@ class ServerLock:
     def held_if_free(self) -> Iterator[bool]:
         """Hold the lock for the block if nobody has it; says whether."""
         with ExitStack() as stack:
-            connection = stack.enter_context(opened(self._engine, self._where))
             try:
-                stack.enter_context(self._hold(connection, self._name, 0))
+                held = self._queues.held(self._name, self._connect, 0)
+                connection = stack.enter_context(held)
             except StoreBusy:
                 yield False
                 return

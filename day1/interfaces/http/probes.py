@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from functools import partial
 from typing import Final
 
-from anyio import to_thread
+from anyio import CapacityLimiter, fail_after, to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -21,6 +22,8 @@ from day1.model.change import Ref
 from day1.wiring import House
 
 PUBLIC: Final = ("/health", "/ready")
+_READY_S: Final = 5.0
+"""Who asks whether it can work wants to know soon; a call may wait longer for the store."""
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _KNOWN: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")
 
@@ -66,6 +69,7 @@ class Metrics:
 
 def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     """The three probes; `/metrics` needs a token where tokens are on."""
+    probing = CapacityLimiter(1)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__})
@@ -74,7 +78,13 @@ def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
         try:
             if not mcp.served:
                 raise StoreUnavailable("MCP is not served any more: restart this server.")
-            return JSONResponse(await to_thread.run_sync(_ready, house))
+            # A thread of its own: those of calls may all be waiting for the store.
+            with fail_after(_READY_S):
+                read = partial(_ready, house)
+                found = await to_thread.run_sync(read, abandon_on_cancel=True, limiter=probing)
+            return JSONResponse(found)
+        except TimeoutError:
+            return failure(StoreUnavailable(f"The store did not answer within {_READY_S:g} s."))
         except Day1Error as exc:
             response = failure(exc)
             response.status_code = 503

@@ -1,0 +1,176 @@
+"""What a caller waits for a server that hangs or is full, and what other stores there cost."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import make_url
+
+from day1.adapters.sql import server
+from day1.adapters.sql.server import connect, engine_of, opened, parse
+from day1.errors import Day1Error, StoreBusy, StoreUnavailable
+from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
+from day1.wiring import House, open_house
+from tests import servers
+from tests.fakes.sql_wire import Wire
+from tests.flows.opened_house import call, facts, write
+from tests.wires.http_server import HttpServer
+
+WRITERS = 32
+Opened = Callable[..., House]
+
+
+@pytest.fixture
+def opened_at(tmp_path: Path) -> Iterator[Opened]:
+    """Opens a store on a server, each time as another node."""
+    with ExitStack() as stack:
+
+        def open_one(url: str, wait_s: float = 10.0) -> House:
+            settings = Settings(
+                home=tmp_path / f"node{len(list(tmp_path.iterdir()))}",
+                store=StoreSettings(url=SecretStr(url), wait_s=wait_s),
+                embedder=EmbedderSettings(kind="none"),
+                search=SearchSettings(chroma=False),
+            )
+            house = open_house(settings, create=True)
+            stack.callback(house.close)
+            return house
+
+        yield open_one
+
+
+def through(wire: Wire, url: str) -> str:
+    """The URL of a store by way of a wire."""
+    return make_url(url).set(port=wire.port).render_as_string(hide_password=False)
+
+
+def waited(deed: Callable[[], object], error: type[Day1Error]) -> float:
+    """Seconds until a deed fails as it must."""
+    started = time.monotonic()
+    with pytest.raises(error) as caught:
+        deed()
+    assert caught.value.retryable
+    return time.monotonic() - started
+
+
+def test_who_accepts_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F5: only the way to the server was limited, its greeting could take ten minutes."""
+    monkeypatch.setattr(server, "LET_IN_S", 0.5)
+    with Wire(None) as wire:
+        place = parse(f"mysql+pymysql://day1:secret@127.0.0.1:{wire.port}/day1")
+        engine = connect(place)
+        assert waited(lambda: engine_of(engine, place.name), StoreUnavailable) < 30
+
+
+def test_a_server_that_hangs_holds_a_call_no_longer_than_its_limit(
+    dolt_database: str, opened_at: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F5: a call that found the server hanging, or was under way, was held for ten minutes."""
+    with Wire(make_url(dolt_database).port) as wire:
+        house = opened_at(through(wire, dolt_database))
+        write(house, "The gateway drops calls.")
+        for name, seconds, rested in (("LET_IN_S", 0.5, 0.0), ("ANSWER_S", 3.0, 3_600.0)):
+            # Found by a ping; else by a statement in the middle.
+            with monkeypatch.context() as limits:
+                limits.setattr(server, name, seconds)
+                limits.setattr(server, "_RESTED_S", rested)
+                write(house, f"It does: {name}.")
+                wire.hang()
+                assert waited(lambda: write(house, "Nobody hears."), StoreUnavailable) < 30
+                wire.go_on()
+        assert "The gateway drops calls." in facts(house)
+
+
+def test_a_lock_is_waited_for_longer_than_an_answer(
+    dolt_database: str, opened_at: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F5: the limit of answers does not cut `DAY1_STORE__WAIT_S` short."""
+    one, other = opened_at(dolt_database), opened_at(dolt_database, wait_s=4.0)
+    monkeypatch.setattr(server, "ANSWER_S", 2.0)
+    with one.repo.store.adding("main"):
+        assert waited(lambda: write(other, "Later."), StoreBusy) >= 4
+
+
+def test_who_finds_all_connections_in_use_is_told_to_try_again(dolt_database: str) -> None:
+    """F5: it waited 30 s whatever the setting, and was told of an internal error."""
+    place = parse(dolt_database)
+    engine = connect(place, wait_s=0.2, most=1)
+
+    def second() -> None:
+        with opened(engine, place.name):
+            pass
+
+    with opened(engine, place.name):
+        assert waited(second, StoreBusy) < 20
+    engine.dispose()
+
+
+def test_ready_says_soon_that_the_store_does_not_answer(dolt_database: str, tmp_path: Path) -> None:
+    """F5: `/ready` waited as long as any call."""
+    with (
+        Wire(make_url(dolt_database).port) as wire,
+        HttpServer(tmp_path / "node", DAY1_STORE__URL=through(wire, dolt_database)) as node,
+    ):
+        assert node.ask("GET", "/ready").status == 200
+        wire.hang()
+        for _ in range(2):
+            started = time.monotonic()
+            answer = node.ask("GET", "/ready")
+            assert (answer.status, answer.code) == (503, "store_unavailable")
+            assert time.monotonic() - started < 12  # less than to let somebody in
+        wire.go_on()
+        until = time.monotonic() + 60
+        while node.ask("GET", "/ready").status != 200:
+            assert time.monotonic() < until
+
+
+def test_writers_that_wait_leave_the_holder_its_connections(
+    tmp_path: Path, opened_at: Opened
+) -> None:
+    """F5: each of 32 writers waited on a connection, and the one at work could have no other."""
+    if not servers.has_dolt():
+        servers.skip("no `dolt` program on the PATH that could be given few connections")
+    (tmp_path / "dolt").mkdir()
+    small = servers.DoltServer(tmp_path / "dolt", connections=12)
+    small.up()
+    try:
+        house = opened_at(f"{small.url}/team", wait_s=60.0)
+        failed: list[Exception] = []
+
+        def work(number: int) -> None:
+            try:
+                write(house, f"{number} was here.", f"{number} was here again.")
+            except Exception as exc:
+                failed.append(exc)
+
+        threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(WRITERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        assert failed == []
+        assert len(facts(house)) == 2 * WRITERS
+    finally:
+        small.stop()
+
+
+def test_other_stores_on_the_server_wake_nobody(
+    dolt_url: str, dolt_database: str, opened_at: Opened
+) -> None:
+    """F6: whatever the server did elsewhere was taken for a write to this store."""
+    house = opened_at(dolt_database)
+    write(house, "This is ours.")
+    before = house.repo.store.stamp()
+    with servers.database(dolt_url) as elsewhere:
+        other = opened_at(elsewhere)
+        write(other, "That is theirs.")
+        call(other, "memory_branch_create", branch_name="side")
+        assert house.repo.store.stamp() == before
+        other.close()
+    write(house, "This too is ours.")
+    assert house.repo.store.stamp() != before
