@@ -344,7 +344,8 @@ class Operation(Generic[Q, R]):
         try:
             ctx.caller.access.require(self.needs, self.name)
             request = self.request.model_validate(dict(arguments))
-            return self.run(ctx, request).model_dump(mode="json")
+            with ctx.repo.ledger.steady():
+                return self.run(ctx, request).model_dump(mode="json")
         except ValidationError as exc:
             outcome = InvalidRequest.code
             raise invalid(self.name, self.request, exc) from exc

@@ -28,6 +28,13 @@ class Ledger(Protocol):
     def stamp(self) -> Hashable:
         """Another value after every write, whoever wrote; None where that is not known."""
 
+    def steady(self) -> AbstractContextManager[None]:
+        """Let this thread ask but once for the stamp during the block, which is one call.
+
+        Then the call sees the branches and the redactions that there were when it began, until a
+        second has passed, or it writes here itself: whoever waited for a lock looks again.
+        """
+
     def branches(self) -> list[Branch]:
         """Every branch, retired ones too, oldest first."""
 

@@ -139,7 +139,7 @@ class Door:
             Unauthorized: it did not, or too long ago.
         """
         keys = self._keys()
-        if self.open:
+        if not self._closed and not keys.by_id:
             return EVERYTHING
         found = None if cookie is None else keys.sign_ins.get(digest(cookie))
         live = found is not None and now < found.expires_at

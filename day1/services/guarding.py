@@ -280,6 +280,10 @@ class GuardedLedger(Ledger):
         """Read all of the ledger."""
         return self._ledger.check()
 
+    def steady(self) -> AbstractContextManager[None]:
+        """Let this thread ask but once for the stamp during the block."""
+        return self._ledger.steady()
+
     def stamp(self) -> Hashable:
         """Another value after every write."""
         return self._ledger.stamp()

@@ -136,10 +136,17 @@ class SqlStore(ABC):
             yield work
 
     def _begin(self, connection: Connection, branch: str) -> SqlWork:
-        tip, pending = self._stand(connection, writes=True)
+        self._places.begin(connection, writes=True)
+        head, now = self._head_and_time(connection)
+        tip = self.history.commit(connection, head)
+        pending = waiting(connection, tip.ts)
         work = SqlWork(connection, self._verbs, branch, tip.id, pending, self._mask())
-        work.now = max(self._clock(connection), max(tip.ts, pending.newest or 0) + 1)
+        work.now = max(now, max(tip.ts, pending.newest or 0) + 1)
         return work
+
+    def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:
+        """Where a unit begins, and when: an engine may say both at once."""
+        return self._verbs.head(connection), self._clock(connection)
 
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
         """Make a commit of another store on a branch: its rows, times, author and message."""

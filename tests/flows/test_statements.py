@@ -1,0 +1,161 @@
+"""How many statements a Dolt server is sent for a call, counted on the wire between the two.
+
+Each is a round trip, and most calls cost nothing else. Pings, beginnings and ends of transactions,
+locks and rollbacks count as well.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import make_url
+
+from day1.adapters.sql import server, server_ledger
+from day1.services.checking import index_state
+from day1.services.standing import standing
+from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
+from day1.wiring import House, open_house
+from tests.fakes.sql_wire import Wire
+from tests.flows.opened_house import call, write
+from tests.wires.http_server import HttpServer
+
+MOST = {
+    "write": 10,
+    "write over HTTP": 11,
+    "search": 12,
+    "first search after a write": 17,
+    "merge of 20 rows": 69,
+    "branch list": 11,
+    "status": 23,
+}
+"""What each may send. These may only fall."""
+
+
+@pytest.fixture
+def wire(dolt_database: str) -> Iterator[Wire]:
+    with Wire(make_url(dolt_database).port) as wire:
+        yield wire
+
+
+@pytest.fixture
+def url(dolt_database: str, wire: Wire) -> str:
+    """The store's URL, by way of the wire."""
+    through = make_url(dolt_database).set(host="127.0.0.1", port=wire.port)
+    return through.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def house(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """A store that has been written to and searched, without a process's upkeep."""
+    # On a machine that does much else a second may pass anywhere.
+    monkeypatch.setattr(server, "_RESTED_S", 3_600.0)
+    monkeypatch.setattr(server_ledger, "_STEADY_S", 3_600.0)
+    settings = Settings(
+        home=tmp_path / "node",
+        store=StoreSettings(url=SecretStr(url)),
+        embedder=EmbedderSettings(kind="none"),
+        search=SearchSettings(chroma=False),
+    )
+    house = open_house(settings, create=True)
+    try:
+        write(house, "The gateway drops calls.", "The gateway is slow on Tuesdays.")
+        search(house)
+        yield house
+    finally:
+        house.close()
+
+
+def search(house: House) -> None:
+    assert call(house, "memory_search", query="gateway")["result"]
+
+
+def fork(house: House, name: str, rows: int) -> None:
+    """A branch with some facts of its own."""
+    call(house, "memory_branch_create", branch_name=name)
+    write(house, *(f"{name} knows {number}." for number in range(rows)), branch=name)
+
+
+def merge(house: House, name: str) -> None:
+    call(house, "memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
+
+
+def status(house: House) -> None:
+    """What `day1 status` asks once the store is open."""
+    with house.repo.ledger.steady():
+        here = standing(house.repo, "main")
+        index_state(house.repo, house.search, here.state.branch)
+
+
+def listed(house: House) -> None:
+    call(house, "memory_branch_list")
+
+
+def sent(wire: Wire, deed: Callable[[], object]) -> list[str]:
+    with wire.counted() as found:
+        deed()
+    return found
+
+
+def check(wire: Wire, what: str, deed: Callable[[], object]) -> None:
+    found = sent(wire, deed)
+    assert len(found) <= MOST[what], found
+
+
+def test_a_call_sends_no_more_than_it_did(house: House, wire: Wire) -> None:
+    """F8: of the 24 statements of a write ten did something."""
+    check(wire, "write", lambda: write(house, "The gateway is counted."))
+    check(wire, "first search after a write", lambda: search(house))
+    check(wire, "search", lambda: search(house))
+    fork(house, "side", 20)
+    check(wire, "merge of 20 rows", lambda: merge(house, "side"))
+    listed(house)
+    check(wire, "branch list", lambda: listed(house))
+    check(wire, "status", lambda: status(house))
+
+
+def test_a_write_over_http_asks_once_more_at_the_door(url: str, wire: Wire, tmp_path: Path) -> None:
+    """F8: over HTTP it was two pings and two rollbacks more."""
+    with HttpServer(tmp_path / "node", DAY1_STORE__URL=url) as node:
+        node.ok("memory_write_fact", fact_text="The first.")
+        # What the process does by itself now and then is no part of a call.
+        found = min(
+            (
+                sent(wire, lambda: node.ok("memory_write_fact", fact_text="One more."))
+                for _ in range(6)
+            ),
+            key=len,
+        )
+    assert len(found) <= MOST["write over HTTP"], found
+
+
+def test_merged_branches_cost_status_and_lists_nothing(house: House, wire: Wire) -> None:
+    """F7: each merged branch cost `day1 status` twelve statements, and lists of branches too."""
+    counts = []
+    for names in (("one",), ("two", "three", "four", "five", "six")):
+        for name in names:
+            fork(house, name, 1)
+            merge(house, name)
+        listed(house)
+        counts.append([len(sent(wire, partial(deed, house))) for deed in (status, listed)])
+    assert counts[0] == counts[1]
+
+
+def test_held_items_cost_status_nothing(house: House, wire: Wire) -> None:
+    """F7: each held item cost a statement more."""
+    ids = [call(house, "memory_write_fact", fact_text=f"Old {n}.")["id"] for n in range(6)]
+    call(house, "memory_branch_create", branch_name="side")
+    for branch in ("side", "main"):
+        for fact in ids:
+            text = f"{branch} says otherwise of {fact}."
+            call(house, "memory_update_fact", fact_id=fact, fact_text=text, branch=branch)
+    counts = []
+    for some in (ids[:1], ids):
+        picked = {"source_branch": "side", "target_branch": "main", "strategy": "cherry_pick"}
+        held = call(house, "memory_branch_merge", **picked, items=some)["rejected_count"]
+        assert held == len(some)
+        status(house)
+        counts.append(len(sent(wire, lambda: status(house))))
+        assert standing(house.repo, "main").held == len(some)
+    assert counts[0] == counts[1]
