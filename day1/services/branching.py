@@ -233,7 +233,7 @@ def adopt(repo: Repository, now: int) -> list[str]:
 
 def states(repo: Repository) -> list[BranchState]:
     """Every branch that has a ref, with where it stands, oldest first."""
-    tips = repo.history.branches()
+    tips, unsettled = repo.history.branches(), repo.history.unsettled()
     branches = repo.ledger.branches()
     names = {branch.id: branch.name for branch in branches}
     found = []
@@ -241,17 +241,16 @@ def states(repo: Repository) -> list[BranchState]:
         tip = tips.get(branch.name)
         if tip is None:
             continue
-        pending = _pending(repo, branch, tip)
+        # Waiting rows are counted only where the status hangs on them.
+        counts = branch.merged_tip == tip and branch.name in unsettled
+        pending = _pending(repo, branch) if counts else Pending()
         parent = names.get(branch.parent_id or "")
         status = branch.status(tip, pending)
         found.append(BranchState(branch, parent, tip, pending, status))
     return found
 
 
-def _pending(repo: Repository, branch: Branch, tip: CommitId) -> Pending:
-    """The waiting rows, looked up only where the status hangs on them."""
-    if branch.merged_tip != tip:
-        return Pending()
+def _pending(repo: Repository, branch: Branch) -> Pending:
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         return reading.pending
 

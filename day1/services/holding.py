@@ -1,6 +1,6 @@
 """Held items: list what merges withheld on a branch, and decide it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
@@ -44,24 +44,22 @@ class Offer:
 def offers(repo: Repository, branch: str) -> list[Offer]:
     """Open items of a branch whose held value the branch does not have, oldest first."""
     with repo.store.reading(Ref(branch=find(repo, branch).name)) as reading:
-        return _offers(repo, reading)
+        return offers_on(repo, reading)
 
 
-def _offers(repo: Repository, reading: Reading) -> list[Offer]:
+def offers_on(repo: Repository, reading: Reading) -> list[Offer]:
+    """The same of a branch that is open already."""
     names = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
     items = open_items(reading.find(HELD, Query()))
     sources: dict[str, dict[str, Row]] = {}
     for source in {item.source_branch for item in items} & names.keys():
         wanted = [item for item in items if item.source_branch == source]
         with repo.store.reading(Ref(branch=names[source])) as other:
-            sources[source] = {
-                row_id: row
-                for kind in {item.kind for item in wanted}
-                for row_id, row in other.get(kind, [i.row_id for i in wanted]).items()
-            }
+            sources[source] = _rows(other, wanted)
+    here = _rows(reading, items)
     found = []
     for item in items:
-        row = reading.get(item.kind, [item.row_id]).get(item.row_id)
+        row = here.get(item.row_id)
         value = item.theirs
         if item.source_branch in sources:
             source_row = sources[item.source_branch].get(item.row_id)
@@ -87,6 +85,15 @@ def _once(offers: Iterable[Offer]) -> list[Offer]:
         first = found.get(key)
         found[key] = replace(first, items=(*first.items, item)) if first else offer
     return list(found.values())
+
+
+def _rows(reading: Reading, items: Sequence[HeldItem]) -> dict[str, Row]:
+    """The rows that items are about, as far as they are there."""
+    return {
+        row_id: row
+        for kind in {item.kind for item in items}
+        for row_id, row in reading.get(kind, [i.row_id for i in items if i.kind is kind]).items()
+    }
 
 
 def _present_or(item: HeldItem, source_row: Row | None) -> str | None:
@@ -121,7 +128,7 @@ def decide(
         InvalidRequest: `value` is missing, or names columns that are not of the cell.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
-        listed = {item.id: offer for offer in _offers(repo, work) for item in offer.items}
+        listed = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
         offer = listed.get(item_id)
         if offer is None:
             raise NotFound(

@@ -6,7 +6,7 @@ from day1.model.change import Pending, Ref
 from day1.model.kind import MEMORIES
 from day1.services.branching import BranchState, find, states
 from day1.services.deeds import Repository
-from day1.services.holding import offers
+from day1.services.holding import offers_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ def standing(repo: Repository, name: str) -> Standing:
     every = {state.branch.name: state for state in states(repo)}
     here = every[branch.name]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        pending = reading.pending
+        pending, held = reading.pending, len(offers_on(repo, reading))
     parent = every.get(here.parent or "")
     ahead = {} if parent is None else _ahead(repo, here, parent)
-    return Standing(here, pending, len(offers(repo, branch.name)), ahead)
+    return Standing(here, pending, held, ahead)
 
 
 def _ahead(repo: Repository, here: BranchState, parent: BranchState) -> dict[str, int]:

@@ -26,8 +26,9 @@ def status_command(session: Session, branch: str | None) -> None:
     from day1.wiring import model_place, now
 
     house = session.house()
-    here = standing(house.repo, session.branch(branch))
-    index = index_state(house.repo, house.search, here.state.branch)
+    with house.repo.ledger.steady():
+        here = standing(house.repo, session.branch(branch))
+        index = index_state(house.repo, house.search, here.state.branch)
     model = model_place(session.settings.embedder)
     document = {
         "branch": here.state.branch.name,
