@@ -20,9 +20,9 @@ _SHOWN = 300
 class Wire:
     """A TCP server in front of another; without one it lets clients in and never says anything."""
 
-    def __init__(self, port: int | None) -> None:
-        """Name the port of the server on this machine."""
-        self._to = port
+    def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
+        """Name the server's port, and where it is."""
+        self._to, self._host = port, host
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self._open = threading.Event()
@@ -68,7 +68,7 @@ class Wire:
             self._sockets.append(client)
             if self._to is None:
                 continue
-            server = socket.create_connection(("127.0.0.1", self._to))
+            server = socket.create_connection((self._host, self._to))
             self._sockets.append(server)
             for one in (client, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -4,7 +4,7 @@ Each is a round trip, and most calls cost nothing else. Pings, beginnings and en
 locks and rollbacks count as well.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,24 +13,12 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from day1.adapters.sql import server, server_ledger
-from day1.services.checking import index_state
 from day1.services.standing import standing
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
 from day1.wiring import House, open_house
 from tests.fakes.sql_wire import Wire
-from tests.flows.opened_house import call, write
+from tests.flows.counting import MOST, begin, call, counts, fork, listed, merge, sent, status
 from tests.wires.http_server import HttpServer
-
-MOST = {
-    "write": 10,
-    "write over HTTP": 11,
-    "search": 12,
-    "first search after a write": 17,
-    "merge of 20 rows": 69,
-    "branch list": 11,
-    "status": 23,
-}
-"""What each may send. These may only fall."""
 
 
 @pytest.fixture
@@ -60,59 +48,16 @@ def house(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     )
     house = open_house(settings, create=True)
     try:
-        write(house, "The gateway drops calls.", "The gateway is slow on Tuesdays.")
-        search(house)
+        begin(house)
         yield house
     finally:
         house.close()
 
 
-def search(house: House) -> None:
-    assert call(house, "memory_search", query="gateway")["result"]
-
-
-def fork(house: House, name: str, rows: int) -> None:
-    """A branch with some facts of its own."""
-    call(house, "memory_branch_create", branch_name=name)
-    write(house, *(f"{name} knows {number}." for number in range(rows)), branch=name)
-
-
-def merge(house: House, name: str) -> None:
-    call(house, "memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
-
-
-def status(house: House) -> None:
-    """What `day1 status` asks once the store is open."""
-    with house.repo.ledger.steady():
-        here = standing(house.repo, "main")
-        index_state(house.repo, house.search, here.state.branch)
-
-
-def listed(house: House) -> None:
-    call(house, "memory_branch_list")
-
-
-def sent(wire: Wire, deed: Callable[[], object]) -> list[str]:
-    with wire.counted() as found:
-        deed()
-    return found
-
-
-def check(wire: Wire, what: str, deed: Callable[[], object]) -> None:
-    found = sent(wire, deed)
-    assert len(found) <= MOST[what], found
-
-
 def test_a_call_sends_no_more_than_it_did(house: House, wire: Wire) -> None:
     """F8: of the 24 statements of a write ten did something."""
-    check(wire, "write", lambda: write(house, "The gateway is counted."))
-    check(wire, "first search after a write", lambda: search(house))
-    check(wire, "search", lambda: search(house))
-    fork(house, "side", 20)
-    check(wire, "merge of 20 rows", lambda: merge(house, "side"))
-    listed(house)
-    check(wire, "branch list", lambda: listed(house))
-    check(wire, "status", lambda: status(house))
+    for what, found in counts(house, wire):
+        assert len(found) <= MOST[what], (what, found)
 
 
 def test_a_write_over_http_asks_once_more_at_the_door(url: str, wire: Wire, tmp_path: Path) -> None:
