@@ -101,7 +101,9 @@ def branch_part(name: str) -> str:
     """
     plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
     plain = re.sub(r"\.{2,}", ".", plain)[:_LONGEST_PART]
-    return re.sub(r"(\.lock|[-._])+$", "", plain) or "x"
+    while (shorter := plain.removesuffix(".lock").rstrip("-._")) != plain:
+        plain = shorter
+    return plain or "x"
 
 
 def numbered(name: str, taken: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ _SPACE = re.compile(r"\s+")
 # What names one particular thing: a number, a path or dotted name, camelCase, snake_case, a name
 # in the middle of a sentence.
 _SPECIFIC = re.compile(
-    r"\b\w*\d[\w.:-]*|\w+[._/:@]\w[\w./:@-]*|[a-z]+[A-Z]\w*|(?<=[a-z,;] )[A-Z]\w+"
+    r"\b\w*\d[\w.:-]*|\b\w+[._/:@]\w[\w./:@-]*|(?<![a-z])[a-z]++[A-Z]\w*|(?<=[a-z,;] )[A-Z]\w+"
 )
 _POINTER = re.compile(
     r"(?:it|its|this|that|these|those|they|he|she|we|i|there|here|then|also|again|and|but|so)\b",

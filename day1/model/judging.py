@@ -268,9 +268,7 @@ def _relevance(case: Case) -> Score:
 
 
 _NUMBER = re.compile(r"\d")
-_PLACE = re.compile(
-    r"`[^`]+`|\b[\w.-]+/[\w./-]+|\b\w+\.[a-z]{1,5}\b|\b\w+_\w+\b|\b[A-Z]\w+[A-Z]\w*"
-)
+_PLACE = re.compile(r"`[^`]+`|\w[.-]*/[\w./-]|\w\.[a-z]{1,5}\b|\w_\w|\b[A-Z]\w+[A-Z]")
 _HEDGE = re.compile(
     r"\b(?:maybe|perhaps|possibly|probably|might|some(?:thing|how|times|one)?|seems?|apparently"
     r"|likely|roughly|somewhat|stuff|things?|various|several|etc|and so on|i think|not sure"
@@ -282,7 +280,7 @@ _SHORT, _LONG = 3, 120
 
 def _specificity(case: Case) -> Score:
     words, names = len(case.text.split()), len(names_in(case.text))
-    numbers, places = len(_NUMBER.findall(case.text)), len(_PLACE.findall(case.text))
+    numbers, places = _NUMBER.search(case.text), _PLACE.search(case.text)
     hedges = len(_HEDGE.findall(case.text))
     value = 0.35 + 0.15 * min(2, names) + 0.2 * bool(numbers) + 0.15 * bool(places)
     reasons = [f"names {names}", "has numbers" if numbers else "no numbers"]

@@ -78,9 +78,11 @@ _UNITS = {
     for name in names.split()
 }
 _MEASURE = re.compile(
-    rf"(\d+(?:[.,]\d+)*)\s*({'|'.join(sorted(_UNITS, key=len, reverse=True))})(?!\w)",
+    r"(?<!\d)(?<!\d[.,])(\d++(?:[.,]\d++)*+)"
+    rf"\s*+({'|'.join(sorted(_UNITS, key=len, reverse=True))})(?!\w)",
     re.IGNORECASE,
 )
+"""A number is read from its first digit, and once: a long one without a unit is many starts."""
 _OPPOSITES = (
     ("enabled enable enables on", "disabled disable disables off"),
     ("true", "false"),

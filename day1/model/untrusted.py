@@ -47,7 +47,7 @@ _ORDERS = (
     r"(?:지시|명령|프롬프트|규칙)[^.!?\n]{0,15}(?:무시|잊)",
     r"تجاهل[^.!?\n]{0,40}(?:التعليمات|الأوامر|تعليمات)",
     r"(?:निर्देश|आदेश)[^.!?।\n]{0,30}(?:अनदेखा|नज़रअंदाज)",
-    r"(?:התעל\w+|תתעל\w+)[^.!?\n]{0,40}(?:הוראות|הנחיות)",
+    r"\b\w{0,3}?(?:התעל|תתעל)\w++[^.!?\n]{0,40}(?:הוראות|הנחיות)",
     r"(?:همه\s+)?(?:دستور|راهنما)[^.!?\n]{0,40}نادیده",
     r"(?:เพิกเฉย|ละเว้น|ไม่ต้องสนใจ)[^\n]{0,30}ค\u0e4dาสั่ง",
     r"\b(?:talimat|komut)\w*[^.!?\n]{0,20}(?:yok\s?say|unut|görmezden)",
@@ -62,8 +62,9 @@ _ORDERS = (
     r"\b(?:marqu\w+|marc[aueh]\w*|markier\w*|bewerte\w*|contrassegn\w*|segna\w*|considér\w+"
     r"|considera\w*|betrachte\w*|markeer|markera|tandai|oznacz?\w*|отмет\w+|помет\w+|счита\w+|оцен\w+"
     r"|познач\w*|вважай\w*|σημειω\w+|θεωρησ\w+)\b"
-    rf"{_GAP}(?:v[eé]rifi\w+|überprüft|geprüft|wahr\b|richtig|vrai|exact|corre[ct]\w+|vero\b"
-    rf"|verdader\w*|cierto|geverifieerd|zweryfikowan\w*|terverifikasi|overen\w*|провер\w+|подтвержд\w+|верн\w+|истин\w+"
+    rf"{_GAP}(?=[vgüwrceztoпвиε][eérbaixowvроеісπ])"  # noqa: RUF001 - which letters begin one
+    r"(?:v[eé]rifi\w+|überprüft|geprüft|wahr\b|richtig|vrai|exact|corre[ct]\w+|vero\b"
+    r"|verdader\w*|cierto|geverifieerd|zweryfikowan\w*|terverifikasi|overen\w*|провер\w+|подтвержд\w+|верн\w+|истин\w+"
     r"|перевірен\w+|підтвердж\w+|επαληθευ\w+)",
     r"请?(?:[将把]此?条?)?(?:标记|標記|标为|標為|评为|評為|判定|视为|視為|给|給)[^。\n]{0,12}"
     r"(?:已验证|已驗證|验证|核实|正确|真实|属实|满分|滿分)",
@@ -92,16 +93,16 @@ _ORDERS = (
     # A voice of another's.
     r"^\W*(?:system|assistant|developer|judge|evaluator|verifier|grader)"
     r"(?:\s+(?:prompt|message|note|override|notice|instructions?))?\s*[:>\]|]",
-    rf"\b(?:notes?|messages?|instructions?|attention|dear|hey|hello)\s*,?\s*(?:to\s+|for\s+)?(?:the\s+)?"
+    rf"\b(?:notes?|messages?|instructions?|attention|dear|hey|hello)\s*+(?:,\s*+)?(?:to\s+|for\s+)?(?:the\s+)?"
     rf"{_JUDGE}\b\s*[:,!]",
     rf"\b(?:(?:as\s+)?(?:an?|the)\s+)?"
-    rf"(?:judge|evaluator|verifier|grader|llm|language\s+model|ai\s+\w+)s?\b[^.!?\n]{{0,30}}"
-    rf"\b(?:must|should|shall|has\s+to|have\s+to|needs?\s+to|is\s+to|please)\b{_GAP}"
+    rf"(?:judge|evaluator|verifier|grader|llm|language\s+model|ai\s+\w+)s?\b[^.!?\n]{{0,30}}?"
+    rf"\b(?=[mshnip])(?:must|should|shall|has\s+to|have\s+to|needs?\s+to|is\s+to|please)\b{_GAP}"
     rf"\b(?:verif\w+|accept|approve|mark|rate|score|trust|invalid\w*|ignore)\b",
     r"\b(?:new|updated|additional|revised|actual|hidden|special|secret)\s+(?:system\s+)?"
     r"(?:instructions?|prompt|task)\s*:",
     r"^#{1,6}\s*(?:new\s+|system\s+)?(?:instructions?|system|response|assistant)\b",
-    r"(?-i:\b(?:SYSTEM|ASSISTANT|DEVELOPER)\s*:)",
+    r"\b(?-i:(?:SYSTEM|ASSISTANT|DEVELOPER)\s*:)",
     r"(?<![-=#*_])[-=#*_]{2,20}\s*(?:end|begin|start)\b[^\n]{0,30}?[-=#*_]{2}",
     r"<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>",
     r"</\s*(?:system|assistant|user|instructions?|prompt|facts?|claim|data|document|evidence|context"
@@ -111,14 +112,27 @@ _ORDERS = (
 
 @cache
 def _order() -> re.Pattern[str]:
-    """All of them as one; compiled when it is first needed, since that takes long."""
-    return re.compile("|".join(f"(?:{order})" for order in _ORDERS), re.IGNORECASE)
+    """All of them as one; compiled when it is first needed, since that takes long.
+
+    Those that begin alike are tried together: most places of a text are no beginning.
+    """
+    lead, word, other = [], [], []
+    for order in _ORDERS:
+        if order.startswith(_LEAD):
+            lead.append(order.removeprefix(_LEAD))
+        elif order.startswith(r"\b"):
+            word.append(order.removeprefix(r"\b"))
+        else:
+            other.append(order)
+    beginnings = ((_LEAD, lead), (r"\b", word), (r"(?=^|[-=#*_<\[]|[^\x00-\x7f])", other))
+    together = (f"{begun}(?:{'|'.join(orders)})" for begun, orders in beginnings)
+    return re.compile("|".join(together), re.IGNORECASE)
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。।])|\n+")
 _ANSWER = re.compile(
     r"(?:```\w*\s*)?\{[^{}]{0,400}[\"'](?:verdict|scores?|accuracy|verification)[\"']\s*:"
-    r".{0,2000}?\}(?:\s*[\]}])*(?:\s*```)?",
+    r"[^}]{0,2000}+\}(?:\s*[\]}])*(?:\s*```)?",
     re.IGNORECASE | re.DOTALL,
 )
 _ESCAPED = re.compile(

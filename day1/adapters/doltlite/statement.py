@@ -20,8 +20,8 @@ LONGEST = 1_000_000_000
 _LOW, _HIGH = -(2**31), 2**31 - 1
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _PERSISTENT, _REPREPARED = 0x01, 5
-_BLANK = re.compile(rb"(?:[\s;]+|--[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
-_VERB = re.compile(r"(?:\s+|--[^\n]*\n|/\*.*?\*/)*(\w+)", re.DOTALL)
+_BLANK = re.compile(rb"(?:[\s;]++|--[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_VERB = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+(\w+)", re.DOTALL)
 _CHANGING = {"INSERT", "UPDATE", "DELETE", "REPLACE"}
 
 

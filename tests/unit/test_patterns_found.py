@@ -1,0 +1,95 @@
+"""What the patterns find is what their slower forms found."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from day1.adapters.sources import git
+from day1.model import branch, grouping, judging, redaction, secret, stance
+
+_UNITS = "|".join(sorted(stance._UNITS, key=len, reverse=True))
+WERE = {
+    "measure": re.compile(rf"(\d+(?:[.,]\d+)*)\s*({_UNITS})(?!\w)", re.IGNORECASE),
+    "specific": re.compile(
+        r"\b\w*\d[\w.:-]*|\w+[._/:@]\w[\w./:@-]*|[a-z]+[A-Z]\w*|(?<=[a-z,;] )[A-Z]\w+"
+    ),
+    "address": re.compile(r"\s*<[^<>\s]+@[^<>\s]+>"),
+    "place": re.compile(
+        r"`[^`]+`|\b[\w.-]+/[\w./-]+|\b\w+\.[a-z]{1,5}\b|\b\w+_\w+\b|\b[A-Z]\w+[A-Z]\w*"
+    ),
+}
+SECRETS_WERE = {
+    "a GitHub token": re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{30,})"),
+    "an API key": re.compile(r"\bsk-[A-Za-z0-9_-]{20,}"),
+    "a Slack token": re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+    "a JSON web token": re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
+    "a password": re.compile(r"(?i)\bpass(?:word|wd)?\s*[=:]\s*(?![<{$*\s])\S{6,}"),
+}
+
+LETTERS = "aAbZ1 9.,:/@_-`<>\n\u00e9\u0660="
+PIECES = st.sampled_from(
+    (
+        *LETTERS,
+        *(
+            "1.5",
+            " s",
+            "ms",
+            " minutes",
+            "hours",
+            "a.b",
+            "aB",
+            "<a@b.c>",
+            "<@a@b>",
+            "eyJ",
+            "a" * 10,
+        ),
+        *(
+            "-eyJ",
+            ".eyJ",
+            "sk-",
+            "xoxb-",
+            "github_pat_",
+            "b" * 12,
+            "password",
+            "= ",
+            "pass:",
+            "12ms",
+        ),
+        *("http://a/b", "snake_case", "CamelCase", "x.py", " <", "@@", "_ _", ".lock", "- -"),
+    )
+)
+TEXTS = st.lists(PIECES, max_size=24).map("".join)
+
+
+@given(TEXTS)
+def test_measures_and_specifics_and_addresses_are_found_as_before(text: str) -> None:
+    """B7: the patterns that were rewritten find what they found."""
+    assert stance._MEASURE.findall(text) == WERE["measure"].findall(text)
+    assert grouping._SPECIFIC.findall(text) == WERE["specific"].findall(text)
+    assert git._ADDRESS.sub("", text) == WERE["address"].sub("", text)
+
+
+@given(TEXTS)
+def test_a_text_names_a_place_or_holds_a_secret_as_before(text: str) -> None:
+    """B7: of places and secrets only whether there is one is asked."""
+    assert bool(judging._PLACE.search(text)) == bool(WERE["place"].search(text))
+    for name, shape in secret._SHAPES:
+        if name in SECRETS_WERE:
+            assert bool(shape.search(text)) == bool(SECRETS_WERE[name].search(text)), name
+
+
+@given(TEXTS, TEXTS.filter(bool))
+def test_quotes_are_taken_out_as_before(said: str, text: str) -> None:
+    """B7: a redacted text is looked for without a pattern, and found where the pattern found it."""
+    for whole in (said, f"{said}{text}{said}", f"{text} {text}{text} {text}"):
+        was = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", lambda _: redaction.REDACTED, whole)
+        assert redaction.without([text])(whole) == was
+
+
+@given(st.text("aB._-l/ock .", max_size=30) | TEXTS)
+def test_a_branch_is_named_as_before(name: str) -> None:
+    """B7: what a name may not end with is taken off as before."""
+    plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
+    plain = re.sub(r"\.{2,}", ".", plain)[: branch._LONGEST_PART]
+    assert branch.branch_part(name) == (re.sub(r"(\.lock|[-._])+$", "", plain) or "x")
