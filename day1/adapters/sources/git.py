@@ -4,6 +4,7 @@ Of each commit: an observation, a `touches` relation per file and an `authored_b
 each tag of that history a fact. E-mail addresses are not kept.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,22 @@ _LATEST = 2**47 * 1000 // SECOND
 """Seconds: what an id's time part can hold. Commits can carry any number as their date."""
 _BLOCK = 1 << 16
 
+_ALONE = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""A repository may be a stranger's: git fetches nothing for it, writes nothing, asks nothing."""
+_NO_PROGRAMS = (
+    "log.showRoot=true",  # else the files of the first commit would be hidden
+    "log.showSignature=false",
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+)
+"""Settings of the repository that would run programs of its choice, put out of force."""
+
 _COMMIT_FIELDS = ("%H", "%at", "%aN", "%aE", "%s", "%b")
 _TAG_FIELDS = (
     "%(refname:strip=2)",
@@ -37,7 +54,7 @@ _TAG_FIELDS = (
     "%(contents:subject)",
     "%(contents:body)",
 )
-_ADDRESS = re.compile(r"\s*<[^<>\s]+@[^<>\s]+>")
+_ADDRESS = re.compile(r"(?<!\s)\s*+<[^<>\s][^<>\s@]*+@[^<>\s]++>")
 _BOT = re.compile(
     r"\[bot\]|[-_]bot\b|\brobot\b|^bot@|"
     r"\b(?:dependabot|renovate(?:bot)?|greenkeeper|github-actions|pre-commit-ci|mergify|imgbot|"
@@ -118,6 +135,8 @@ class GitSource:
             "--reverse",
             "--no-merges",
             "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
             "--name-only",
             "--no-show-signature",
             "--no-color",
@@ -166,8 +185,8 @@ class GitSource:
         """A git command on this repository, whatever GIT_DIR and the user's settings say."""
         program = str(self._repo.git.GIT_PYTHON_GIT_EXECUTABLE)
         where = f"--git-dir={self._repo.git_dir}"
-        # Else log.showRoot=false would hide the files of the first commit.
-        return [program, where, "-c", "log.showRoot=true", *arguments]
+        settings = (word for setting in _NO_PROGRAMS for word in ("-c", setting))
+        return [program, "--no-pager", where, *settings, *arguments]
 
     def _run(self, *arguments: str) -> bytes:
         from git.exc import GitCommandError  # noqa: PLC0415 - see _open
@@ -205,9 +224,11 @@ def _open(path: Path) -> "Repo":
             instead="install git, or import notes with `day1 import markdown`",
         ) from exc
     try:
-        return Repo(path, search_parent_directories=True)
+        repo = Repo(path, search_parent_directories=True)
     except InvalidGitRepositoryError as exc:
         raise InvalidRequest(f"{path} is in no git repository.", path=str(path)) from exc
+    repo.git.update_environment(**_ALONE)
+    return repo
 
 
 def _unreadable() -> InvalidRequest:
