@@ -221,6 +221,22 @@ def test_folders_give_their_notes_and_no_other_files(memory, tmp_path):
     assert memory.reports[-1] == (4, 4)
 
 
+def test_links_that_lead_out_of_a_folder_are_left_out(memory, notes, tmp_path, caplog):
+    """C2: a folder that came from elsewhere brings in no files of one's own."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("The key of the safe is 4711.")
+    (notes / "innocent.md").symlink_to(outside / "secret.txt")
+    (notes / "deeper").mkdir()
+    (notes / "deeper" / "up.md").symlink_to("../../outside/secret.txt")
+    (notes / "inside.md").symlink_to("AGENTS.md")
+    memory.take(source(notes))
+    assert not any("4711" in text for text in texts(memory))
+    assert sorted(record.args[0].name for record in caplog.records) == ["innocent.md", "up.md"]
+    # Whoever names the link wants what it leads to.
+    assert memory.take(MarkdownSource([notes / "innocent.md"], notes)).added == 1
+
+
 def test_ids_hang_on_the_place_in_the_folder_not_on_the_folder(memory, notes, tmp_path):
     memory.take(source(notes))
     moved = notes.rename(tmp_path / "moved")

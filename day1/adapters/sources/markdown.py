@@ -4,6 +4,7 @@ Each section becomes a fact, its text the headings above it and its body. Headin
 and setext (underlined); what stands in a code fence is none. Front matter is left out.
 """
 
+import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,8 @@ from pathlib import Path
 from day1.errors import InvalidRequest, NotFound
 from day1.model.ids import derived_id
 from day1.ports.source import Draft, FactDraft
+
+log = logging.getLogger(__name__)
 
 _MOST_CHARACTERS = 2_000
 """Of one note's body: about 500 tokens. A longer section is several notes."""
@@ -66,7 +69,7 @@ class MarkdownSource:
             InvalidRequest: there is no Markdown file in any of them.
         """
         self._root = root.resolve()
-        self._files = list({file.resolve(): None for path in paths for file in _files(path)})
+        self._files = list({file: None for path in paths for file in _files(path)})
         if not self._files:
             raise InvalidRequest(
                 "There is no Markdown file (.md, .markdown, .mdc, .mdx) in "
@@ -107,18 +110,27 @@ class MarkdownSource:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """A file itself, whatever its name; of a folder the notes in it, in order of their names."""
+    """A file itself, whatever its name; of a folder the notes in it, in order of their names.
+
+    A link in a folder that leads out of it is passed by: a folder of a stranger's names no files
+    of one's own. Each file is given with its links resolved.
+    """
     if path.is_file():
-        yield path
+        yield path.resolve()
         return
     if not path.is_dir():
         raise NotFound(f"There is no {path}.", path=str(path))
+    top = path.resolve()
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(set(folders) - _NOT_NOTES)
         for name in sorted(names):
             file = Path(folder, name)
-            if (file.suffix.lower() in _SUFFIXES or name in _NAMES) and file.is_file():
-                yield file
+            if (file.suffix.lower() not in _SUFFIXES and name not in _NAMES) or not file.is_file():
+                continue
+            if (real := file.resolve()).is_relative_to(top):
+                yield real
+            else:
+                log.warning("%s leads out of %s: it was left out; import it by name", file, path)
 
 
 def sections(text: str) -> Iterator[Section]:
