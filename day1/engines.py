@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Engine
 
 from day1.adapters.doltlite.lock import WriteLock
-from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
+from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.sql.failures import of_system
 from day1.adapters.sql.ledger import SqlLedger
 from day1.adapters.sql.server import ServerUrl, connect, engine_of, parse
@@ -88,6 +88,7 @@ def open_memory(
 
 
 def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack) -> Memory:
+    close_to_others(folder)
     try:
         read_only = folder.is_dir() and not _writable(folder)
         left = not read_only and (folder / LEFT).exists()
@@ -156,7 +157,8 @@ def _node(folder: Path, clock: Clock) -> str:
     """What this machine is known by; made when it first opens the store."""
     path = folder / NODE
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        close_to_others(folder)
         with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
             file.write(new_id("node", clock()))
         return path.read_text(encoding="utf-8")

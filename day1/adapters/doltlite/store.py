@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, insert
@@ -161,9 +161,21 @@ def _make_folder(folder: Path) -> None:
             path=str(folder),
         )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
         raise of_system(exc, folder, writing=True) from exc
+    close_to_others(folder)
+
+
+def close_to_others(folder: Path) -> None:
+    """Let what this process makes be its user's alone, if the folder is.
+
+    The engines' own files would be open to everybody once they are copied. A folder that its
+    owner opened to a group stays the group's.
+    """
+    with suppress(OSError):  # opening it says what is wrong with it
+        if not folder.stat().st_mode & 0o077:
+            os.umask(os.umask(0o077) | 0o077)
 
 
 def _write_tables(path: Path, now: int) -> None:

@@ -185,7 +185,7 @@ class Database:
         if self.read_only:
             return self._opened("mode=ro&immutable=1")
         if self._identity() is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._making.held(wait=True):  # nobody deletes or makes it meanwhile
             return self._opened("mode=rwc")
 

@@ -1,0 +1,58 @@
+"""Who may read a store's files: whoever made it, and others only if they were let in."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DAY1 = "from day1.interfaces.cli.main import main; main()"
+
+
+def day1(home: Path, *arguments: str, umask: int) -> None:
+    subprocess.run(
+        [sys.executable, "-c", DAY1, *arguments],
+        env={**os.environ, "DAY1_HOME": str(home), "DAY1_EMBEDDER__KIND": "none"},
+        umask=umask,
+        check=True,
+        capture_output=True,
+    )
+
+
+def rights(folder: Path) -> dict[str, int]:
+    every = (folder, *folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.stat().st_mode & 0o777 for path in every}
+
+
+def test_a_new_store_is_its_users_alone(tmp_path: Path) -> None:
+    """C3: `day1 init` makes a folder that nobody else enters, and files that nobody else reads."""
+    home = tmp_path / "project" / ".day1"
+    day1(home, "init", umask=0o022)
+    day1(home, "add", "The gateway answers at noon.", umask=0o022)
+    day1(home, "search", "gateway", umask=0o022)
+    found = rights(home)
+    assert {"memory.db", "ledger.db", "index.db"} <= found.keys()
+    assert {name: oct(mode) for name, mode in found.items() if mode & 0o077} == {}
+    assert tmp_path.joinpath("project").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_folder_that_is_shared_stays_shared(tmp_path: Path) -> None:
+    """C3: who made the folder a group's has files that the group reads."""
+    home = tmp_path / "shared"
+    home.mkdir()
+    home.chmod(0o2770)
+    day1(home, "init", umask=0o002)
+    day1(home, "add", "The gateway answers at noon.", umask=0o002)
+    found = rights(home)
+    assert found["."] == 0o770
+    assert (found["memory.db"] & 0o640, found["ledger.db"] & 0o640) == (0o640, 0o640)
+
+
+def test_a_store_that_is_there_keeps_its_rights(tmp_path: Path) -> None:
+    """C3: a store that an earlier version made is opened as it is."""
+    home = tmp_path / "earlier"
+    day1(home, "init", umask=0o022)
+    home.chmod(0o755)
+    (home / "memory.db").chmod(0o644)
+    day1(home, "add", "The gateway answers at noon.", umask=0o022)
+    found = rights(home)
+    assert (found["."], found["memory.db"]) == (0o755, 0o644)
