@@ -392,4 +392,5 @@ def place_of(house: House) -> Place:
         chroma=(house.folder / "chroma").is_dir(),
         node=str(house.folder) if house.node else None,
         chroma_server=urlsplit(house.settings.index.chroma_url or "").hostname,
+        now=now(),
     )

@@ -98,6 +98,13 @@ class Work(Additions, Protocol):
     def not_before(self, instant: int) -> None:
         """Move `now` past an instant that enters the branch with this unit (a merge, a pick)."""
 
+    def turn_back(self, instant: int) -> None:
+        """Give this unit, which may come without changes, a time before that of its branch.
+
+        For a branch whose times are ahead of the clock: every row is brought to `instant` or
+        before it in this unit. The past stays as it is, and *as of* finds it by the graph.
+        """
+
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         """Set columns of a row that exists."""
 

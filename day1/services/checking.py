@@ -9,6 +9,7 @@ from day1.model.branch import Branch
 from day1.model.change import Pending, Ref
 from day1.ports.index import Cursor, IndexLost
 from day1.services.branching import adopt, find
+from day1.services.clocks import ahead, lasting, set_right
 from day1.services.compacting import is_wasteful
 from day1.services.deeds import Repository
 from day1.services.following import follow
@@ -43,6 +44,8 @@ class Place:
     node: str | None = None
     """Of a store on a server: the folder of what this machine has of its own."""
     chroma_server: str | None = None
+    now: int | None = None
+    """This machine's clock, microseconds UTC; None where times are not to be held against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ def check(repo: Repository, search: SearchPorts, place: Place) -> Iterator[Findi
         "ledger": lambda: _ledger(repo),
         "branches": lambda: _branches(repo),
         "deeds": lambda: _deeds(repo),
+        "times": lambda: _times(repo, place),
         "refs": lambda: _refs(repo),
         "space": lambda: _space(repo, place),
         "disk": lambda: _disk(place),
@@ -152,6 +156,21 @@ def _deeds(repo: Repository) -> Finding:
         "warn",
         f"{len(deeds)} under way: {names}",
         "Another process is at it, or was killed: the next command settles it.",
+    )
+
+
+def _times(repo: Repository, place: Place) -> Finding:
+    found = {} if place.now is None else ahead(repo, place.now)
+    if not found:
+        return Finding("times", "ok", "no branch is ahead of the clock")
+    name, most = max(found.items(), key=lambda one: one[1])
+    return Finding(
+        "times",
+        "warn",
+        f"{len(found)} of the branches ahead of this machine's clock, {name} by {lasting(most)}: "
+        "somebody wrote with a wrong clock, and what is written since is dated after that",
+        "See that every machine's clock is right; then `day1 doctor --repair` dates those memories "
+        "now, in a commit of each branch.",
     )
 
 
@@ -238,6 +257,7 @@ def repair(repo: Repository, search: SearchPorts, now: int) -> list[str]:
         if branch.retired_tip is None and branch.name not in refs:
             repo.ledger.remove_branch(branch.id)
             done.append(f"forgot branch {branch.name}")
+    done += [f"dated {name} by the clock: {rows} rows" for name, rows in set_right(repo, now)]
     for name in refs:
         try:
             _follow(repo, search, name)

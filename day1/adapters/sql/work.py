@@ -46,12 +46,18 @@ class SqlWork(SqlAdditions):
         """Called at named points of `commit`, where a test may kill the process."""
         self._touched: dict[str, set[str]] = {}
         self._planned: Writes | None = None
+        self._empty = False
+        """Whether a commit without changes is meant, beside that of a merge."""
         self._merged: Changes | None = None
         """What a merge changed in all, until more is written."""
 
     def not_before(self, instant: int) -> None:
         """Move `now` past an instant that enters the branch with this unit."""
         self.now = max(self.now, instant + 1)
+
+    def turn_back(self, instant: int) -> None:
+        """Give this unit, which may come without changes, a time before that of its branch."""
+        self.now, self._empty = instant, True
 
     @property
     def additions(self) -> SqlAdditions:
@@ -135,9 +141,8 @@ class SqlWork(SqlAdditions):
         agents = _agents(found)
         text = encode(message, self.now, agents, _counts(found))
         self.point("change.before_commit")
-        made = self._verbs.commit(
-            self.connection, text, author_of(agents), empty=self._planned is not None
-        )
+        empty = self._empty or self._planned is not None
+        made = self._verbs.commit(self.connection, text, author_of(agents), empty=empty)
         self.point("change.after_commit")
         return made or self.tip
 

@@ -69,7 +69,9 @@ def _text(path: Path | None) -> str | None:
 
 
 @click.command("doctor")
-@click.option("--repair", is_flag=True, help="Mend what can be derived: ledger rows, the index.")
+@click.option(
+    "--repair", is_flag=True, help="Mend ledger rows, the index, and times ahead of the clock."
+)
 @porcelain
 def doctor_command(session: Session, *, repair: bool) -> None:
     """Check engine, rows, ledger, refs, space, model and index, and say what to do.

@@ -25,6 +25,7 @@ from day1.operation import (
     written,
 )
 from day1.services.branching import find
+from day1.services.clocks import clock_notes
 from day1.services.conversing import (
     Said,
     branches_with,
@@ -99,11 +100,12 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     if logged is None:
         raise unknown(ctx.repo, str(given), branch.name)
     pending = work.pending.count + logged.added
+    notes += [*logged.notes, *clock_notes(work.now, ctx.clock())]
     return MessageLogged(
         message_id=logged.message_id,
         conversation_id=logged.conversation_id,
         sequence=logged.sequence,
-        written=written(branch.name, work.tip, pending, [*notes, *logged.notes]),
+        written=written(branch.name, work.tip, pending, notes),
     )
 
 

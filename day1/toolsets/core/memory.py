@@ -24,6 +24,7 @@ from day1.operation import (
     written,
 )
 from day1.ports.store import Additions
+from day1.services.clocks import clock_notes
 from day1.services.recording import fact_row, near_duplicates, observation_row, relation_row
 from day1.services.repeating import Put, put_once
 
@@ -85,7 +86,7 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
         id=str(put.row["id"]),
         created_at=show(int(put.row["created_at"] or 0)),
         near_duplicate_of=others[0] if others else None,
-        written=_written(branch.name, work, put, notes),
+        written=_written(ctx, branch.name, work, put, notes),
     )
 
 
@@ -147,7 +148,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
         id=str(put.row["id"]),
         created_at=show(int(put.row["created_at"] or 0)),
         truncated=any(text is not None and len(text) > most for text in raw),
-        written=_written(branch.name, work, put, notes),
+        written=_written(ctx, branch.name, work, put, notes),
     )
 
 
@@ -200,12 +201,13 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     return RelationWritten(
         id=str(put.row["id"]),
         created_at=show(int(put.row["created_at"] or 0)),
-        written=_written(branch.name, work, put, []),
+        written=_written(ctx, branch.name, work, put, []),
     )
 
 
-def _written(branch: str, work: Additions, put: Put, notes: list[str]) -> Written:
-    return written(branch, work.tip, work.pending.count + put.fresh, [*notes, *put.notes])
+def _written(ctx: Context, branch: str, work: Additions, put: Put, notes: list[str]) -> Written:
+    said = [*notes, *put.notes, *clock_notes(work.now, ctx.clock())]
+    return written(branch, work.tip, work.pending.count + put.fresh, said)
 
 
 def _instant(text: str | None) -> int | None:
