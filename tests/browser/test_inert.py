@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.visit import PHONE, Visit
+from tests.browser.visit import PHONE, Visit, origin
 from tests.wires.http_server import HttpServer
 
 HOSTILE = (
@@ -27,6 +27,9 @@ WIDE = "\u2d30" * 32_700
 _TOUCH = """(all) => all.forEach((one) => {
   for (const kind of ["mouseover", "focus"]) one.dispatchEvent(new Event(kind, {bubbles: true}));
 })"""
+
+
+KINDS = ("fact", "observation", "message")
 
 
 class Store(NamedTuple):
@@ -59,10 +62,11 @@ def _filled(say: Any) -> list[str]:
     for branch, text in (("main", image), ("task/x", WIDE)):
         changed = {"fact_text": text, "reason": script, "branch": branch}
         say("memory_update_fact", fact_id=clash, **changed, **who)
+    others = _beside(say, who)
     made = say("review_open", source_branch="task/x", title=image, description=script, **who)
     review = f"/review/reviews/{made['id']}"
     main = "/review/branches/main"
-    tabs = ("facts", "relations", "conversations", "log")
+    tabs = ("facts", "observations", "relations", "conversations", "log")
     return [
         "/review",
         *(f"{main}?tab={tab}" for tab in tabs),
@@ -72,7 +76,81 @@ def _filled(say: Any) -> list[str]:
         f"/review/rows/{clash}?branch=task/x",
         review,
         f"{review}/merge",
+        *others,
     ]
+
+
+def _beside(say: Any, who: dict[str, str]) -> list[str]:
+    """Every other field that holds a text of somebody's, and the pages that show it."""
+    script, image, link, *_ = HOSTILE
+    pages = []
+    for text in HOSTILE:
+        raw = {"raw_input": text, "raw_output": text, "tool_name": text[:60]}
+        seen = say(
+            "memory_write_observation", observation_type="insight", summary=text, **raw, **who
+        )
+    pages.append(f"/review/rows/{seen['id']}")
+    triple = {"source_entity": script, "target_entity": image, "relation_type": link[:60]}
+    tie = say("memory_write_relation", **triple, properties={image: [script, {link: image}]}, **who)
+    pages.append(f"/review/rows/{tie['id']}")
+    say("memory_branch_create", branch_name="told", description=script)
+    notes = {"purpose": script, "owner": image, "tags": [link, image]}
+    say("memory_branch_enrich", branch_name="told", **notes)
+    say("memory_snapshot", label=image, branch="told")
+    for text in (script, image):
+        task = say("memory_task_create", name=text, description=link)
+        pages.append(f"/review/branches/{task['branch_name']}")
+    row = say("memory_write_fact", fact_text=f"{image} of two minds", branch="told", **who)["id"]
+    say("memory_branch_create", branch_name="told/other", parent_branch="told")
+    for branch, text in (("told", link), ("told/other", script)):
+        change = {"fact_text": text, "reason": image, "category": text[:60]}
+        say("memory_update_fact", fact_id=row, branch=branch, **change, **who)
+    sides = {"source_branch": "told/other", "target_branch": "told"}
+    say("memory_branch_merge", **sides, strategy="auto", **who)  # holds it
+    gone = say("memory_write_fact", fact_text=f"{script} is gone", branch="told", **who)["id"]
+    say("memory_retract_fact", fact_id=gone, branch="told", reason=image, **who)
+    commit = say("memory_timeline", branch="told")["read"]["commit"]
+    say("memory_write_fact", fact_text=f"{script} to decide", branch="told/other", **who)
+    closed = say("review_open", **sides, title=script, description=image, **who)["id"]
+    say("review_close", review_id=closed, **who)
+    at = quote(image)
+    return [
+        *pages,
+        "/review/reviews?status=all",
+        f"/review/reviews/{closed}",
+        *(f"/review/branches/told?tab={tab}" for tab in ("facts", "log")),
+        f"/review/branches/told?tab=facts&at={at}",
+        f"/review/rows/{row}?branch=told",
+        f"/review/rows/{gone}?branch=told",
+        f"/review/rows/{row}?branch=told&at={at}",
+        f"/review/revert?commit={commit}&branch=told&back=javascript:alert(9)",
+        *(f"/review/search?q={quote(script)}&mode=keyword&type={kind}&all=1" for kind in KINDS),
+    ]
+
+
+def test_hostile_addresses_do_nothing(store: Store, chromium: Browser) -> None:
+    """Pages that say why there is nothing, and name what was asked for."""
+    visit = Visit(chromium, store.server.address, viewport=PHONE)
+    for text in HOSTILE[:7]:
+        word = quote(text, safe="")
+        for path in (
+            f"/review/branches/{word}",
+            f"/review/branches/main?tab={word}&at={word}",
+            f"/review/rows/{word}?branch={word}",
+            f"/review/reviews/{word}",
+            f"/review/reviews?status={word}",
+            f"/review/revert?commit={word}&branch={word}&back={word}",
+            f"/review/search?q=x&branch={word}&mode={word}&type={word}&at={word}",
+            f"/review/{word}",
+        ):
+            page = visit.page
+            page.goto(path)
+            assert page.locator("main").count() == 1, path
+            assert page.locator("main :is(script, img, iframe, style, link)").count() == 0, path
+            page.locator("main *").evaluate_all(_TOUCH)
+    elsewhere = {origin(url) for url in visit.asked} - {store.server.address, "data:"}
+    assert (visit.dialogs, elsewhere) == ([], set())
+    visit.context.close()
 
 
 def test_hostile_texts_are_shown_and_do_nothing(store: Store, chromium: Browser) -> None:
