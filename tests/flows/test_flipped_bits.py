@@ -10,21 +10,21 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from day1.errors import Day1Error
+from day1.errors import Day1Error, StoreDamaged
 from day1.services import checking
 from day1.services.following import embed_pending
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.wiring import House, open_house, place_of
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.lived import Life, questions
-from tests.flows.opened_house import call
+from tests.flows.opened_house import call, facts, make, opened, read_only, refused, write
 
 FLIPS = int(os.environ.get("DAY1_TEST_FLIPS", "8"))
 Answers = list[str]
@@ -143,3 +143,49 @@ def test_no_flipped_bit_gives_a_wrong_answer_in_silence(
     if name in {"memory.db", "vectors"}:  # every stretch that is read is checked
         assert not seen["doctor"], seen
     assert seen["same"] + seen["error"] + seen["rebuilt"] + seen["doctor"] == FLIPS
+
+
+@pytest.mark.parametrize("name", ["ledger.db", "index.db", "vectors"])
+def test_no_file_that_is_cut_gives_a_wrong_answer_in_silence(
+    tmp_path, pristine, asked, reference, name
+):
+    chance = random.Random(f"cuts of {name}")
+    for number in range(3):
+        folder = tmp_path / str(number)
+        shutil.copytree(pristine, folder)
+        file = folder / name
+        file = next(file.glob("*.f32")) if file.is_dir() else file
+        os.truncate(file, chance.randrange(file.stat().st_size))
+        assert outcome(folder, asked, reference) in {"error", "rebuilt"}
+
+
+def test_a_memory_that_is_cut_is_refused_or_is_what_it_once_was(tmp_path):
+    """The engine takes what lies behind the last whole commit for a write that was cut off."""
+    folder = tmp_path / "store"
+    make(folder, "one")
+    known, states = folder / "memory.db", []
+    with opened(folder) as house:
+        for number in range(4):
+            states.append((known.stat().st_size, facts(house)))
+            write(house, f"later {number}")
+    whole = known.read_bytes()
+    chance = random.Random(4)
+    for size in (chance.randrange(states[0][0], len(whole)) for _ in range(12)):
+        known.write_bytes(whole[:size])
+        once = [found for length, found in states if length <= size]
+        with suppress(StoreDamaged), opened(folder) as house:
+            assert facts(house) in (once[-1], [*once[-1], f"later {len(once) - 1}"])
+
+
+def test_a_folder_that_turns_read_only_while_it_is_used_reads_on(tmp_path):
+    folder = tmp_path / "store"
+    make(folder, "one")
+    with opened(folder) as house:
+        write(house, "two")
+        with read_only(folder):
+            refused(lambda: call(house, "memory_branch_create", branch_name="x"), "store_read_only")
+            found = call(house, "memory_search", query="two")["result"]
+            assert [hit["fact_text"] for hit in found] == ["two"]
+            assert facts(house) == ["one", "two"]
+        write(house, "three")
+        assert facts(house) == ["one", "two", "three"]
