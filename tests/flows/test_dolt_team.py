@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.flows.repeating_agent import Agent, Progress
 from tests.servers import DoltServer
 from tests.wires.http_server import HttpServer
 
@@ -111,3 +113,41 @@ def test_a_dolt_server_that_is_killed_loses_nothing_and_is_found_again(
     assert refused["store_unavailable"] > 0
     for node in nodes:
         assert node.ask("GET", "/ready").status == 200
+
+
+def test_calls_made_again_are_done_once_however_often_the_server_is_killed(
+    nodes: list[HttpServer], own_dolt: DoltServer
+) -> None:
+    """Eight clients of MCP: nothing is lost, nothing is there twice, every error has its code."""
+    progress = Progress()
+    agents = [Agent(nodes[n % 2].address, f"agent-{n}", progress) for n in range(AGENTS)]
+    threads = [threading.Thread(target=agent.run, args=(ROUNDS,)) for agent in agents]
+    for thread in threads:
+        thread.start()
+    for kills in range(1, 4):
+        progress.wait(done=kills * AGENTS * ROUNDS)
+        own_dolt.kill()
+        progress.wait(refused=progress.refused + AGENTS // 2)
+        own_dolt.up()
+    for thread in threads:
+        thread.join(240)
+    assert progress.failed == []
+    assert sum(agent.codes["store_unavailable"] for agent in agents) > 0
+    for node in nodes:
+        found = {
+            kind: [row[column] for row in listed(node, kind)]
+            for kind, column in (("fact", "fact_text"), ("message", "content"))
+        }
+        assert sorted(found["fact"]) == sorted(text for a in agents for text in a.facts)
+        assert sorted(found["message"]) == sorted(text for a in agents for text in a.messages)
+        names = [branch["branch_name"] for branch in node.ok("memory_branch_list")["result"]]
+        assert sorted(names) == sorted(["main", "shared", *(agent.own for agent in agents)])
+
+
+def listed(node: HttpServer, kind: str) -> list[dict[str, Any]]:
+    """All rows of a kind on the branch that all share."""
+    pages = (
+        node.ok("memory_list", type=kind, branch="shared", offset=offset, limit=100)["rows"]
+        for offset in range(0, 2 * AGENTS * ROUNDS + 100, 100)
+    )
+    return [row for page in pages for row in page]
