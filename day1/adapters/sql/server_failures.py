@@ -52,8 +52,8 @@ _NO_DATABASE: Final[Meaning] = (
 )
 _MAY_NOT: Final[Meaning] = (
     StoreReadOnly,
-    "The server does not let this user write: give it more rights (docs/servers.md: the GRANTs), "
-    "or name another user in DAY1_STORE__URL.",
+    "The server of {where} does not let this user do that: give it more rights (docs/servers.md: "
+    "the GRANTs), or name another user in DAY1_STORE__URL.",
 )
 _FULL: Final[Meaning] = (
     StoreFull,
