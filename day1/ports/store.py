@@ -72,6 +72,9 @@ class Reading(Protocol):
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         """How many rows have each value of `column`."""
 
+    def changes(self, base: CommitId) -> Changes:
+        """Rows that differ between a commit and this state; costs O(changes)."""
+
 
 class Additions(Reading, Protocol):
     """A unit of work that only adds rows, which later share a commit (`Store.cut`).

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from day1.model.change import Changes, CommitId, Pending, Query, Ref, RowChange
-from day1.model.held import HeldItem, open_items
-from day1.model.kind import FACT, HELD, MEMORIES, Row
+from day1.model.change import Changes, CommitId, Pending, RowChange
+from day1.model.held import HeldItem
+from day1.model.kind import FACT, MEMORIES, Row
 from day1.model.merge import MergePlan
 from day1.services.deeds import Repository
 from day1.services.merging import MergeRequest, look
@@ -29,21 +29,18 @@ def compare(repo: Repository, source: str, target: str, category: str | None = N
     With `category`, only facts of that category (now or before) and no other rows.
     """
     seen = look(repo, MergeRequest(source, target, "auto"))
-    changes = repo.history.changes(seen.base, Ref(branch=source))
     shown = {
-        kind.table: [c for c in changes.get(kind.table, ()) if _fits(c, category)]
+        kind.table: [c for c in seen.sides.changes.get(kind.table, ()) if _fits(c, category)]
         for kind in MEMORIES
         if category is None or kind is FACT
     }
-    with repo.store.reading(Ref(branch=target)) as reading:
-        held = open_items(reading.find(HELD, Query()))
     return Comparison(
         seen.plan,
         {table: rows for table, rows in shown.items() if rows},
         seen.source_commit,
         seen.target_commit,
         seen.pending,
-        tuple(held),
+        seen.held,
     )
 
 

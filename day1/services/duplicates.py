@@ -6,14 +6,18 @@ depend on" are 0.94 alike), so a person or an agent decides.
 
 from dataclasses import dataclass
 
-from day1.model.change import Changes, Ref
+from day1.model.change import Changes
 from day1.model.kind import FACT, Row
-from day1.services.deeds import Repository
 from day1.services.merging import Preview
 from day1.services.searching import SearchPorts
 
 ALIKE = 0.85
 """Cosine above which two texts are shown side by side."""
+
+
+def may_find(ports: SearchPorts) -> bool:
+    """Whether duplicates can be told, so that a preview is to read what the target changed."""
+    return ports.embedder is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,10 @@ class Twin:
     cosine: float
 
 
-def possible_duplicates(
-    repo: Repository, ports: SearchPorts, seen: Preview, target: str
-) -> list[Twin]:
+def possible_duplicates(ports: SearchPorts, seen: Preview) -> list[Twin]:
     """New facts of the source that are alike to new facts of the target, most alike first.
 
+    The preview has both sides' changes, if there is a model (`may_find`).
     Compared are the vectors that exist; a text that waits for its vector is not waited for.
     """
     if ports.embedder is None:
@@ -41,7 +44,7 @@ def possible_duplicates(
         for row in seen.plan.rows
         if row.kind is FACT and row.source is not None and _has_new_text(row.base, row.source)
     }
-    theirs = _new_texts(repo.history.changes(seen.base, Ref(branch=target))) if mine else {}
+    theirs = _new_texts(seen.target_changes) if mine else {}
     if not theirs:
         return []
     words, vectors = ports.index.words, ports.index.vectors

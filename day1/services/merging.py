@@ -70,6 +70,10 @@ class Preview:
     """Rows of the source that no commit holds yet; they are in the plan."""
     sides: Sides
     """What it was planned from, for plans with other choices."""
+    held: tuple[HeldItem, ...]
+    """Every open item of the target."""
+    target_changes: Changes
+    """What the target changed since the base, where that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,10 @@ class Merged:
     """The same request did it before; what the plan was is not known any more."""
 
 
-def preview(repo: Repository, request: MergeRequest) -> Preview:
+def preview(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
     """Plan a merge without a lock and without writing; waiting rows count.
+
+    Each side is read as one state; with `both` also what the target changed.
 
     Raises:
         UnknownBranch: one of the branches is not there.
@@ -95,19 +101,27 @@ def preview(repo: Repository, request: MergeRequest) -> Preview:
         BranchClosed: the source was squashed, or is kept.
     """
     refuse_closed(find(repo, request.source))
-    return look(repo, request)
+    return look(repo, request, both=both)
 
 
-def look(repo: Repository, request: MergeRequest) -> Preview:
+def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
     """`preview`, of a closed source too: it cannot be merged, but be compared."""
-    source = _check(repo, request)
-    ref = Ref(branch=source.name)
-    with repo.store.reading(Ref(branch=request.target)) as target:
-        with repo.store.reading(ref) as seen:
-            source_commit, pending = seen.tip, seen.pending
-        ends = _Ends(ref, source_commit, target)
-        plan, base, sides = _plan(repo, request, source.id, ends)
-        return Preview(plan, base, source_commit, target.tip, pending, sides)
+    source_id = _check(repo, request).id
+    with (
+        repo.store.reading(Ref(branch=request.target)) as target,
+        repo.store.reading(Ref(branch=request.source)) as source,
+    ):
+        plan, base, sides = _plan(repo, request, source_id, source, target)
+        return Preview(
+            plan,
+            base,
+            source.tip,
+            target.tip,
+            source.pending,
+            sides,
+            tuple(open_items(target.find(HELD, Query()))),
+            target.changes(base) if both and sides.changes.get(FACT.table) else {},
+        )
 
 
 def _unprotected(_source: Branch, target: Branch, _plan: MergePlan) -> None:
@@ -158,8 +172,8 @@ def merge(
             return first
         repo.point("merge.after_intent")
         with repo.store.changing(target.name) as work:
-            ends = _Ends(Ref(commit=commit), commit, work)
-            plan, base, _ = _plan(repo, request, source.id, ends)
+            with repo.store.reading(Ref(commit=commit)) as merged:
+                plan, base, _ = _plan(repo, request, source.id, merged, work)
             _check_plan(request, plan)
             guard(source, find(repo, target.name), plan)
             what = _Deed(repo, request, source.id, commit, merge_id, origin, base)
@@ -197,31 +211,20 @@ def _check(repo: Repository, request: MergeRequest) -> Branch:
     return find(repo, request.source)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """The source's state and commit, and the open target."""
-
-    source: Ref
-    commit: CommitId
-    target: Reading
-
-
 def _plan(
-    repo: Repository, request: MergeRequest, source_id: str, ends: _Ends
+    repo: Repository, request: MergeRequest, source_id: str, source: Reading, target: Reading
 ) -> tuple[MergePlan, CommitId, Sides]:
-    base = repo.history.merge_base(ends.target.tip, ends.commit)
-    changes = repo.history.changes(base, ends.source)
-    target_items = ends.target.find(HELD, Query())
-    with repo.store.reading(ends.source) as source:
-        source_items = source.find(HELD, Query())
-        # A decision that comes along with the merge counts; a pick brings none.
-        rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
-        target_held = open_items(target_items, closings(() if request.items else rows))
-        source_held = open_items(source_items, closings(target_items))
-        items = None if request.items is None else _items(source, request.items, changes)
-        named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
-        named |= {choice.row_id for choice in request.choices}
-        source_rows = rows_by_id(source, named)
+    base = repo.history.merge_base(target.tip, source.tip)
+    changes, target_items = source.changes(base), target.find(HELD, Query())
+    source_items = source.find(HELD, Query())
+    # A decision that comes along with the merge counts; a pick brings none.
+    rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
+    target_held = open_items(target_items, closings(() if request.items else rows))
+    source_held = open_items(source_items, closings(target_items))
+    items = None if request.items is None else _items(source, request.items, changes)
+    named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
+    named |= {choice.row_id for choice in request.choices}
+    source_rows = rows_by_id(source, named)
     changed = {c.id for table in changes.values() for c in table}
     ids = changed | named
     ids |= {
@@ -229,7 +232,7 @@ def _plan(
         for row in (*source_rows.values(), *(c.after for c in changes.get(FACT.table, ())))
         if row is not None and row.get("superseded_by") is not None
     }
-    target_rows = rows_by_id(ends.target, ids)
+    target_rows = rows_by_id(target, ids)
     _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
     for choice in request.choices:
         both = choice.row_id in source_rows and choice.row_id in target_rows
@@ -245,7 +248,7 @@ def _plan(
         kept_out(source_items),
         # Who picks a row wants it; what is open on it stays so.
         dict.fromkeys(waiting, frozenset[str]()) if items else kept_out(target_items, rows),
-        _removed(repo, ends.target, target_rows, source_held),
+        _removed(repo, target, target_rows, source_held),
     )
     choices = [completed(choice) for choice in request.choices]
     return plan_merge(sides, request.strategy, choices, items), base, sides

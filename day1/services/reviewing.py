@@ -143,8 +143,8 @@ def gone(repo: Repository, review: Review) -> str | None:
     return None
 
 
-def examine(repo: Repository, review: Review) -> Examined:
-    """Plan a review anew; costs what previewing its merge costs.
+def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined:
+    """Plan a review anew; costs what previewing its merge costs. `both` as `merging.preview`.
 
     Raises:
         Conflict: one of its branches is gone.
@@ -154,7 +154,7 @@ def examine(repo: Repository, review: Review) -> Examined:
     target = repo.ledger.record(Branch, review.target_id)
     if why is not None or source is None or target is None:
         raise Conflict(str(why), review_id=review.id)
-    seen = look(repo, MergeRequest(source.name, target.name, "auto"))
+    seen = look(repo, MergeRequest(source.name, target.name, "auto"), both=both)
     every = {row.id: row for row in three_ways(seen.sides)}
     held = _held(seen, every)
     rows = {row.id: row for row in seen.plan.rows}

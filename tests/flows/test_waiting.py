@@ -57,3 +57,25 @@ def test_rows_of_one_id_that_wait_on_both_sides_clash(memory):
         ("fact_both", {"category"}),
         ("fact_side", set()),
     ]
+
+
+def test_a_comparison_reads_each_side_as_one_state(memory, tmp_path, monkeypatch):
+    """A3: what was written meanwhile stood in the plan, under a commit and a count without it."""
+    other, merge_base = EngineMemory(tmp_path), memory.store.history.merge_base
+
+    def write_meanwhile(*commits):
+        for branch in ("side", "main"):
+            other.add_fact(branch, f"fact_{branch}_later", fact_text="later")
+        return merge_base(*commits)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(memory.store.history, "merge_base", write_meanwhile)
+        seen = merging.preview(memory.repo, AUTO, both=True)
+    other.close()
+    assert [row.id for row in seen.plan.rows] == ["fact_side"]
+    assert seen.pending.count == 1
+    assert [change.id for change in seen.target_changes["facts"]] == ["fact_main"]
+    assert [row.id for row in merging.preview(memory.repo, AUTO).plan.rows] == [
+        "fact_side",
+        "fact_side_later",
+    ]

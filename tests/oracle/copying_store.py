@@ -125,9 +125,10 @@ class CopyingMemory:
             i for i in {*after, *before} if after.get(i) != before.get(i)
         }:
             raise Refusal("not_found")
-        rows = undone(
-            plan((after, before, tip.rows), tip.open().values(), set(), choices, None), tip.rows
-        )
+        unsettled = tip.open().values()
+        absent = Absent(removed={i.row for i in unsettled if i.cell == WHOLE and not i.is_new})
+        planned = plan((after, before, tip.rows), unsettled, set(), choices, None, absent)
+        rows = undone(planned, tip.rows)
         kept = sorted((i, cell) for i, row in rows.items() for cell in row.held)
         new = _with(tip.rows, {i: row.result for i, row in rows.items()})
         if new == tip.rows and self.next_time is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from day1.model.change import Pending, Query
+from day1.model.change import Changes, CommitId, Pending, Query
 from day1.model.kind import Cell, Kind, Row
 from day1.model.redaction import CLEAR
 
@@ -35,4 +35,8 @@ class EmptyReading:
 
     def tally(self, _kind: Kind, _column: str) -> dict[Cell, int]:
         """There are none."""
+        return {}
+
+    def changes(self, _base: CommitId) -> Changes:
+        """Nothing stands before the first commit."""
         return {}

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, column, select, table
 from sqlalchemy.sql.elements import ColumnClause
 
 from day1.adapters.sql.changes import until
-from day1.adapters.sql.rows import waiting
+from day1.adapters.sql.rows import SqlReading, waiting
 from day1.adapters.sql.verbs import Places, Verbs, row_of
 from day1.errors import BranchExists
 from day1.model.change import Changes, Commit, CommitId, Ref
@@ -110,6 +110,14 @@ class SqlHistory(ABC):
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
         return found if ref.until is None else until(found, ref.until)
+
+    def since(self, reading: SqlReading, base: CommitId) -> Changes:
+        """Rows that differ between a commit and a state that is read, as that reading sees it."""
+        if reading.pending.count:
+            found = self._verbs.changes(reading.connection, base, "WORKING", reading.mask)
+        else:
+            found = self._between(reading.connection, base, reading.tip)
+        return found if reading.until is None else until(found, reading.until)
 
     def _between(self, connection: Connection, base: CommitId, to: CommitId) -> Changes:
         """The difference of two commits, which is for good: a merge plans what its preview did."""

@@ -1,5 +1,7 @@
 """Rows of one state over an open connection: the queries that all SQL engines share."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +13,7 @@ from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 
 from day1.adapters.sql.prepared import Prepared
 from day1.adapters.sql.tables import TABLES
-from day1.model.change import CommitId, Pending, Query
+from day1.model.change import Changes, CommitId, Pending, Query
 from day1.model.kind import MEMORIES, Cell, Kind, Row, when
 from day1.model.redaction import CLEAR, Mask
 
@@ -60,6 +62,8 @@ class SqlReading:
         self.pending = pending
         self.until = until
         self.mask = mask
+        self.since: Since = _unknown
+        """How the engine compares; the store says it at once."""
 
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
         """Rows by id; unknown ids are left out."""
@@ -141,10 +145,21 @@ class SqlReading:
         statement = statement.group_by(table.c[column])
         return {value: int(n) for value, n in self.connection.execute(statement)}
 
+    def changes(self, base: CommitId) -> Changes:
+        """Rows that differ between a commit and this state."""
+        return self.since(self, base)
+
     def _visible(self, statement: Select[Any], table: Table) -> Select[Any]:
         if self.until is None:
             return statement
         return statement.where(table.c.created_at <= self.until)
+
+
+Since = Callable[[SqlReading, CommitId], Changes]
+
+
+def _unknown(_reading: SqlReading, _base: CommitId) -> Changes:
+    raise NotImplementedError
 
 
 def _when(table: Table) -> ColumnElement[int]:

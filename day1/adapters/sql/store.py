@@ -102,7 +102,9 @@ class SqlStore(ABC):
         pending: Pending = Pending(),  # noqa: B008 - frozen
     ) -> SqlReading:
         mask = self._mask()
-        return SqlReading(connection, tip, pending, branch=branch, until=until, mask=mask)
+        reading = SqlReading(connection, tip, pending, branch=branch, until=until, mask=mask)
+        reading.since = self.history.since
+        return reading
 
     def _stand(self, connection: Connection, *, writes: bool = False) -> tuple[Commit, Pending]:
         """Begin a transaction; says the tip and what waits."""
@@ -142,6 +144,7 @@ class SqlStore(ABC):
         pending = waiting(connection, tip.ts)
         work = SqlWork(connection, self._verbs, branch, tip.id, pending, self._mask())
         work.now = max(now, max(tip.ts, pending.newest or 0) + 1)
+        work.since = self.history.since
         return work
 
     def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:

@@ -23,7 +23,7 @@ from day1.operation import (
     Written,
 )
 from day1.services.branching import find
-from day1.services.duplicates import Twin, possible_duplicates
+from day1.services.duplicates import Twin, may_find, possible_duplicates
 from day1.services.holding import Offer, decide, offers
 from day1.services.merging import preview
 from day1.toolsets.core.merges import (
@@ -94,8 +94,8 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     asked = merge_request(
         source, target, request.strategy or "auto", request.choices, request.items
     )
-    seen = preview(ctx.repo, asked)
-    twins = possible_duplicates(ctx.repo, ctx.search, seen, target)
+    seen = preview(ctx.repo, asked, both=may_find(ctx.search))
+    twins = possible_duplicates(ctx.search, seen)
     held = [o.item.id for o in offers(ctx.repo, target)]
     return Plan(
         digest=seen.plan.digest,

@@ -77,11 +77,14 @@ class ReviewState(ReviewItem):
     read: Read
 
 
-def look(ctx: Context, review: Review) -> Examined | None:
-    """An open review whose branches are there, planned anew; None for any other."""
+def look(ctx: Context, review: Review, *, both: bool = False) -> Examined | None:
+    """An open review whose branches are there, planned anew; None for any other.
+
+    With `both` also what the target changed, for duplicates.
+    """
     if review.status != "open" or reviewing.gone(ctx.repo, review) is not None:
         return None
-    return examine(ctx.repo, review)
+    return examine(ctx.repo, review, both=both)
 
 
 def in_short(

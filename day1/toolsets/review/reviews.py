@@ -22,7 +22,7 @@ from day1.operation import (
 )
 from day1.services import reviewing
 from day1.services.branching import name_of
-from day1.services.duplicates import Twin, possible_duplicates
+from day1.services.duplicates import Twin, may_find, possible_duplicates
 from day1.services.reviewing import Given, find_review, grouped
 from day1.toolsets.core.merges import ChoiceGiven, Clash, clashes
 from day1.toolsets.core.search import stand
@@ -131,9 +131,10 @@ class ReviewShown(ReviewState):
 def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
     """What a review would merge now: three sides of each row, authors, decisions, what is left."""
     review = find_review(ctx.repo, request.review_id)
-    seen, twins = look(ctx, review), dict[str, list[Twin]]()
+    seen = look(ctx, review, both=may_find(ctx.search))
+    twins = dict[str, list[Twin]]()
     if seen is not None:
-        for twin in possible_duplicates(ctx.repo, ctx.search, seen.seen, seen.target.name):
+        for twin in possible_duplicates(ctx.search, seen.seen):
             twins.setdefault(twin.id, []).append(twin)
     offset, limit = request.offset or 0, request.limit or _SHOWN
     every = [] if seen is None else [(g, r) for g, rs in grouped(seen, twins).items() for r in rs]
