@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,10 +49,10 @@ def through(wire: Wire, url: str) -> str:
     return make_url(url).set(port=wire.port).render_as_string(hide_password=False)
 
 
-def waited(deed: Callable[[], object], error: type[Day1Error]) -> float:
+def waited(deed: Callable[[], object], error: type[Day1Error], says: str | None = None) -> float:
     """Seconds until a deed fails as it must."""
     started = time.monotonic()
-    with pytest.raises(error) as caught:
+    with pytest.raises(error, match=says) as caught:
         deed()
     assert caught.value.retryable
     return time.monotonic() - started
@@ -63,7 +64,8 @@ def test_who_accepts_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatc
     with Wire(None) as wire:
         place = parse(f"mysql+pymysql://day1:secret@127.0.0.1:{wire.port}/day1")
         engine = connect(place)
-        assert waited(lambda: engine_of(engine, place.name), StoreUnavailable) < 30
+        asked = partial(engine_of, engine, place.name)
+        assert waited(asked, StoreUnavailable, "it was not asked") < 30
 
 
 def test_a_server_that_hangs_holds_a_call_no_longer_than_its_limit(

@@ -23,6 +23,8 @@ _RESTED_S = 1.0
 """A connection that was used within this time is not pinged before it is used again."""
 _KEPT = 8
 """Connections of a pool that stay open."""
+_LOST, _NOT_CONNECTED = 2013, 2003
+"""The driver's numbers for a connection that ended, and for none that was made."""
 _IN_TRANSACTION = 1
 """A flag of the protocol's, in each answer."""
 
@@ -143,10 +145,22 @@ def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
         raise InvalidRequest(
             "A store on a server needs the package pymysql: `pip install 'day1[servers]'`."
         ) from exc
+    event.listen(engine, "do_connect", _let_in)
     event.listen(engine, "connect", lambda raw, _record: _answers_within(raw, ANSWER_S))
     event.listen(engine, "checkin", _rests)
     event.listen(engine, "checkout", _awake)
     return engine
+
+
+def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
+    """Connect; who is let down during the greeting is not connected, and nothing was asked."""
+    failed = dialect.loaded_dbapi.OperationalError
+    try:
+        return dialect.connect(*given, **named)
+    except failed as exc:
+        if exc.args[0] != _LOST:
+            raise
+        raise failed(_NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}") from exc
 
 
 def _answers_within(raw: Any, seconds: float) -> None:
