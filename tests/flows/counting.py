@@ -17,7 +17,7 @@ MOST = {
     "write over HTTP": 11,
     "search": 12,
     "first search after a write": 17,
-    "merge of 20 rows": 69,
+    "merge of 20 rows": 72,
     "branch list": 11,
     "status": 23,
 }
