@@ -15,6 +15,7 @@ from day1.model.kind import (
     Cell,
     Kind,
     Row,
+    cell_value,
     complete,
     kind_of,
     revision,
@@ -49,16 +50,24 @@ def update(  # noqa: PLR0913 - one change
     *,
     reason: str | None = None,
     expect_revision: str | None = None,
+    first_edit: str | None = None,
 ) -> Edited:
     """Set columns of a row, as a commit of its own; a fact's new text makes it unverified.
 
+    `first_edit` is the id that the request gives its first edit: where that is, it was done before,
+    and what others changed since stays.
+
     Raises:
+        RequestReused: the request changed something else.
         NotFound: the row is not on this branch.
         InvalidRequest: rows of its kind have no such column.
         RevisionChanged: `expect_revision` is given and is not the row's.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
         kind, before = present(work, row_id, branch)
+        done_at = _edited_before(work, first_edit, kind, {**before, **columns})
+        if done_at is not None:
+            return Edited(kind, before, work.tip, done_at)
         if expect_revision is not None and expect_revision != revision(kind, before):
             raise RevisionChanged(
                 "The row was changed since you read it: read it again, then decide.",
@@ -181,15 +190,45 @@ def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:
     return first
 
 
+def _edited_before(work: Work, first_edit: str | None, kind: Kind | None, after: Row) -> int | None:
+    """When a request made its first edit of a row; None if it did not.
+
+    Raises:
+        RequestReused: it edited something else.
+    """
+    edit = None if first_edit is None else work.get(EDIT, [first_edit]).get(first_edit)
+    if edit is None:
+        return None
+    cell = str(edit["cell"])
+    same = edit["row_id"] == after["id"]
+    if same and cell != WHOLE and kind is not None:
+        same = edit["value"] == cell_value(kind, complete(kind, after), cell)
+    if not same:
+        raise reused(str(first_edit))
+    return int(edit["created_at"] or 0)
+
+
 def remove(
-    repo: Repository, branch: str, row_ids: Sequence[str], origin: Origin, reason: str | None
+    repo: Repository,
+    branch: str,
+    row_ids: Sequence[str],
+    origin: Origin,
+    reason: str | None,
+    first_edit: str | None = None,
 ) -> Edited:
     """Remove rows from a branch, as one commit; history keeps them and `restore` brings them back.
 
+    `first_edit` is as with `update`.
+
     Raises:
         NotFound: a row is not on this branch; nothing is removed then.
+        RequestReused: the request edited something else.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
+        gone: Row = {"id": row_ids[0]}
+        done_at = _edited_before(work, first_edit, None, gone)
+        if done_at is not None:
+            return Edited(FACT, gone, work.tip, done_at)
         found = [present(work, row_id, branch) for row_id in dict.fromkeys(row_ids)]
         for kind, row in found:
             work.apply({kind.table: {str(row["id"]): None}})

@@ -28,12 +28,9 @@ SAYS = {
 """What adds a row that says something."""
 AS_OFTEN: dict[str, set[str]] = {
     "memory_task_update": set(),
-    "memory_update_fact": set(),
-    "memory_retract_fact": {"not_found"},
     "memory_restore": set(),
     "memory_redact": set(),
     "review_decide": set(),
-    "review_merge": {"conflict"},
     "review_close": {"conflict"},
     "memory_revert": set(),
 }
@@ -143,6 +140,22 @@ def test_what_was_edited_since_is_still_what_the_request_wrote(core: Session, br
     core.ok("memory_retract_fact", fact_id=first["id"], branch=branch)
     error = core.refused("memory_write_fact", "request_reused", **said)
     assert "was removed since" in error["message"]
+
+
+def test_a_repeated_edit_does_not_undo_what_others_changed_since(
+    core: Session, branch: str
+) -> None:
+    """F4: the edit of a request is known by its id, whatever became of the row."""
+    fact = core.ok("memory_write_fact", fact_text="Ada drinks tea.", branch=branch)
+    asked = {"fact_id": fact["id"], "branch": branch, "request_id": f"edit {branch}"}
+    first = core.ok("memory_update_fact", **asked, fact_text="Ada drinks mate.")
+    core.ok("memory_update_fact", fact_id=fact["id"], fact_text="Ada drinks.", branch=branch)
+    again = core.ok("memory_update_fact", **asked, fact_text="Ada drinks mate.")
+    assert again["updated_at"] == first["updated_at"]
+    diff = core.ok("memory_branch_diff", source_branch=branch, target_branch="empty")
+    assert [row["fact_text"] for row in diff["new_facts"]] == ["Ada drinks."]
+    core.refused("memory_update_fact", "request_reused", **asked, fact_text="Ada drinks wine.")
+    core.refused("memory_retract_fact", "request_reused", **{**asked, "fact_id": "fact_other"})
 
 
 def test_a_message_is_said_as_often_as_it_is_logged(core: Session, branch: str) -> None:

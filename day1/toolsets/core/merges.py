@@ -284,7 +284,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,
         merge_id=record.id,
-        conflicts=_held_by(ctx, record) if done.repeated else clashes(done.plan),
+        conflicts=held_by(ctx, record) if done.repeated else clashes(done.plan),
         left=list(done.left),
         written=Written(
             branch=asked.target,
@@ -294,7 +294,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
 
 
-def _held_by(ctx: Context, record: MergeRecord) -> list[Clash]:
+def held_by(ctx: Context, record: MergeRecord) -> list[Clash]:
     """What a merge held, as its target has it."""
     target = Ref(branch=name_of(ctx.repo, record.target_id))
     with ctx.repo.store.reading(target) as reading:

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from day1.errors import InvalidRequest
+from day1.model.branch import Branch
 from day1.model.instant import parse, show
-from day1.model.kind import Cell, revision
+from day1.model.kind import EDIT, Cell, revision
 from day1.operation import (
     Context,
     Effect,
@@ -74,15 +75,23 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         raise InvalidRequest("Give at least one of fact_text, category, confidence, happened_at.")
     branch = ctx.writable(request.branch)
     done = update(
-        ctx.repo,
+        ctx.repeatable(request, branch),
         branch.name,
         request.fact_id,
         columns,
         ctx.origin(request, branch),
         reason=request.reason,
         expect_revision=request.expect_revision,
+        first_edit=_first_edit(ctx, request, branch),
     )
     return _updated(branch.name, done)
+
+
+def _first_edit(ctx: Context, request: WriteRequest, branch: Branch) -> str | None:
+    """The id of the first edit that a request makes; None where nothing tells it again."""
+    if request.request_id is None:
+        return None
+    return ctx.repeatable(request, branch).new_id(EDIT.prefix, 0)
 
 
 def _updated(branch: str, done: Edited) -> FactUpdated:
@@ -175,7 +184,14 @@ def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     """Remove a memory from a branch; history keeps it, memory_restore brings it back."""
     branch = ctx.writable(request.branch)
     origin = ctx.origin(request, branch)
-    done = remove(ctx.repo, branch.name, [request.fact_id], origin, request.reason)
+    done = remove(
+        ctx.repeatable(request, branch),
+        branch.name,
+        [request.fact_id],
+        origin,
+        request.reason,
+        _first_edit(ctx, request, branch),
+    )
     return FactRetracted(
         id=request.fact_id,
         retracted_at=show(done.at),

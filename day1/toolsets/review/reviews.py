@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from day1.model.branch import MAIN
+from day1.model.deed import MergeRecord
 from day1.model.kind import WHOLE
+from day1.model.review import Review
 from day1.model.row_merge import OWN
 from day1.operation import (
     Context,
@@ -23,8 +25,9 @@ from day1.operation import (
 from day1.services import reviewing
 from day1.services.branching import name_of
 from day1.services.duplicates import Twin, may_find, possible_duplicates
+from day1.services.repeating import BY_REQUEST
 from day1.services.reviewing import Given, find_review, grouped
-from day1.toolsets.core.merges import ChoiceGiven, Clash, clashes
+from day1.toolsets.core.merges import ChoiceGiven, Clash, clashes, held_by
 from day1.toolsets.core.search import stand
 from day1.toolsets.review.review_rows import (
     DecisionShown,
@@ -233,9 +236,12 @@ class ReviewMerged(Response):
 
 def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     """Merge a review as it was decided; undecided conflicts are held."""
-    review = find_review(ctx.repo, request.review_id)
+    review, repo = find_review(ctx.repo, request.review_id), ctx.repeatable(request)
+    before = _merged_before(ctx, request, review)
+    if before is not None:
+        return _merged(ctx, before, held_by(ctx, before), [BY_REQUEST])
     done = reviewing.merge_review(
-        ctx.repo,
+        repo,
         review,
         (request.strategy or "auto", request.expect),
         (ctx.origin(request), ctx.caller.access.token_id),
@@ -245,13 +251,27 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     notes = [f"memory_revert with commit={record.id} undoes it."]
     if record.rejected_count:
         notes.append(f"Held: {record.rejected_count}. memory_held lists and decides them.")
+    return _merged(ctx, record, clashes(done.plan), notes)
+
+
+def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeRecord | None:
+    """The merge that concluded a review, if this request made it."""
+    if request.request_id is None or review.merge_id is None:
+        return None
+    mine = ctx.repeatable(request).new_id("merge", 0)
+    return ctx.repo.ledger.record(MergeRecord, mine) if mine == review.merge_id else None
+
+
+def _merged(
+    ctx: Context, record: MergeRecord, conflicts: list[Clash], notes: list[str]
+) -> ReviewMerged:
     return ReviewMerged(
-        review_id=review.id,
+        review_id=str(record.review_id),
         status="merged",
         merge_id=record.id,
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,
-        conflicts=clashes(done.plan),
+        conflicts=conflicts,
         written=Written(
             branch=name_of(ctx.repo, record.target_id), commit=str(record.commit), notes=notes
         ),
