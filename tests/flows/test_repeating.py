@@ -17,7 +17,7 @@ from day1.model.kind import FACT, MEMORIES
 from day1.model.task import Task
 from day1.settings import EmbedderSettings, Settings
 from day1.wiring import House, open_house
-from tests.engine import variables
+from tests.engine import store_settings, variables
 
 ROOT = Path(__file__).parents[2]
 Call = tuple[str, dict[str, Any]]
@@ -58,7 +58,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path) -> House:
-    return open_house(Settings(home=folder, embedder=EmbedderSettings(kind="none")), create=True)
+    embedder = EmbedderSettings(kind="none")
+    settings = Settings(home=folder, embedder=embedder, store=store_settings(folder))
+    return open_house(settings, create=True)
 
 
 def ask(folder: Path, call: Call, **environment: str) -> dict[str, Any] | None:
