@@ -44,7 +44,7 @@ def decode(
     for candidate in reversed(rest.strip().splitlines()):
         try:
             found = json.loads(candidate)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         if isinstance(found, dict) and isinstance(found.get("ts"), int) and "op" in found:
             meta = found

@@ -78,7 +78,7 @@ def call_command(
     given = sys.stdin.read() if arguments == "-" else arguments or "{}"
     try:
         parsed = json.loads(given)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise InvalidRequest(f"{tool}: the arguments are no JSON.") from exc
     if not isinstance(parsed, dict):
         raise InvalidRequest(f"{tool}: the arguments are a JSON object.")

@@ -14,7 +14,13 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from day1.interfaces.lasting import Work, lasting
@@ -34,7 +40,7 @@ def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, W
                 tasks.start_soon(lasting, what, work)
             async with stdio_server() as (reading, writing):
                 sending, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
-                tasks.start_soon(_mend, reading, sending)
+                tasks.start_soon(_mend, reading, sending, writing)
                 await server.run(mended, writing, server.create_initialization_options())
             tasks.cancel_scope.cancel()
 
@@ -44,22 +50,43 @@ def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, W
         close()
 
 
-async def _mend(reading: Any, sending: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    """Hand messages on, with those that the SDK drops for half a character in a text.
+async def _mend(
+    reading: Any, sending: MemoryObjectSendStream[SessionMessage | Exception], writing: Any
+) -> None:
+    """Hand messages on, and answer what is none: the SDK would drop it without a word.
 
-    JSON can say a lone surrogate, a cut emoji. Dropped, the request would never be answered.
+    JSON can say a lone surrogate, a cut emoji: a message with one is handed on as well.
     """
     async with sending:
         async for item in reading:
-            await sending.send(_reparsed(item) if isinstance(item, ValidationError) else item)
+            message = _reparsed(item) if isinstance(item, ValidationError) else item
+            if isinstance(message, JSONRPCError):
+                await writing.send(SessionMessage(message))
+            else:
+                await sending.send(message)
 
 
-def _reparsed(error: ValidationError) -> SessionMessage | Exception:
+def _reparsed(error: ValidationError) -> SessionMessage | JSONRPCError | Exception:
+    found = error.errors(include_url=False)[0]
+    if found["type"] != "json_invalid":
+        return _refused(INVALID_REQUEST, "That is JSON, and no message of JSON-RPC 2.0.")
+    line = found["input"]
     try:
-        message = json.loads(error.errors()[0]["input"])
+        if not line.strip():
+            return error
+        message = json.loads(line)
         return SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False))
+    except ValidationError:
+        return _refused(INVALID_REQUEST, "That is JSON, and no message of JSON-RPC 2.0.")
     except (TypeError, ValueError):
-        return error
+        return _refused(PARSE_ERROR, "That line is no JSON: send one message a line.")
+    except RecursionError:
+        return _refused(PARSE_ERROR, "That line is nested too deep: send it flatter.")
+
+
+def _refused(code: int, message: str) -> JSONRPCError:
+    """An answer to a line whose id nobody can tell."""
+    return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message))
 
 
 async def _leave_on_signal(close: Callable[[], None]) -> None:

@@ -1,0 +1,74 @@
+"""Lines on stdin that are no message: each is answered, and the server goes on."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from select import select
+from typing import Any
+
+import pytest
+
+from tests.wires.mcp_session import WAIT_S
+from tests.wires.raw_pipe import RawPipe
+
+PARSE, INVALID = -32700, -32600
+DEEP = "[" * 200_000
+
+
+@pytest.fixture(scope="module")
+def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawPipe]:
+    with RawPipe(tmp_path_factory.mktemp("hostile") / "store", toolsets="core") as pipe:
+        yield pipe
+
+
+def answered(pipe: RawPipe, count: int) -> list[dict[str, Any]]:
+    """The next lines on stdout."""
+    assert pipe.process.stdout is not None
+    found = []
+    for _ in range(count):
+        assert select([pipe.process.stdout], [], [], WAIT_S)[0], "no answer"
+        found.append(json.loads(pipe.process.stdout.readline()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        pytest.param(DEEP, PARSE, id="deep and cut off"),
+        pytest.param(DEEP + "]" * len(DEEP), PARSE, id="deep"),
+        pytest.param('{"a":' * 50_000 + "1" + "}" * 50_000, PARSE, id="deep objects"),
+        pytest.param("no JSON", PARSE, id="no JSON"),
+        pytest.param("{", PARSE, id="half"),
+        pytest.param("[]", INVALID, id="a batch"),
+        pytest.param("7", INVALID, id="a number"),
+        pytest.param('{"jsonrpc":"1.0","id":1,"method":"ping"}', INVALID, id="another protocol"),
+        pytest.param('{"jsonrpc":"2.0","id":1,"method":7}', INVALID, id="no method"),
+    ],
+)
+def test_what_is_no_message_is_answered(pipe: RawPipe, line: str, code: int) -> None:
+    """B8: a line that cannot be read gets an error of JSON-RPC, and ends nothing."""
+    pipe.send(line)
+    (answer,) = answered(pipe, 1)
+    assert (answer["id"], answer["error"]["code"]) == (None, code)
+    assert pipe.ask("ping", "{}")["result"] == {}
+
+
+def test_what_came_with_it_is_answered(tmp_path: Path) -> None:
+    """B8: calls before and after such a line are answered as ever."""
+    with RawPipe(tmp_path / "store", toolsets="core") as pipe:
+        calls = [
+            f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":'
+            f'"memory_write_fact","arguments":{{"fact_text":"Fact {number}."}}}}}}'
+            for number in (901, 902)
+        ]
+        pipe.send("\n".join((calls[0], DEEP, calls[1])))
+        found = {answer["id"]: answer for answer in answered(pipe, 3)}
+        assert found[None]["error"]["code"] == PARSE
+        assert not any(found[number]["result"].get("isError") for number in (901, 902))
+        assert pipe.leave() == 0
+
+
+def test_an_empty_line_says_nothing(pipe: RawPipe) -> None:
+    """B8: nor is it answered."""
+    pipe.send("\n\r\n")
+    assert pipe.ask("ping", "{}")["result"] == {}
