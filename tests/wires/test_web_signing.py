@@ -119,16 +119,18 @@ def test_the_cookie_is_for_nobody_else(guarded: Guarded) -> None:
 
 
 def test_a_wrong_token_opens_nothing_and_is_not_logged(tmp_path: Path) -> None:
+    """C4: who guesses is told to wait; who has a live token comes in from the same address."""
     with HttpServer(tmp_path / "store") as server, Browser(server) as browser:
         secret = server.token("only")
         form = browser.get("/review").form("/review/login")
         for _ in range(5):
             page = browser.send(form, 401, token="day1_wrong-guess")
             assert "no live token" in page.text
-        page = browser.send(form, 429, token=secret)
+        page = browser.send(form, 429, token="day1_wrong-guess")
         assert "wait a minute" in page.text
         assert "retry-after" in page.headers
         assert browser.get("/review").address.startswith("/review/login")
+        assert browser.send(form, token=secret).address == "/review"
         log = server.log.read_text(encoding="utf-8")
         assert log.count("a sign-in from 127.0.0.1 failed") == 5
         assert "wrong-guess" not in log

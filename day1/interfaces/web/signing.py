@@ -76,10 +76,11 @@ class Signing:
         if visit.request.method == "GET":
             return visit.page("login.html", back=back, problem=None)
         caller = visit.request.client.host if visit.request.client else ""
-        self._tries.check(caller)
         try:
             cookie = door.sign_in(visit.form.get("token", "").strip(), visit.site.server.clock())
         except Unauthorized:
+            # Behind a proxy all have one address: others' failures refuse nobody a live token.
+            self._tries.check(caller)
             self._tries.failed(caller)
             log.warning("a sign-in from %s failed", caller)
             problem = "That is no live token of this server."
