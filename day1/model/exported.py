@@ -10,6 +10,7 @@ Nothing says when, where or at which commit it was written.
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -24,6 +25,8 @@ _VERSION: Final = 1
 _INTEGERS: Final = frozenset(("created_at", "happened_at"))
 _LARGEST: Final = 2**53
 _LONGEST_ID: Final = 64
+_ID: Final = re.compile("[0-9A-Za-z_-]+")
+"""What follows the kind in an id: it stands in addresses and command lines as it is."""
 _NEEDED: Final = frozenset(
     (
         "content_hash",
@@ -240,7 +243,8 @@ def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
 
 def _fits(kind: Kind, column: str, value: Json) -> bool:
     if column in _INTEGERS:
-        whole = type(value) is int and -_LARGEST < value < _LARGEST
+        least = 0 if column == "created_at" else -_LARGEST + 1  # day1 was not there before 1970
+        whole = type(value) is int and least <= value < _LARGEST
         return whole or (value is None and column != "created_at")
     if column == "confidence":
         return isinstance(value, float) and math.isfinite(value)
@@ -249,7 +253,8 @@ def _fits(kind: Kind, column: str, value: Json) -> bool:
     if not isinstance(value, str) or not _is_text(value):
         return False
     if column == "id":
-        return value.startswith(f"{kind.prefix}_") and len(value) <= _LONGEST_ID
+        prefix, _, letters = value.partition("_")
+        return prefix == kind.prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(letters))
     return column not in _AMONG or value in _AMONG[column]
 
 

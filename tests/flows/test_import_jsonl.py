@@ -189,6 +189,11 @@ def _columns(line, **columns):
         lambda line: _columns(line, created_at=True),
         lambda line: _columns(line, created_at=None),
         lambda line: _columns(line, created_at=2**60),
+        lambda line: _columns(line, created_at=-1),  # C5: no time, and no ids either
+        lambda line: _columns(line, id="fact_"),
+        lambda line: _columns(line, id="fact_one two"),
+        lambda line: _columns(line, id="fact_../../x"),
+        lambda line: _columns(line, id="fact_\u202e1"),
         lambda line: _columns(line, confidence=float("nan")),
         lambda line: _columns(line, confidence=None),
         lambda line: _columns(line, id="obs_1"),
