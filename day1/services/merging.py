@@ -111,7 +111,8 @@ def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Prev
         repo.store.reading(Ref(branch=request.target)) as target,
         repo.store.reading(Ref(branch=request.source)) as source,
     ):
-        plan, base, sides = _plan(repo, request, source_id, source, target)
+        base = repo.history.merge_base(target.tip, source.tip)
+        plan, sides = _plan(repo, request, source_id, base, (source, target))
         return Preview(
             plan,
             base,
@@ -172,8 +173,9 @@ def merge(
             return first
         repo.point("merge.after_intent")
         with repo.store.changing(target.name) as work:
+            base = repo.history.merge_base(work.tip, commit)
             with repo.store.reading(Ref(commit=commit)) as merged:
-                plan, base, _ = _plan(repo, request, source.id, merged, work)
+                plan, _ = _plan(repo, request, source.id, base, (merged, work))
             _check_plan(request, plan)
             guard(source, find(repo, target.name), plan)
             what = _Deed(repo, request, source.id, commit, merge_id, origin, base)
@@ -212,9 +214,13 @@ def _check(repo: Repository, request: MergeRequest) -> Branch:
 
 
 def _plan(
-    repo: Repository, request: MergeRequest, source_id: str, source: Reading, target: Reading
-) -> tuple[MergePlan, CommitId, Sides]:
-    base = repo.history.merge_base(target.tip, source.tip)
+    repo: Repository,
+    request: MergeRequest,
+    source_id: str,
+    base: CommitId,
+    both: tuple[Reading, Reading],
+) -> tuple[MergePlan, Sides]:
+    source, target = both
     changes, target_items = source.changes(base), target.find(HELD, Query())
     source_items = source.find(HELD, Query())
     # A decision that comes along with the merge counts; a pick brings none.
@@ -235,8 +241,8 @@ def _plan(
     target_rows = rows_by_id(target, ids)
     _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
     for choice in request.choices:
-        both = choice.row_id in source_rows and choice.row_id in target_rows
-        check_cell(choice.row_id, choice.cell, choice.take, both=both)
+        on_both = choice.row_id in source_rows and choice.row_id in target_rows
+        check_cell(choice.row_id, choice.cell, choice.take, both=on_both)
     waiting = [item.row_id for item in target_held if keeps_out(item)]
     sides = Sides(
         changes,
@@ -251,7 +257,7 @@ def _plan(
         _removed(repo, target, target_rows, source_held),
     )
     choices = [completed(choice) for choice in request.choices]
-    return plan_merge(sides, request.strategy, choices, items), base, sides
+    return plan_merge(sides, request.strategy, choices, items), sides
 
 
 def _removed(
