@@ -1,7 +1,7 @@
 """A bit of a file that changed by itself: never a wrong answer in silence.
 
 Where which bits are flipped is drawn by a seed, so a run can be repeated; `DAY1_TEST_FLIPS` says
-how many are flipped in each file (200 were, file by file).
+how many are flipped in each file.
 """
 
 import json
