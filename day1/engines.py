@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from day1.adapters.sql.server_ledger import DOLT_STAMP, check_ledger, open_serve
 from day1.adapters.sql.sqlite_ledger import FILE as LEDGER
 from day1.adapters.sql.sqlite_ledger import check_file, open_ledger
 from day1.adapters.sql.store import SqlStore
-from day1.errors import Unsupported
+from day1.errors import Day1Error, StoreFull, Unsupported
 from day1.model.ids import new_id
 from day1.settings import Settings
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from day1.ports.rewriting import Rewriting
 
 DEEDS = "deeds.lock"
+_LEAST_ROOM = 256 * 1024
+"""Bytes; a write takes some ten thousand."""
 NODE = "node"
 LEFT = "purged.tmp"
 """What a process leaves that is killed while it writes a store's rows anew."""
@@ -170,6 +173,22 @@ def _writable(folder: Path) -> bool:
     """Whether this user may write the folder and what is in it: another one may own a part."""
     files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, DEEDS)]
     return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
+
+
+def in_the_way(folder: Path) -> list[Day1Error]:
+    """What would keep this user from writing a store in a folder now."""
+    found: list[Day1Error] = []
+    for name in (LOCK_FILE, DEEDS):
+        try:
+            with WriteLock(folder / name, 0).held_if_free():
+                pass
+        except Day1Error as exc:
+            found.append(exc)
+    free = shutil.disk_usage(folder).free
+    if free < _LEAST_ROOM:
+        text = f"The disk has {free:,} bytes free: free some space. Reading goes on."
+        found.append(StoreFull(text, free=free))
+    return found
 
 
 def archives() -> Archives:

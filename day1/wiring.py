@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import signal
@@ -23,9 +22,8 @@ from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.judges.rules import RulesJudge
 from day1.adapters.sql.failures import of_system
-from day1.engines import create_store, open_memory
-from day1.errors import Conflict, EmbedderUnavailable, InvalidRequest, NotAStore
-from day1.model.branch import MAIN
+from day1.engines import create_store, in_the_way, open_memory
+from day1.errors import Conflict, Day1Error, EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.model.ids import new_id, short_hash
 from day1.model.ranking import Weights
 from day1.model.redaction import Mask
@@ -59,8 +57,6 @@ if TYPE_CHECKING:
 
 SERVED = "serve.lock"
 """Held by the one HTTP server of a store; says where that is."""
-
-log = logging.getLogger(__name__)
 
 
 def now() -> int:
@@ -230,9 +226,7 @@ def _settle(repo: Repository) -> None:
     if repo.history.branches().keys() - {branch.name for branch in ledger.branches()}:
         # Who made a ref may have been killed since: then its row or the ref's end comes first.
         with ledger.alone(settle_one), ledger.together():
-            lost = len([name for name in adopt(repo, now()) if name != MAIN])
-        if lost:
-            log.warning("the ledger lacked %s branches: they are noted anew, below main", lost)
+            adopt(repo, now())
 
 
 def _chroma_server(settings: Settings, store: Callable[[], str]) -> ChromaAddress | None:
@@ -381,15 +375,23 @@ def point(settings: Settings) -> Point:
     return _point(settings.kill_at)
 
 
+def obstacles(house: House) -> list[Day1Error]:
+    """What would keep a store that can be read from being written now."""
+    return [] if house.read_only or house.node else in_the_way(house.folder)
+
+
 def place_of(house: House) -> Place:
     """What is known of where a store lies."""
+    from day1.adapters.index.index import chroma_trouble
     from day1.services.checking import Place
 
     return Place(
+        obstacles=tuple(map(str, obstacles(house))),
         store_bytes=house.repo.store.size(),
         free_bytes=shutil.disk_usage(house.folder).free,
         read_only=house.read_only,
         chroma=(house.folder / "chroma").is_dir(),
+        chroma_trouble=chroma_trouble(house.folder),
         node=str(house.folder) if house.node else None,
         chroma_server=urlsplit(house.settings.index.chroma_url or "").hostname,
         now=now(),

@@ -1,5 +1,6 @@
 """Branches: create, find, list, note, archive, and draw their tree."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,8 @@ from day1.model.change import CommitId, Pending, Ref
 from day1.model.record import to_json
 from day1.services.deeds import Repository, deed, record_fork
 from day1.services.repeating import made_by
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,20 @@ def adopt(repo: Repository, now: int) -> list[str]:
         )
         repo.ledger.put_branch(branch)
         root = root or branch
+    if missing and not _is_new(repo, missing):
+        log.warning(
+            "the ledger was not there, or lacked branches: %s are noted anew, below main. If it is "
+            "elsewhere (ledger.db), stop what uses the store and put it back.",
+            len(missing),
+        )
     return missing
+
+
+def _is_new(repo: Repository, missing: list[str]) -> bool:
+    """Whether nothing was ever written to a store."""
+    history = repo.history
+    new = missing == [MAIN] and MAIN not in history.unsettled()
+    return new and next(history.log(MAIN)).op == "init"
 
 
 def states(repo: Repository) -> list[BranchState]:

@@ -41,6 +41,9 @@ class Place:
     read_only: bool
     chroma: bool
     """A server has made its Chroma collections there."""
+    chroma_trouble: str | None = None
+    obstacles: tuple[str, ...] = ()
+    """What would keep anybody from writing now."""
     node: str | None = None
     """Of a store on a server: the folder of what this machine has of its own."""
     chroma_server: str | None = None
@@ -84,6 +87,7 @@ def check(repo: Repository, search: SearchPorts, place: Place) -> Iterator[Findi
         "refs": lambda: _refs(repo),
         "space": lambda: _space(repo, place),
         "disk": lambda: _disk(place),
+        "writing": lambda: _writing(place),
         "model": lambda: _model(search),
         "index": lambda: _index(repo, search),
         "chroma": lambda: _chroma(place),
@@ -208,6 +212,14 @@ def _disk(place: Place) -> Finding:
     return Finding("disk", "ok", free)
 
 
+def _writing(place: Place) -> Finding:
+    if place.obstacles:
+        return Finding("writing", "error", " ".join(dict.fromkeys(place.obstacles)))
+    if place.read_only:
+        return Finding("writing", "ok", "not here: the folder is read-only")
+    return Finding("writing", "ok", "nothing is in the way")
+
+
 def _megabytes(count: int) -> str:
     return f"{count / 1024 / 1024:,.1f} MB"
 
@@ -243,6 +255,9 @@ def _index(repo: Repository, search: SearchPorts) -> Finding:
 
 
 def _chroma(place: Place) -> Finding:
+    if place.chroma_trouble:
+        advice = "Searches compare exactly meanwhile: nothing is lost."
+        return Finding("chroma", "warn", place.chroma_trouble, advice)
     text = "a server has made its collections" if place.chroma else "not made yet"
     if place.chroma_server:
         text = f"on {place.chroma_server}"

@@ -188,11 +188,7 @@ class Connections:
         try:
             return self.path.stat()
         except FileNotFoundError as exc:
-            raise StoreUnavailable(
-                f"{self.path.name} is not in its folder any more: put it back, or mount its disk "
-                "again. Nothing has to be restarted.",
-                file=self.path.name,
-            ) from exc
+            raise StoreUnavailable(away(self.path), file=self.path.name) from exc
         except OSError as exc:
             raise of_system(exc, self.path, writing=False) from exc
 
@@ -266,6 +262,14 @@ class Connections:
             self._engines.clear()
         for engine in engines:
             engine.dispose()
+
+
+def away(path: Path) -> str:
+    """What is said of a memory that was there."""
+    return (
+        f"{path.name} is not in {path.parent} any more: mount its disk again, or put the file "
+        "back, or a backup of it. Nothing that serves the store has to be restarted."
+    )
 
 
 def check_head(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import Connection, create_engine, insert
 
 from day1.adapters.doltlite import driver
-from day1.adapters.doltlite.connections import IF_DAMAGED, Connections
+from day1.adapters.doltlite.connections import IF_DAMAGED, Connections, away
 from day1.adapters.doltlite.history import DoltLiteHistory
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.verbs import DoltLiteVerbs
@@ -16,12 +16,20 @@ from day1.adapters.sql.failures import of_system, translated
 from day1.adapters.sql.messages import author_of, encode
 from day1.adapters.sql.store import SqlStore, check_schema
 from day1.adapters.sql.tables import SCHEMA, SCHEMA_VERSION, versioned
-from day1.errors import Day1Error, InvalidRequest, Json, NotAStore, StoreDamaged
+from day1.errors import (
+    Day1Error,
+    InvalidRequest,
+    Json,
+    NotAStore,
+    StoreDamaged,
+    StoreUnavailable,
+)
 from day1.model.change import Message
 from day1.ports.store import Capabilities
 
 FILE = "memory.db"
 LOCK_FILE = "lock"
+LEDGER = "ledger.db"
 _LONGEST = 480
 """Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
 
@@ -49,6 +57,7 @@ class DoltLiteStore(SqlStore):
         """
         path = folder / FILE
         if not _is_file(path):
+            _refuse_part(folder)
             raise NotAStore(
                 f"{folder} holds no day1 store; `day1 init` makes one.", folder=str(folder)
             )
@@ -77,6 +86,7 @@ class DoltLiteStore(SqlStore):
         path = folder / FILE
         if _is_file(path):
             return False
+        _refuse_part(folder)
         _make_folder(folder)
         with WriteLock(folder / LOCK_FILE, 60.0).held(), translated(FILE):
             if path.exists():
@@ -144,6 +154,16 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError as exc:
         raise of_system(exc, path, writing=False) from exc
+
+
+def _refuse_part(folder: Path) -> None:
+    """Make no new memory beside the ledger of one that is away.
+
+    Raises:
+        StoreUnavailable: it is.
+    """
+    if _is_file(folder / LEDGER):
+        raise StoreUnavailable(away(folder / FILE), file=FILE)
 
 
 def _make_folder(folder: Path) -> None:

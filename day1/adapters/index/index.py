@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # brings numpy
 
 log = logging.getLogger(__name__)
 
+_SQLITE = b"SQLite format 3\0"
+"""How a file of SQLite's begins."""
+
 
 class LocalIndex:
     """`ports.index.Index` in a store's folder; threads and processes may share it."""
@@ -105,6 +108,22 @@ class MemoryIndex(LocalIndex):
         self._database = MemoryDatabase(folder)
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, None)
+
+
+def chroma_trouble(folder: Path) -> str | None:
+    """What is wrong with Chroma's own files in a store's folder, as far as a look at them tells."""
+    place = folder / "chroma"
+    if place.exists() and not place.is_dir():
+        return "chroma is no folder: move it away"
+    try:
+        with (place / "chroma.sqlite3").open("rb") as file:
+            head = file.read(len(_SQLITE))
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        return f"chroma/ cannot be read: {exc.strerror}"
+    damaged = "chroma/chroma.sqlite3 is damaged: a server that opens it builds it anew"
+    return None if head == _SQLITE else damaged
 
 
 def _neighbours(database: Database, server: ChromaAddress | None) -> Neighbours:

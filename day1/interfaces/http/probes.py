@@ -13,13 +13,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from day1 import __version__
-from day1.errors import Day1Error, Forbidden, StoreUnavailable
+from day1.errors import Day1Error, Forbidden, Json, StoreUnavailable
 from day1.interfaces.http.callers import access_of
 from day1.interfaces.http.failures import failure
 from day1.interfaces.mcp.http import Streams
 from day1.model.branch import MAIN
 from day1.model.change import Ref
-from day1.wiring import House
+from day1.wiring import House, obstacles
 
 PUBLIC: Final = ("/health", "/ready")
 _READY_S: Final = 5.0
@@ -110,9 +110,12 @@ def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     ]
 
 
-def _ready(house: House) -> dict[str, str]:
-    """Read the store and the ledger."""
+def _ready(house: House) -> dict[str, Json]:
+    """Read the store and the ledger; what else is wrong leaves them readable."""
     house.repo.ledger.branch(MAIN)
     with house.repo.store.reading(Ref(branch=MAIN)):
         pass
-    return {"status": "ready", "access": "read" if house.read_only else "write"}
+    wrong = obstacles(house)
+    access = "read" if wrong or house.read_only else "write"
+    found: dict[str, Json] = {"status": "ready", "access": access}
+    return {**found, "wrong": [error.body()["error"] for error in wrong]} if wrong else found
