@@ -48,11 +48,13 @@ class HttpServer:
         self.log = folder.with_suffix(".http.log")
         self._arguments = ("--port", str(port), *arguments)
         self._settings = settings
+        self.command = [sys.executable]
+        """What runs Python."""
         self.address = ""
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", self.module, "serve", *self._arguments],
+            [*self.command, "-m", self.module, "serve", *self._arguments],
             env={**os.environ, **environment(self.folder, **self._settings)},
             cwd=self.folder.parent,
             stdout=subprocess.PIPE,

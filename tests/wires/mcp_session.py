@@ -75,12 +75,14 @@ class Session:
         self.log = folder.with_suffix(".log")
         self.told: Any = None
         """Told of what the server says by itself."""
+        self.command = [sys.executable]
+        """What runs Python."""
         self._leaving = ExitStack()
 
     def __enter__(self) -> Self:
         server = StdioServerParameters(
-            command=sys.executable,
-            args=server_arguments(self._toolsets),
+            command=self.command[0],
+            args=[*self.command[1:], *server_arguments(self._toolsets)],
             env=environment(self.folder, **self._settings),
             cwd=self.folder.parent,
         )

@@ -1,0 +1,224 @@
+"""The faults of the matrix: how each is made and mended, and what may be answered meanwhile."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.flows.opened_house import fill, read_only
+from tests.matrix.wire import Wire
+
+OK = "ok"
+AWAY, FULL, READ_ONLY = "store_unavailable", "store_full", "store_read_only"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a fault is made."""
+
+    store: Path
+    model: Path
+    """The folder of the embedding model."""
+    wire: Wire | None = None
+    """The wire to the store's server."""
+    hosts: Path | None = None
+    """What tells the processes the server's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One row: while `during` lasts, each call answers one of these."""
+
+    name: str
+    during: Callable[[Scene], AbstractContextManager[None]]
+    doctor: str
+    """What `day1 doctor` says of it."""
+    list: str = OK
+    search: str = OK
+    write: str = OK
+    log: str = ""
+    """What one of the processes logs."""
+    ready: tuple[int, ...] = (200,)
+    wrong: frozenset[str] = frozenset()
+    """The codes that `/ready` names."""
+    needs: str = "folder"
+    """Which store: `folder`, `disk` (a folder on a disk of its own), `model`, `server`, `names`."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def away(path: Path) -> Iterator[None]:
+    """The file is gone, and comes back as it was."""
+    kept = path.with_name(f"{path.name}.kept")
+    path.rename(kept)
+    try:
+        yield
+    finally:
+        kept.rename(path)
+
+
+@contextmanager
+def no_locks(store: Path) -> Iterator[None]:
+    """None of the lock files can be opened: folders are in their place."""
+    locks = [store / name for name in ("lock", "deeds.lock", "index.lock")]
+    for lock in locks:
+        lock.unlink(missing_ok=True)
+        lock.mkdir()
+    try:
+        yield
+    finally:
+        for lock in locks:
+            lock.rmdir()
+
+
+@contextmanager
+def corrupt(path: Path) -> Iterator[None]:
+    """Behind its head the file holds something else; day1 itself puts it right."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    path.write_bytes(b"SQLite format 3\0".ljust(20_000, b"?"))
+    yield
+
+
+@contextmanager
+def no_chroma(store: Path) -> Iterator[None]:
+    """A file is where Chroma's folder should be, which is opened anew: the index was lost too."""
+    folder = store / "chroma"
+    shutil.rmtree(folder, ignore_errors=True)
+    for file in store.glob("index.db*"):
+        file.unlink()
+    folder.write_text("in the way", encoding="utf-8")
+    try:
+        yield
+    finally:
+        folder.unlink()
+
+
+@contextmanager
+def full(disk: Path) -> Iterator[None]:
+    fill(disk, 0)
+    try:
+        yield
+    finally:
+        (disk / "filler").unlink()
+
+
+@contextmanager
+def unknown(hosts: Path) -> Iterator[None]:
+    """Names tell no address any more."""
+    kept = hosts.read_text(encoding="utf-8")
+    hosts.write_text("", encoding="utf-8")
+    try:
+        yield
+    finally:
+        hosts.write_text(kept, encoding="utf-8")
+
+
+@contextmanager
+def unnamed(scene: Scene) -> Iterator[None]:
+    assert scene.wire is not None
+    assert scene.hosts is not None
+    with unknown(scene.hosts), scene.wire.cut():
+        yield
+
+
+def _wire(scene: Scene) -> Wire:
+    assert scene.wire is not None
+    return scene.wire
+
+
+FAULTS = (
+    Fault(
+        "memory.db away and back",
+        lambda scene: away(scene.store / "memory.db"),
+        doctor="memory.db is not in",
+        list=AWAY,
+        search=AWAY,
+        write=AWAY,
+        ready=(503,),
+        wrong=frozenset({AWAY}),
+    ),
+    Fault(
+        "ledger.db away and back",
+        lambda scene: away(scene.store / "ledger.db"),
+        doctor="(ledger.db)",
+        list=AWAY,
+        search=AWAY,
+        write=AWAY,
+        ready=(503,),
+        wrong=frozenset({AWAY}),
+    ),
+    Fault(
+        "disk full",
+        lambda scene: full(scene.store.parent),
+        doctor="free some space",
+        write=FULL,
+        wrong=frozenset({FULL}),
+        needs="disk",
+    ),
+    Fault(
+        "read-only folder",
+        lambda scene: read_only(scene.store),
+        doctor="the folder is read-only",
+        write=READ_ONLY,
+        wrong=frozenset({READ_ONLY}),
+    ),
+    Fault(
+        "lock files unusable",
+        lambda scene: no_locks(scene.store),
+        doctor="lock cannot be used now",
+        write=AWAY,
+        wrong=frozenset({AWAY}),
+    ),
+    Fault(
+        "index.db corrupt",
+        lambda scene: corrupt(scene.store / "index.db"),
+        doctor="",  # the first who searched has built it anew
+        log="the index is damaged",
+    ),
+    Fault(
+        "Chroma broken",
+        lambda scene: no_chroma(scene.store),
+        doctor="chroma is no folder",
+        needs="model",
+        log="Chroma cannot be opened",
+        settings={"DAY1_SEARCH__CHROMA": "true", "DAY1_SEARCH__EXACT_ROWS": "0"},
+    ),
+    Fault(
+        "model file gone",
+        lambda scene: away(scene.model),
+        doctor="warn\tmodel\t",
+        needs="model",
+    ),
+    Fault(
+        "server down and back",
+        lambda scene: _wire(scene).cut(),
+        doctor="does not answer",
+        list=AWAY,
+        search=AWAY,
+        write=AWAY,
+        ready=(503,),
+        wrong=frozenset({AWAY}),
+        needs="server",
+    ),
+    Fault(
+        "server slow (10 s)",
+        lambda scene: _wire(scene).held(10),
+        doctor="",  # it waits, and then nothing is wrong
+        ready=(200, 503),  # it answers late, or says that the store does
+        wrong=frozenset({AWAY}),
+        needs="server",
+    ),
+    Fault(
+        "DNS gone",
+        unnamed,
+        doctor="cannot be connected to",
+        list=AWAY,
+        search=AWAY,
+        write=AWAY,
+        ready=(503,),
+        wrong=frozenset({AWAY}),
+        needs="names",
+    ),
+)
