@@ -9,8 +9,10 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
+from anyio import CapacityLimiter, to_thread
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
@@ -37,6 +39,8 @@ _LOGGED: Final = 200
 """Bytes of a path that the log shows."""
 _UNKNOWN_BYTES: Final = 16_384
 """Of the body of whoever has shown no token yet: a form to sign in."""
+_ASKING: Final = 8
+"""Threads of the door's own: those that run calls may all be waiting for the store."""
 _TRUSTED_S: Final = 1.0
 """A call that answers within this time does so to the end, even if it revokes its own token."""
 _CLIENT_LEFT: Final = 499
@@ -102,6 +106,7 @@ class AtTheDoor:
         self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES))
         self._door, self._rules, self._metrics, self._clock = door, rules, metrics, clock
         self._buckets = Buckets(rules.rate)
+        self._asking = CapacityLimiter(_ASKING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or say why not; note it in the log in either case."""
@@ -116,7 +121,7 @@ class AtTheDoor:
                 return
             # A stream that goes on shows its token again with each message: it may be revoked.
             if message.get("more_body") and time.perf_counter() - started > _TRUSTED_S:
-                ended = ACCESS in scope and not self._admits(Headers(scope=scope))
+                ended = ACCESS in scope and not await self._admits(Headers(scope=scope))
                 message = {"type": "http.response.body", "body": b""} if ended else message
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -126,7 +131,7 @@ class AtTheDoor:
             await send(message)
 
         try:
-            refused = self._refusal(scope)
+            refused = await self._refusal(scope)
             if refused is not None:
                 refused = await reply(refused, scope, receive)
             # An idle MCP stream has no body, and its reading would be held as long as the stream.
@@ -151,7 +156,7 @@ class AtTheDoor:
                 who or "-",
             )
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    async def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_ours(host):
@@ -163,7 +168,7 @@ class AtTheDoor:
         if self._rules.public(scope["path"]):
             return None
         try:
-            access = self._admit(headers)
+            access = await self._admit(headers)
             self._buckets.take(access.token_id or "")
         except Day1Error as exc:
             if not self._rules.page(scope["path"]) or "authorization" in headers:
@@ -181,19 +186,23 @@ class AtTheDoor:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
         return name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
 
-    def _admits(self, headers: Headers) -> bool:
+    async def _admits(self, headers: Headers) -> bool:
         try:
-            self._admit(headers)
+            await self._admit(headers)
         except Day1Error:
             return False
         return True
 
-    def _admit(self, headers: Headers) -> Access:
+    async def _admit(self, headers: Headers) -> Access:
+        """Ask the store in a thread: a slow one keeps those waiting who need a token, only."""
         given = headers.get("authorization", "")
         if given:
             secret = given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
-            return self._door.admit(secret, self._clock())
-        return self._door.admit_browser(self._rules.cookie(headers), self._clock())
+            ask = partial(self._door.admit, secret, self._clock())
+        else:
+            cookie = self._rules.cookie(headers)
+            ask = partial(self._door.admit_browser, cookie, self._clock())
+        return await to_thread.run_sync(ask, limiter=self._asking)
 
 
 _SAFE: Final = (
