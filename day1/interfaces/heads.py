@@ -15,7 +15,8 @@ from day1.settings import Settings
 class ProcessHead:
     """The HEAD of one process: it starts on a branch and is forgotten with the process.
 
-    It holds the branch itself: another one that gets its name later is not the one meant.
+    It holds the branch itself: another one that gets its name later is not the one meant. Only
+    main is always meant by its name: it is never deleted, and has another id in a ledger made anew.
     """
 
     def __init__(self, repo: Repository, start: str) -> None:
@@ -32,7 +33,7 @@ class ProcessHead:
         found = self._repo.ledger.branch(self._name)
         if self._held is None:
             self._held = found
-        elif found is None or found.id != self._held.id:
+        elif self._name != MAIN and (found is None or found.id != self._held.id):
             instead = name_of(self._repo, self._held.parent_id or "") or MAIN
             again = "" if found is None else f", or to {self._name!r} for the new one of its name"
             raise UnknownBranch(
