@@ -136,7 +136,8 @@ def test_what_a_team_observed_becomes_facts_of_the_task(team: Team) -> None:
 @pytest.mark.line("S1-057")
 def test_provenance_names_every_source(team: Team) -> None:
     text = "Port 8080 is taken by the proxy."
-    sources = [team.observe(branch, text) for branch in (team.ada, team.bo, team.ada)]
+    sources = [team.observe(branch, text) for branch in (team.ada, team.bo)]
+    sources.append(team.observe(team.ada, text, session_id="the next one"))
     (fact,) = team.consolidate()["facts"]
     assert sorted(fact["sources"]) == sorted(sources)
     assert fact["confidence"] == 0.85
