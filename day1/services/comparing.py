@@ -7,7 +7,7 @@ from day1.model.held import HeldItem
 from day1.model.kind import FACT, MEMORIES, Row
 from day1.model.merge import MergePlan
 from day1.services.deeds import Repository
-from day1.services.merging import MergeRequest, look
+from day1.services.planning import MergeRequest, look
 
 
 @dataclass(frozen=True, slots=True)

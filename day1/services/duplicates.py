@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from day1.model.change import Changes
 from day1.model.kind import FACT, Row
-from day1.services.merging import Preview
+from day1.services.planning import Preview
 from day1.services.searching import SearchPorts
 
 ALIKE = 0.85

@@ -9,7 +9,7 @@ from day1.model.kind import FACT
 from day1.model.merge import MergePlan
 from day1.model.row_merge import PlanRow
 from day1.services.deeds import Repository
-from day1.services.merging import MergeRequest, Preview, preview
+from day1.services.planning import MergeRequest, Preview, preview
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from day1.ports.store import Reading
 from day1.services.ancestry import Ancestry
 from day1.services.branching import find, refuse_closed, refuse_protected
 from day1.services.deeds import Repository
-from day1.services.merging import check_digest, completed, rows_by_id
+from day1.services.planning import check_digest, completed, rows_by_id
 from day1.services.recording import decided_edits
 
 

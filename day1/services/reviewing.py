@@ -15,16 +15,8 @@ from day1.model.review import Decision, Review, ReviewStatus, fingerprint, undec
 from day1.model.row_merge import Choice, PlanRow, Take
 from day1.services.branching import find, refuse_closed
 from day1.services.deeds import Repository, settle
-from day1.services.merging import (
-    Merged,
-    MergeRequest,
-    Preview,
-    check_cell,
-    check_digest,
-    completed,
-    look,
-    merge,
-)
+from day1.services.merging import Merged, merge
+from day1.services.planning import MergeRequest, Preview, check_cell, check_digest, completed, look
 from day1.services.protecting import Merger, guard
 
 _GROUPS = ("conflicts", "held", "duplicates", "new", "changed", "removed")

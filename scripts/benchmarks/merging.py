@@ -15,8 +15,8 @@ from day1.model.branch import MAIN
 from day1.model.change import Message
 from day1.model.kind import FACT
 from day1.model.origin import Origin
-from day1.services import branching, editing, merging
-from day1.services.merging import MergeRequest
+from day1.services import branching, editing, merging, planning
+from day1.services.planning import MergeRequest
 
 if TYPE_CHECKING:
     from day1.services.deeds import Repository
@@ -72,7 +72,7 @@ def _measured(
     merges: list[float] = []
     for name in names:
         started = time.perf_counter()
-        seen = merging.preview(repo, MergeRequest(name, MAIN, "auto"))
+        seen = planning.preview(repo, MergeRequest(name, MAIN, "auto"))
         previews.append(time.perf_counter() - started)
         request = MergeRequest(name, MAIN, "auto", expect=seen.plan.digest)
         now = clock()
@@ -107,7 +107,7 @@ def _touched_by_both(repo: Repository, clock: Callable[[], int]) -> tuple[list[f
                 work.change(FACT, row_id, dict(values))
             work.commit(Message("change", f"change {TOUCHED} rows"))
     started = time.perf_counter()
-    seen = merging.preview(repo, MergeRequest("wide", MAIN, "auto"))
+    seen = planning.preview(repo, MergeRequest("wide", MAIN, "auto"))
     previewed = time.perf_counter() - started
     now = clock()
     started = time.perf_counter()

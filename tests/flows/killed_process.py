@@ -28,6 +28,7 @@ from day1.services import (
     editing,
     importing,
     merging,
+    planning,
     purging,
     redacting,
     retiring,
@@ -85,7 +86,7 @@ def revive(house: House, deed: Deed) -> None:
 
 
 def merge(house: House, deed: Deed) -> None:
-    request = merging.MergeRequest(deed["source"], deed["target"], "auto")
+    request = planning.MergeRequest(deed["source"], deed["target"], "auto")
     merging.merge(house.repo, request, ORIGIN, now())
 
 

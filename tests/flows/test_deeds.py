@@ -7,7 +7,7 @@ import pytest
 from day1.errors import Conflict, PlanChanged, UnknownBranch
 from day1.model.change import Ref
 from day1.model.deed import MergeRecord
-from day1.services import branching, deeds, merging
+from day1.services import branching, deeds, merging, planning
 from tests.suites.engine_memory import EngineMemory
 
 
@@ -57,7 +57,7 @@ def die(memory, place, deed):
 
 
 def merge(repo, memory, source="side", target="main"):
-    request = merging.MergeRequest(source, target, "auto")
+    request = planning.MergeRequest(source, target, "auto")
     return merging.merge(repo, request, memory.origin, memory.clock())
 
 
@@ -138,7 +138,7 @@ def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
 
 
 def test_a_deed_that_fails_is_settled_at_once(memory):
-    request = merging.MergeRequest("side", "main", "auto", expect="another plan")
+    request = planning.MergeRequest("side", "main", "auto", expect="another plan")
     with pytest.raises(PlanChanged):
         merging.merge(memory.repo, request, memory.origin, memory.clock())
     assert settle(memory) == 0

@@ -3,12 +3,12 @@
 import pytest
 
 from day1.model.change import Ref
-from day1.services import branching, merging
+from day1.services import branching, planning
 from day1.services.comparing import compare
 from day1.services.standing import is_taken, standing
 from tests.suites.engine_memory import EngineMemory
 
-AUTO = merging.MergeRequest("side", "main", "auto")
+AUTO = planning.MergeRequest("side", "main", "auto")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_comparison_shows_them(memory):
 
 
 def test_a_preview_plans_them(memory):
-    plan = merging.preview(memory.repo, AUTO).plan
+    plan = planning.preview(memory.repo, AUTO).plan
     assert [(row.id, row.effect) for row in plan.rows] == [("fact_side", "new")]
     assert (plan.merged_count, plan.rejected_count) == (1, 0)
 
@@ -52,7 +52,7 @@ def test_a_branch_that_has_them_has_something_of_its_own(memory):
 def test_rows_of_one_id_that_wait_on_both_sides_clash(memory):
     memory.add_fact("side", "fact_both", fact_text="same", category="theirs")
     memory.add_fact("main", "fact_both", fact_text="same", category="ours")
-    plan = merging.preview(memory.repo, AUTO).plan
+    plan = planning.preview(memory.repo, AUTO).plan
     assert [(row.id, set(row.held)) for row in plan.rows] == [
         ("fact_both", {"category"}),
         ("fact_side", set()),
@@ -70,12 +70,12 @@ def test_a_comparison_reads_each_side_as_one_state(memory, tmp_path, monkeypatch
 
     with monkeypatch.context() as patched:
         patched.setattr(memory.store.history, "merge_base", write_meanwhile)
-        seen = merging.preview(memory.repo, AUTO, both=True)
+        seen = planning.preview(memory.repo, AUTO, both=True)
     other.close()
     assert [row.id for row in seen.plan.rows] == ["fact_side"]
     assert seen.pending.count == 1
     assert [change.id for change in seen.target_changes["facts"]] == ["fact_main"]
-    assert [row.id for row in merging.preview(memory.repo, AUTO).plan.rows] == [
+    assert [row.id for row in planning.preview(memory.repo, AUTO).plan.rows] == [
         "fact_side",
         "fact_side_later",
     ]

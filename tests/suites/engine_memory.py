@@ -25,6 +25,7 @@ from day1.services import (
     editing,
     holding,
     merging,
+    planning,
     recording,
     restoring,
     reverting,
@@ -178,7 +179,7 @@ class EngineMemory:
         choices: Sequence[Choice] = (),
         items: Sequence[str] | None = None,
     ) -> Merged:
-        request = merging.MergeRequest(
+        request = planning.MergeRequest(
             source,
             target,
             cast(Strategy, strategy),

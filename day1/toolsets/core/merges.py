@@ -43,7 +43,8 @@ from day1.operation import (
 )
 from day1.services.branching import find, name_of
 from day1.services.comparing import compare
-from day1.services.merging import MergeRequest, merge
+from day1.services.merging import merge
+from day1.services.planning import MergeRequest
 from day1.services.protecting import Merger, guard
 from day1.services.repeating import BY_REQUEST
 from day1.toolsets.core.values import given_columns

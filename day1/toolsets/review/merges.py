@@ -25,7 +25,7 @@ from day1.operation import (
 from day1.services.branching import find
 from day1.services.duplicates import Twin, may_find, possible_duplicates
 from day1.services.holding import Offer, decide, offers
-from day1.services.merging import preview
+from day1.services.planning import preview
 from day1.toolsets.core.merges import (
     ChoiceGiven,
     Choices,
