@@ -335,7 +335,9 @@ def _age(cli: CommandLine, name: str) -> None:
     """Make a branch two days old."""
     with sqlite3.connect(cli.folder / ".day1" / "ledger.db") as ledger:
         ledger.execute(
-            "UPDATE branches SET created_at = created_at - 172800000000 WHERE name = ?", (name,)
+            "UPDATE branches SET created_at = created_at - 172800000000, row_sum = NULL "
+            "WHERE name = ?",
+            (name,),
         )
 
 
@@ -455,7 +457,9 @@ def test_doctor_finds_nothing_in_a_sound_store(cli: CommandLine) -> None:
 def test_doctor_finds_and_mends_a_branch_that_only_the_ledger_knows(cli: CommandLine) -> None:
     cli("branch", "try")
     with sqlite3.connect(cli.folder / ".day1" / "ledger.db") as ledger:
-        ledger.execute("UPDATE branches SET name = 'gone', folded = 'gone' WHERE name = 'try'")
+        ledger.execute(
+            "UPDATE branches SET name = 'gone', folded = 'gone', row_sum = NULL WHERE name = 'try'"
+        )
     assert "not in the engine: gone" in cli("doctor", code=1).out
     assert "forgot branch gone" in cli("doctor", "--repair").out
     assert cli("branch").out == "* main\n  try\n", "the engine's own is noted anew"
