@@ -256,12 +256,14 @@ class Context:
     def repeatable(self, request: Repeatable, branch: Branch | None = None) -> Repository:
         """The repository, whose new ids are those of the request if it has a `request_id`.
 
-        The same `request_id` of another agent, or on another branch, is another request.
+        The same `request_id` of another agent, or on another branch, is another request; so is
+        one of a token with other limits, which does not see what it would write anew.
         """
         if request.request_id is None:
             return self.repo
         agent = self.agent(getattr(request, "agent_id", None))
-        whose = (agent or "", "" if branch is None else branch.id)
+        where = ("", *self.caller.access.branches) if branch is None else (branch.id,)
+        whose = (agent or "", *where)
         return replace(self.repo, new_id=ids_of_request(request.request_id, *whose))
 
     def here(self) -> str | None:

@@ -17,7 +17,7 @@ from day1.toolsets import operations
 from day1.wiring import House, open_house
 from tests.engine import store_settings
 
-_TOOLS = {operation.name: operation for operation in operations("core,review")}
+TOOLS = {operation.name: operation for operation in operations("core,review")}
 SIDES = {"source_branch": "side", "target_branch": "main"}
 MERGE = {**SIDES, "strategy": "auto"}
 
@@ -43,7 +43,7 @@ def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Itera
 def call(house: House, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as a client on main does."""
     caller = caller_of(house.settings, ProcessHead(house.repo, "main"), None)
-    answer: dict[str, Any] = _TOOLS[tool].call(house.context(caller), arguments)
+    answer: dict[str, Any] = TOOLS[tool].call(house.context(caller), arguments)
     return answer
 
 

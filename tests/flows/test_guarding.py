@@ -12,13 +12,14 @@ from day1.model.change import Commit, Ref
 from day1.model.deed import Intent, Snapshot
 from day1.model.kind import FACT
 from day1.model.shared import Bundle
+from day1.operation import Caller
 from day1.services.branching import create, find
 from day1.services.curating import curate
 from day1.services.deeds import Repository
 from day1.services.guarding import guarded
 from day1.services.snapshotting import snapshot
 from day1.wiring import House
-from tests.flows.opened_house import call, opened
+from tests.flows.opened_house import TOOLS, call, opened
 
 Way = Callable[[Repository, str, str], object]
 """What is tried on a guarded memory, with a hidden branch's tip and a fact on it."""
@@ -124,6 +125,25 @@ def test_a_bundle_does_not_name_a_hidden_branch(house: House) -> None:
         call(house, "knowledge_bundle_create", name=f"of {name}", source_branch=name)
     limited = guarded(house.repo, Access("token", "read", ("mine/*",)))
     assert [bundle.name for bundle in limited.ledger.records(Bundle)] == ["of mine/a"]
+
+
+def test_the_same_request_id_of_other_limits_is_another_request(house: House) -> None:
+    """F4: else the second one would write over records that it does not see."""
+    for limits in ("mine", "yours"):
+        create(house.repo, f"{limits}/a", MAIN, 1)
+        caller = Caller(access=Access("token", "write", (f"{limits}/*",)))
+        for tool, arguments in {
+            "memory_snapshot": {"branch": f"{limits}/a"},
+            "memory_branch_create": {"branch_name": f"{limits}/b", "parent_branch": f"{limits}/a"},
+            "knowledge_bundle_create": {"name": limits, "source_branch": f"{limits}/a"},
+        }.items():
+            answer = TOOLS[tool].call(house.context(caller), {**arguments, "request_id": "1"})
+            assert (
+                TOOLS[tool].call(house.context(caller), {**arguments, "request_id": "1"}) == answer
+            )
+    ledger = house.repo.ledger
+    assert len(ledger.records(Snapshot)) == len(ledger.records(Bundle)) == 2
+    assert {"mine/b", "yours/b"} <= {branch.name for branch in ledger.branches()}
 
 
 def test_the_graph_is_walked_once_for_many_calls(house: House, monkeypatch) -> None:
