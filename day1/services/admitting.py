@@ -4,7 +4,14 @@ import threading
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import Conflict, NotFound, Unauthorized
+from day1.errors import (
+    Conflict,
+    Day1Error,
+    Forbidden,
+    NotFound,
+    TooManyRequests,
+    Unauthorized,
+)
 from day1.model.access import (
     EVERYTHING,
     Access,
@@ -79,6 +86,13 @@ def revoke_token(repo: Repository, name: str, now: int) -> Token:
                 repo.ledger.put(revoked)
                 return revoked
     raise NotFound(f"There is no live token {name!r}: `day1 token list` shows them.", token=name)
+
+
+def without_place(error: Day1Error) -> Day1Error:
+    """An error as anybody may read it who has shown no token: not where the store lies."""
+    if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
+        return error
+    return type(error)("The store has a problem: `day1 doctor` on the server's machine names it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 from day1.errors import Day1Error, StoreUnavailable, TooManyRequests, Unauthorized
 from day1.interfaces.http.door import AtTheDoor, Rules
 from day1.interfaces.http.probes import Metrics
+from day1.services.admitting import without_place
 from tests.wires.http_server import HttpServer
 
 LISTED = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
@@ -92,7 +93,7 @@ def door(error: Day1Error) -> ASGIApp:
 def test_a_client_of_mcp_is_told_why_it_is_refused(error: Day1Error, mode: str) -> None:
     """F3: the server is away, the client too quick, or its token wrong: the exception says it."""
     data = told(wire("http://localhost/mcp", door(error)), mode)
-    assert data == error.body()["error"]
+    assert data == without_place(error).body()["error"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -161,3 +162,29 @@ def test_a_host_that_is_not_ours_and_a_path_that_is_not_there_are_told_too(tmp_p
     for code, answer in answers.items():
         assert answer.code == code
         assert answer.body["id"] == (None if code == "body_too_long" else 7)
+
+
+@pytest.mark.parametrize(("gone", "status"), [("ledger.db", 503), ("lock", 200)])
+def test_who_has_no_token_is_not_told_where_the_store_is(
+    tmp_path: Path, gone: str, status: int
+) -> None:
+    """F3: the code says that it is away; its path or server is for those who run it."""
+    store = tmp_path / "store"
+    with HttpServer(store) as server:
+        server.token("first")
+        (store / gone).rename(tmp_path / gone)
+        (store / gone).mkdir()
+        ready = server.ask("GET", "/ready")
+        answers = [
+            ready,
+            server.ask("POST", "/mcp", json=LISTED),
+            server.post("memory_search", query="noon"),
+            server.ask("GET", "/review"),
+            server.ask("GET", "/review/login"),
+        ]
+        (store / gone).rmdir()
+        (tmp_path / gone).rename(store / gone)
+    assert not [answer for answer in answers if str(tmp_path) in str(answer.body)]
+    assert ready.status == status
+    (error,) = ready.body.get("wrong") or [ready.body["error"]]
+    assert (error["code"], "`day1 doctor`" in error["message"]) == ("store_unavailable", True)

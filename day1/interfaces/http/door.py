@@ -27,7 +27,7 @@ from day1.interfaces.http.failures import failure, fault, refusal
 from day1.interfaces.http.probes import Metrics
 from day1.interfaces.http.replies import reply
 from day1.model.access import Access
-from day1.services.admitting import Door
+from day1.services.admitting import Door, without_place
 
 log = logging.getLogger("day1.access")
 
@@ -171,9 +171,10 @@ class AtTheDoor:
             access = await self._admit(headers)
             self._buckets.take(access.token_id or "")
         except Day1Error as exc:
+            said = without_place(exc)
             if not self._rules.page(scope["path"]) or "authorization" in headers:
-                return failure(exc)
-            return self._rules.refused(exc, Request(scope))
+                return failure(said)
+            return self._rules.refused(said, Request(scope))
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
             return fault(exc)
         scope[ACCESS] = access

@@ -19,6 +19,7 @@ from day1.interfaces.http.failures import failure
 from day1.interfaces.mcp.http import Streams
 from day1.model.branch import MAIN
 from day1.model.change import Ref
+from day1.services.admitting import without_place
 from day1.wiring import House, obstacles
 
 PUBLIC: Final = ("/health", "/ready")
@@ -75,9 +76,9 @@ def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
         return JSONResponse({"status": "ok", "version": __version__})
 
     async def ready(_: Request) -> Response:
+        if not mcp.served:
+            return failure(StoreUnavailable("MCP is not served any more: restart this server."))
         try:
-            if not mcp.served:
-                raise StoreUnavailable("MCP is not served any more: restart this server.")
             # A thread of its own: those of calls may all be waiting for the store.
             with fail_after(_READY_S):
                 read = partial(_ready, house)
@@ -86,7 +87,7 @@ def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
         except TimeoutError:
             return failure(StoreUnavailable(f"The store did not answer within {_READY_S:g} s."))
         except Day1Error as exc:
-            response = failure(exc)
+            response = failure(without_place(exc))
             response.status_code = 503
             return response
 
@@ -115,7 +116,7 @@ def _ready(house: House) -> dict[str, Json]:
     house.repo.ledger.branch(MAIN)
     with house.repo.store.reading(Ref(branch=MAIN)):
         pass
-    wrong = obstacles(house)
+    wrong = [without_place(error).body()["error"] for error in obstacles(house)]
     access = "read" if wrong or house.read_only else "write"
     found: dict[str, Json] = {"status": "ready", "access": access}
-    return {**found, "wrong": [error.body()["error"] for error in wrong]} if wrong else found
+    return {**found, "wrong": wrong} if wrong else found

@@ -20,7 +20,7 @@ from day1.errors import Day1Error, Forbidden, TooManyRequests, Unauthorized
 from day1.interfaces.web.rendering import environment
 from day1.model.access import Access, Scope, digest, new_secret
 from day1.operation import Context, Operation, Toolset
-from day1.services.admitting import SIGNED_IN_S, Door
+from day1.services.admitting import SIGNED_IN_S, Door, without_place
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class Site:
                 _check(visit, cookie)
             response = view(visit)
         except Day1Error as exc:
-            response = failed(visit, exc)
+            response = failed(visit, without_place(exc) if public else exc)
         except Exception:
             log.exception("a page failed")
             response = visit.page("error.html", 500, code="internal", message=_INTERNAL)
