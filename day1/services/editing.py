@@ -65,7 +65,7 @@ def update(  # noqa: PLR0913 - one change
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
         kind, before = present(work, row_id, branch)
-        done_at = _edited_before(work, first_edit, kind, {**before, **columns})
+        done_at = _edited_before(work, first_edit, row_id, _sets(kind, before, dict(columns)))
         if done_at is not None:
             return Edited(kind, before, work.tip, done_at)
         if expect_revision is not None and expect_revision != revision(kind, before):
@@ -190,8 +190,16 @@ def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:
     return first
 
 
-def _edited_before(work: Work, first_edit: str | None, kind: Kind | None, after: Row) -> int | None:
+def _edited_before(
+    work: Work, first_edit: str | None, row_id: str, same: Callable[[Row, Collection[Cell]], bool]
+) -> int | None:
     """When a request made its first edit of a row; None if it did not.
+
+    Args:
+        work: of the branch, alone on it.
+        first_edit: the id that the request gives its first edit.
+        row_id: what it is to edit.
+        same: whether that is what it did: given its values by cell, and the cells edited since.
 
     Raises:
         RequestReused: it edited something else.
@@ -199,13 +207,32 @@ def _edited_before(work: Work, first_edit: str | None, kind: Kind | None, after:
     edit = None if first_edit is None else work.get(EDIT, [first_edit]).get(first_edit)
     if edit is None:
         return None
-    cell = str(edit["cell"])
-    same = edit["row_id"] == after["id"]
-    if same and cell != WHOLE and kind is not None:
-        same = edit["value"] == cell_value(kind, complete(kind, after), cell)
-    if not same:
+    at = int(edit["created_at"] or 0)
+    edits = work.find(EDIT, Query(equal={"row_id": row_id}))
+    made = {str(e["cell"]): e["value"] for e in edits if e["created_at"] == at}
+    since = {e["cell"] for e in edits if int(e["created_at"] or 0) > at}
+    if edit["row_id"] != row_id or not same(made, since):
         raise reused(str(first_edit))
-    return int(edit["created_at"] or 0)
+    return at
+
+
+def _sets(kind: Kind, before: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
+    """Whether a request that is known by its edits set these columns.
+
+    A cell that had the value already got no edit; it has it still, or was edited since.
+    """
+    after = complete(kind, {**before, **columns})
+    cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
+
+    def same(made: Row, since: Collection[Cell]) -> bool:
+        return all(
+            made[cell] == cell_value(kind, after, cell)
+            if cell in made
+            else cell in since or cell_value(kind, before, cell) == cell_value(kind, after, cell)
+            for cell in cells
+        )
+
+    return same
 
 
 def remove(
@@ -225,10 +252,9 @@ def remove(
         RequestReused: the request edited something else.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
-        gone: Row = {"id": row_ids[0]}
-        done_at = _edited_before(work, first_edit, None, gone)
+        done_at = _edited_before(work, first_edit, row_ids[0], lambda made, _: WHOLE in made)
         if done_at is not None:
-            return Edited(FACT, gone, work.tip, done_at)
+            return Edited(FACT, {"id": row_ids[0]}, work.tip, done_at)
         found = [present(work, row_id, branch) for row_id in dict.fromkeys(row_ids)]
         for kind, row in found:
             work.apply({kind.table: {str(row["id"]): None}})

@@ -158,6 +158,23 @@ def test_a_repeated_edit_does_not_undo_what_others_changed_since(
     core.refused("memory_retract_fact", "request_reused", **{**asked, "fact_id": "fact_other"})
 
 
+def test_a_request_that_did_something_else_to_a_row_is_not_taken_for_done(
+    core: Session, branch: str
+) -> None:
+    """F4: who removes a row by the request_id of an edit is refused, not told that it is gone."""
+    fact = core.ok("memory_write_fact", fact_text="Ada drinks tea.", branch=branch)
+    asked = {"fact_id": fact["id"], "branch": branch, "request_id": f"edit {branch}"}
+    core.ok("memory_update_fact", **asked, fact_text="Ada drinks mate.", category="drinks")
+    core.refused("memory_retract_fact", "request_reused", **asked)
+    core.refused("memory_update_fact", "request_reused", **asked, confidence=0.5)
+    core.refused(
+        "memory_update_fact", "request_reused", **asked, fact_text="Ada drinks mate.", category="x"
+    )
+    asked["request_id"] = f"replace {branch}"
+    core.ok("memory_supersede_fact", **asked, fact_text="Ada drinks wine.")
+    core.refused("memory_update_fact", "request_reused", **asked, category="wines")
+
+
 def test_a_message_is_said_as_often_as_it_is_logged(core: Session, branch: str) -> None:
     """F4: only the same request is the same message: people say "ok" twice."""
     said = {"role": "user", "content": "ok", "branch": branch}
