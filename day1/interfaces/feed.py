@@ -16,17 +16,25 @@ Listener = Callable[[Moved], None]
 
 
 class Feed:
-    """One watcher for all; while nobody listens it does not look."""
+    """One watcher for all; while nobody listens it does not look.
+
+    The store is asked in worker threads, since it may be slow or gone.
+    """
 
     def __init__(self, repo: Repository) -> None:
         """Listen to a memory."""
         self._watcher = Watcher(repo)
         self._listeners: dict[object, Listener] = {}
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tell a listener of every branch that moves from now on; answers what ends that."""
+    async def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Tell a listener of every branch that moves from now on; answers what ends that.
+
+        Cancelled, it ends at once and subscribes nobody.
+        """
         if not self._listeners:
-            self._watcher = self._watcher.fresh()
+            fresh = await to_thread.run_sync(self._watcher.fresh, abandon_on_cancel=True)
+            if not self._listeners:  # else another, who came meanwhile, has begun already
+                self._watcher = fresh
         key = object()
         self._listeners[key] = listener
 
@@ -36,13 +44,15 @@ class Feed:
         return unsubscribe
 
     async def run(self) -> None:
-        """Look until cancelled, or until looking fails: it may be called again then.
-
-        The store is asked in a worker thread, since it may be slow or gone.
-        """
+        """Look until cancelled, or until looking fails: it may be called again then."""
         while True:
             await anyio.sleep(_PAUSE_S)
-            if self._listeners:
-                for moved in await to_thread.run_sync(self._watcher.look):
-                    for listener in list(self._listeners.values()):
-                        listener(moved)
+            if not self._listeners:
+                continue
+            watcher = self._watcher
+            found = await to_thread.run_sync(watcher.look)
+            if watcher is not self._watcher:  # what moved before those came who listen now
+                continue
+            for moved in found:
+                for listener in list(self._listeners.values()):
+                    listener(moved)

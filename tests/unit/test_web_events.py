@@ -11,7 +11,7 @@ from day1.model.access import EVERYTHING
 
 def test_a_stream_that_begins_while_the_server_leaves_ends_at_once() -> None:
     class Feed:
-        def subscribe(self, _take: object) -> Callable[[], None]:
+        async def subscribe(self, _take: object) -> Callable[[], None]:
             events.close()
             return lambda: None
 

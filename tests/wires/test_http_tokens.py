@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import anyio
 import pytest
@@ -72,7 +72,7 @@ def test_numbers_of_the_whole_memory_are_not_for_a_limited_token(door: Guarded) 
 
 
 def test_news_while_the_server_leaves_break_nothing() -> None:
-    feed: Any = Mock()
+    feed: Any = Mock(subscribe=AsyncMock(return_value=Mock()))
 
     async def leave() -> None:
         events = Events(feed, lambda _: EVERYTHING)

@@ -53,15 +53,20 @@ class Listening:
         self._listeners: dict[tuple[str, ...], _Listeners] = {}
         self._subscribed: OrderedDict[tuple[str, str], tuple[Any, Access]] = OrderedDict()
         self._sending, self._waiting = anyio.create_memory_object_stream[Moved](_BACKLOG)
+        self._turn = anyio.Lock()
+        """Clients come and go in the order in which they ask."""
         self._open = 0
         self._leave: Callable[[], None] = lambda: None
 
-    def _enter(self, count: int) -> None:
-        """Listen to the feed as long as anybody listens here."""
-        before, self._open = self._open, self._open + count
-        if not before and self._open:
-            self._leave = self._feed.subscribe(self._take)
-        elif before and not self._open:
+    async def _came(self) -> None:
+        """Listen to the feed as long as anybody listens here; the first waits for the store."""
+        if not self._open:
+            self._leave = await self._feed.subscribe(self._take)
+        self._open += 1
+
+    def _left(self) -> None:
+        self._open -= 1
+        if not self._open:
             self._leave()
 
     def _take(self, moved: Moved) -> None:
@@ -97,30 +102,33 @@ class Listening:
         """Serve a stream of 2026."""
         access = self._access_of(ctx)
         listeners = self._listeners.setdefault(access.branches, _Listeners(access))
-        self._enter(1)
+        async with self._turn:
+            await self._came()
         try:
             return await listeners.streams(ctx, params)
         finally:
-            self._enter(-1)
+            self._left()
 
     async def subscribe(self, ctx: Any, params: Any) -> EmptyResult:
         """Subscribe a client of 2025 to an address, whether there is anything or not."""
         key = (_session(ctx), str(params.uri))
-        if key not in self._subscribed:
-            self._enter(1)
-        self._subscribed[key] = ctx.session, self._access_of(ctx)
+        async with self._turn:
+            if key not in self._subscribed:
+                await self._came()
+            self._subscribed[key] = ctx.session, self._access_of(ctx)
         while len(self._subscribed) > _SUBSCRIBED:
             self._forget(next(iter(self._subscribed)))
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Any, params: Any) -> EmptyResult:
         """End that."""
-        self._forget((_session(ctx), str(params.uri)))
+        async with self._turn:
+            self._forget((_session(ctx), str(params.uri)))
         return EmptyResult()
 
     def _forget(self, key: tuple[str, str]) -> None:
         if self._subscribed.pop(key, None) is not None:
-            self._enter(-1)
+            self._left()
 
     def close(self) -> None:
         """End every stream, in the protocol's own way."""

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
-from anyio import to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
@@ -48,8 +47,7 @@ class Events:
                 with suppress(anyio.ClosedResourceError):  # the server leaves
                     sending.send_nowait(moved)
 
-        with anyio.CancelScope(shield=True):  # it reads the store, and must be left again
-            leave = await to_thread.run_sync(self._feed.subscribe, take)
+        leave = await self._feed.subscribe(take)
         self._open.add(sending)
         if self._closed:  # meanwhile
             sending.close()
