@@ -56,3 +56,16 @@ def test_a_store_that_is_there_keeps_its_rights(tmp_path: Path) -> None:
     day1(home, "add", "The gateway answers at noon.", umask=0o022)
     found = rights(home)
     assert (found["."], found["memory.db"]) == (0o755, 0o644)
+
+
+def test_an_export_is_its_users_alone_and_one_that_is_overwritten_keeps_its_rights(
+    tmp_path: Path,
+) -> None:
+    """C3: it is as confidential as the store, but whoever was let in to read it still can."""
+    home, new, shared = tmp_path / ".day1", tmp_path / "new", tmp_path / "shared"
+    day1(home, "init", umask=0o022)
+    shared.touch()
+    shared.chmod(0o644)
+    for file in (new, shared):
+        day1(home, "export", "--all", "-o", str(file), umask=0o022)
+    assert [oct(file.stat().st_mode & 0o777) for file in (new, shared)] == ["0o600", "0o644"]

@@ -1,6 +1,7 @@
 """Files of lines, read and written whole."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -63,6 +64,8 @@ def _replace(lines: Iterable[bytes], output: Path) -> int:
         with beside.open("wb") as file:
             count = write_lines(lines, file)
             os.fsync(file.fileno())
+        if output.exists():  # whoever was let in to read it still can
+            shutil.copymode(output, beside)
         beside.replace(output)
     finally:
         beside.unlink(missing_ok=True)
