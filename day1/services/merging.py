@@ -1,6 +1,6 @@
 """Merging: plan anew and do exactly the plan under the target's lock."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from day1.errors import Json, Refused, WouldHold
@@ -18,7 +18,6 @@ from day1.model.merge import (
     MergePlan,
 )
 from day1.model.origin import Origin
-from day1.model.row_merge import Choice
 from day1.ports.store import Work
 from day1.services.branching import find, refuse_closed, refuse_protected
 from day1.services.deeds import Repository, deed, record_merge
@@ -79,7 +78,7 @@ def merge(
         "target_id": target.id,
         "source_commit": commit,
         "strategy": request.strategy,
-        "choices": _choices_json(request.choices),
+        "choices": _decided_json(request),
         "decided_by": origin.agent_id,
         "created_at": now,
         "review_id": request.review_id,
@@ -112,7 +111,7 @@ def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Me
         "source_id": find(repo, request.source).id,
         "target_id": find(repo, request.target).id,
     }
-    asked = {"strategy": request.strategy, "choices": _choices_json(request.choices)}
+    asked = {"strategy": request.strategy, "choices": _decided_json(request)}
     first = made_by(repo.ledger, MergeRecord, merge_id, **ends, **asked)
     if first is None:
         return None
@@ -213,13 +212,16 @@ def _left(plan: MergePlan) -> tuple[str, ...]:
     return tuple(row.id for row in plan.rows if row.kind is FACT and WHOLE in row.held)
 
 
-def _choices_json(choices: Sequence[Choice]) -> list[Json]:
-    return [
+def _decided_json(request: MergeRequest) -> list[Json]:
+    """What a request decides: its choices and, as one of all of its row each, what it picks."""
+    choices: list[Json] = [
         {
             "id": c.row_id,
             "cell": c.cell,
             "take": c.take,
             "value": dict(c.value) if c.value else None,
         }
-        for c in choices
+        for c in request.choices
     ]
+    picks = sorted(set(request.items or ()))
+    return choices + [{"id": i, "cell": WHOLE, "take": "pick", "value": None} for i in picks]

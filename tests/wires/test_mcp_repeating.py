@@ -204,6 +204,20 @@ def test_a_repeated_merge_tells_what_the_first_one_held(core: Session, pair: Pai
     core.refused("memory_branch_merge", "request_reused", **{**asked, "strategy": "squash"})
 
 
+def test_a_pick_of_other_rows_is_not_the_one_that_was_done(core: Session, branch: str) -> None:
+    """F4: what a pick takes tells its request from another."""
+    source = f"{branch}/picked"
+    core.ok("memory_branch_create", branch_name=source, parent_branch=branch)
+    one, other = (
+        core.ok("memory_write_fact", fact_text=text, branch=source)["id"] for text in ("a", "b")
+    )
+    asked = {"source_branch": source, "target_branch": branch, "strategy": "cherry_pick"}
+    asked["request_id"] = f"pick {branch}"
+    first = core.ok("memory_branch_merge", **asked, items=[one])
+    assert meant(core.ok("memory_branch_merge", **asked, items=[one])) == meant(first)
+    core.refused("memory_branch_merge", "request_reused", **asked, items=[other])
+
+
 def meant(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer without where its branch stands now."""
     return {key: value for key, value in answer.items() if key not in {"written", "read"}}
