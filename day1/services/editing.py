@@ -122,7 +122,7 @@ def change(  # noqa: PLR0913 - one change
     after = {**before, **values}
     work.change(kind, row_id, values)
     _note(repo, work, kind, after, groups, origin, reason)
-    return Changed(after, groups, _close(repo, work, row_id, _on(groups), origin))
+    return Changed(after, groups, _close(repo, work, _decided(work, row_id, groups), origin))
 
 
 def supersede(  # noqa: PLR0913 - one change
@@ -168,7 +168,7 @@ def supersede(  # noqa: PLR0913 - one change
         work.add(FACT, [made])
         work.change(FACT, fact_id, values)
         _note(repo, work, FACT, {**before, **values}, ["status"], origin, reason)
-        closed = _close(repo, work, fact_id, _on(["status"]), origin)
+        closed = _close(repo, work, _decided(work, fact_id, ["status"]), origin)
         line = f"supersede fact {fact_id} by {made['id']}"
         commit = work.commit(Message("change", line))
         return Edited(FACT, made, commit, work.now, closed, {**before, **values})
@@ -259,7 +259,7 @@ def remove(
         for kind, row in found:
             work.apply({kind.table: {str(row["id"]): None}})
             _note(repo, work, kind, row, [WHOLE], origin, reason)
-            _close(repo, work, str(row["id"]), keeps_out, origin)  # it was here
+            _close(repo, work, _untaken(work, str(row["id"])), origin)  # it was here
         names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
         commit = work.commit(Message("remove", f"remove {names}"))
         return Edited(*found[0], commit, work.now)
@@ -303,11 +303,9 @@ def _note(  # noqa: PLR0913 - what an edit records
 
 
 def _close(
-    repo: Repository, work: Work, row_id: str, which: Callable[[HeldItem], bool], origin: Origin
+    repo: Repository, work: Work, items: Sequence[HeldItem], origin: Origin
 ) -> tuple[str, ...]:
-    """Close those held items on a row that a change of it decides."""
-    rows = work.find(HELD, Query(equal={"row_id": row_id}))
-    items = [item for item in open_items(rows) if which(item)]
+    """Close held items that a change of their row decides."""
     columns = origin.columns(work.now)
     work.add(
         HELD,
@@ -316,9 +314,16 @@ def _close(
     return tuple(item.id for item in items)
 
 
-def _on(groups: Collection[str]) -> Callable[[HeldItem], bool]:
+def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
     """Items that an edit of some cells decides; not one that keeps the row out elsewhere."""
-    return lambda item: item.cell in {*groups, WHOLE} and not keeps_out(item)
+    items = open_items(work.find(HELD, Query(equal={"row_id": row_id})))
+    return [i for i in items if i.cell in {*groups, WHOLE} and not keeps_out(i)]
+
+
+def _untaken(work: Work, row_id: str) -> list[HeldItem]:
+    """Items that keep a row out elsewhere, dismissed or open."""
+    rows = work.find(HELD, Query(equal={"row_id": row_id}))
+    return [i for i in open_items(r for r in rows if r["decision"] != "dismissed") if keeps_out(i)]
 
 
 def _or(given: str | None, before: Cell) -> str | None:

@@ -103,7 +103,13 @@ class CopyingMemory:
 
     def remove(self, branch: str, row_id: str) -> Receipt:
         self._present(branch, row_id)
-        was_there = self._tip(branch).open(row_id, WHOLE, new=True)
+        tip = self._tip(branch)
+        taken = {key for key, deed in tip.closed if (key, deed) not in self.refused}
+        was_there = [
+            key
+            for key, item in tip.items.items()
+            if item.row == row_id and item.is_new and key not in taken
+        ]
         return self._write(branch, {row_id: None}, was_there)
 
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:

@@ -288,6 +288,17 @@ class HoldingSuite:
         memory.merge("child", "side")
         assert A not in memory.state("side")["facts"]
 
+    def test_what_was_declined_elsewhere_is_removed_as_ever(self, memory: Memory) -> None:
+        """A1: a removal of it goes on to other branches, as that of any other row."""
+        memory.fork("side", "main")
+        memory.add_fact("side", A, fact_text="a")
+        memory.fork("child", "side")
+        memory.merge("side", "main", choices=[Choice(A, "ours")])
+        memory.merge("main", "side")
+        memory.remove("side", A)
+        memory.merge("side", "child")
+        assert A not in memory.state("child")["facts"]
+
     def test_a_removal_that_was_kept_goes_back(self, memory: Memory) -> None:
         forked(memory)
         memory.remove("main", A)
