@@ -69,7 +69,7 @@ def _have(images: Any, image: str, called: str) -> None:
     try:
         images.pull(image)
     except Exception as error:
-        raise NoContainer(f"the image {called} can't be had: {_said(error)}") from error
+        raise NoContainer(f"the image {called} can't be fetched: {_said(error)}") from error
 
 
 def _said(error: Exception) -> str:

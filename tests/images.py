@@ -47,12 +47,12 @@ def need_engine() -> None:
 
 
 def need(image: str) -> str:
-    """The name that an image has here; the test is skipped where it can't be had."""
+    """The name that an image has here; the test is skipped where it can't be fetched."""
     name = PREFIX + image
     if docker("image", "inspect", name).returncode:
         pulled = docker("pull", "-q", name)
         if pulled.returncode:
-            pytest.skip(f"the image {name} can't be had: {_last_line(pulled.stderr)}")
+            pytest.skip(f"the image {name} can't be fetched: {_last_line(pulled.stderr)}")
     return name
 
 

@@ -1,7 +1,7 @@
 """docker/compose.yaml, run: each profile from `init` to `down`, as the guide says it.
 
 The checkout is another user's, who keeps it to himself. `scripts/containers` runs this: it takes
-minutes, and images that are large to fetch. What can't be had is skipped, with the reason.
+minutes, and images that are large to fetch. What can't be fetched is skipped, with the reason.
 """
 
 import json

@@ -106,7 +106,7 @@ def test_no_engine_is_told_as_that(monkeypatch: pytest.MonkeyPatch, engine: Engi
 
 def test_an_image_that_is_not_to_be_had_is_named(engine: Engine) -> None:
     """E5: an engine answers, and the image is missing."""
-    assert f"and the image {IMAGE} can't be had: pull access denied" in reason()
+    assert f"and the image {IMAGE} can't be fetched: pull access denied" in reason()
 
 
 def test_the_image_of_the_reaper_is_named_as_that(
@@ -115,7 +115,7 @@ def test_the_image_of_the_reaper_is_named_as_that(
     """E5: the server's image is there, and that of testcontainers' own helper is missing."""
     monkeypatch.setattr(config, "_ryuk_disabled", False)
     engine.images = [IMAGE]
-    assert f"the image {config.ryuk_image} (testcontainers' reaper) can't be had: " in reason()
+    assert f"the image {config.ryuk_image} (testcontainers' reaper) can't be fetched: " in reason()
     assert not engine.created
 
 
