@@ -153,7 +153,7 @@ class Store(Protocol):
 
         Raises:
             UnknownBranch: no such branch.
-            StoreBusy: the lock was not to be had within the limit.
+            StoreBusy: the lock was not free within the limit.
             StoreReadOnly, StoreFull: the file cannot be written.
         """
 

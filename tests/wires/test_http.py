@@ -230,7 +230,7 @@ def test_a_port_that_is_taken_is_named(server: HttpServer, tmp_path: Path) -> No
     second = HttpServer(tmp_path / "store", port=port)
     with pytest.raises(AssertionError), second:
         pass
-    assert f":{port} is not to be had" in second.log.read_text(encoding="utf-8")
+    assert f":{port} cannot be used" in second.log.read_text(encoding="utf-8")
 
 
 def test_a_second_server_of_a_store_says_who_holds_it(server: HttpServer) -> None:

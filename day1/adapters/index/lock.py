@@ -65,7 +65,7 @@ class FileLock:
 
     @contextmanager
     def held(self, *, wait: bool) -> Iterator[bool]:
-        """Hold the lock for the block; yields whether it was to be had."""
+        """Hold the lock for the block; yields whether it was free."""
         handle = self.take(wait=wait)
         try:
             yield handle is not None

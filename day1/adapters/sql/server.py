@@ -111,7 +111,7 @@ _LONGEST = 40
 def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
     """A pool of connections to a server, each of which says itself where it stands.
 
-    A transaction is begun and ended in so many words: what the driver says of its own accord a
+    A transaction is begun and ended in so many words: what the driver says by itself a
     Dolt server does not hear (a rollback would keep the row). Who finds all `most` connections in
     use waits `wait_s` seconds for one.
 

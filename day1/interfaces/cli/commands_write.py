@@ -61,7 +61,7 @@ def init_command(session: Session, folder: Path | None) -> None:
 @click.option("-c", "--category", metavar="NAME", help="Of a fact: bug_fix, preference …")
 @click.option("--confidence", type=click.FloatRange(0, 1), help="Of a fact; default 1.")
 @click.option("--happened-at", metavar="TIME", help="When it was true or took place.")
-@click.option("--request-id", metavar="ID", help="Said again with the same ID, it is added once.")
+@click.option("--request-id", metavar="ID", help="Run again with the same ID, it is added once.")
 @branch_option
 @agent_option
 @porcelain

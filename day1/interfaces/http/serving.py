@@ -38,7 +38,7 @@ def listen(settings: HttpSettings) -> socket.socket:
     except OSError as exc:
         taken.close()
         raise Refused(
-            f"{settings.host}:{settings.port} is not to be had ({exc.strerror}): another program "
+            f"{settings.host}:{settings.port} cannot be used ({exc.strerror}): another program "
             "may listen there. Choose another with --port, or --port 0.",
             host=settings.host,
             port=settings.port,

@@ -69,7 +69,7 @@ async def _mend(
 def _reparsed(error: ValidationError) -> SessionMessage | JSONRPCError | Exception:
     found = error.errors(include_url=False)[0]
     if found["type"] != "json_invalid":
-        return _refused(INVALID_REQUEST, "That is JSON, and no message of JSON-RPC 2.0.")
+        return _refused(INVALID_REQUEST, "That is JSON, but not a message of JSON-RPC 2.0.")
     line = found["input"]
     try:
         if not line.strip():
@@ -77,11 +77,11 @@ def _reparsed(error: ValidationError) -> SessionMessage | JSONRPCError | Excepti
         message = json.loads(line)
         return SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False))
     except ValidationError:
-        return _refused(INVALID_REQUEST, "That is JSON, and no message of JSON-RPC 2.0.")
+        return _refused(INVALID_REQUEST, "That is JSON, but not a message of JSON-RPC 2.0.")
     except (TypeError, ValueError):
-        return _refused(PARSE_ERROR, "That line is no JSON: send one message a line.")
+        return _refused(PARSE_ERROR, "That line is not JSON: send one message on each line.")
     except RecursionError:
-        return _refused(PARSE_ERROR, "That line is nested too deep: send it flatter.")
+        return _refused(PARSE_ERROR, "That line is nested too deeply: send fewer levels.")
 
 
 def _refused(code: int, message: str) -> JSONRPCError:
