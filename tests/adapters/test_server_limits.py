@@ -130,6 +130,34 @@ def test_ready_says_soon_that_the_store_does_not_answer(dolt_database: str, tmp_
             assert time.monotonic() < until
 
 
+def test_a_server_that_hangs_stops_nobody_who_asks_nothing_of_it(
+    dolt_database: str, tmp_path: Path
+) -> None:
+    """B5: the door asked for the token on the event loop, and nobody else was answered."""
+    with (
+        Wire(make_url(dolt_database).port) as wire,
+        HttpServer(tmp_path / "node", DAY1_STORE__URL=through(wire, dolt_database)) as node,
+    ):
+        token = node.token("root")
+        wire.hang()
+        sent = len(wire.commands)
+        asking = [
+            threading.Thread(target=partial(node.ask, "GET", path, token), daemon=True)
+            for path in ("/api/v1/openapi.json", "/review")
+        ]
+        for one in asking:
+            one.start()
+        until = time.monotonic() + 60
+        while len(wire.commands) == sent:  # something waits for the server
+            assert time.monotonic() < until
+        assert node.ask("GET", "/health").status == 200
+        assert all(one.is_alive() for one in asking)
+        wire.go_on()
+        for one in asking:
+            one.join(60)
+        assert not any(one.is_alive() for one in asking)
+
+
 def test_writers_that_wait_leave_the_holder_its_connections(
     tmp_path: Path, opened_at: Opened
 ) -> None:
