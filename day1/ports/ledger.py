@@ -60,6 +60,9 @@ class Ledger(Protocol):
     def put(self, *records: object) -> None:
         """Write records by id, all at once."""
 
+    def remove(self, kind: type, *record_ids: str) -> None:
+        """Forget records of a kind by id, all at once; an id that is not there is passed over."""
+
     def deed(self, intent: Intent, settle: Settle) -> AbstractContextManager[None]:
         """Do a deed: write the intent, run the block, strike the intent out.
 

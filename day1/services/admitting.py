@@ -1,7 +1,6 @@
 """Tokens: made, listed, revoked, and asked for at the door of every wire that has one."""
 
-import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import (
@@ -95,48 +94,32 @@ def without_place(error: Day1Error) -> Day1Error:
     return type(error)("The store has a problem: `day1 doctor` on the server's machine names it.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    """Every token, by the hash of its secret and by id, and who signed in."""
-
-    by_hash: Mapping[str, Token]
-    by_id: Mapping[str, Token]
-    sign_ins: Mapping[str, SignIn]
-
-
 class Door:
-    """Who may come in: everybody where no token was ever made, else who bears a live one."""
+    """Who may come in: everybody where no token was ever made, else who bears a live one.
+
+    A token is looked up for each request, by itself: one that was revoked, by whatever process,
+    opens nothing from then on, and it matters to no request how many tokens there are.
+    """
 
     def __init__(self, repo: Repository, *, closed: bool) -> None:
         """Guard a memory; `closed` asks for a token even where none was ever made."""
         self._repo, self._closed = repo, closed
-        self._guard = threading.Lock()
-        self._seen: tuple[Hashable, _Keys | None] = (None, None)
+        self._made = False
 
-    def _keys(self) -> _Keys:
-        """Read again when the ledger was written to: a token that is revoked opens nothing."""
-        stamp = self._repo.ledger.stamp()
-        with self._guard:
-            known = self._seen[1]
-            if known is None or stamp is None or self._seen[0] != stamp:
-                every, signed_in = tokens(self._repo), self._repo.ledger.records(SignIn)
-                known = _Keys(
-                    {token.sha256: token for token in every},
-                    {token.id: token for token in every},
-                    {one.id: one for one in signed_in},
-                )
-                self._seen = stamp, known
-            return known
+    def _any(self) -> bool:
+        """Whether a token was ever made; one that was found is never removed."""
+        self._made = self._made or bool(tokens(self._repo))
+        return self._made
 
     @property
     def open(self) -> bool:
         """Whether nobody needs a token. A revoked one closes the door as well as a live one."""
-        return not self._closed and not self._keys().by_id
+        return not self._closed and not self._any()
 
     @property
     def shut(self) -> bool:
         """Whether nobody can come in: tokens are asked for, and there is none."""
-        return self._closed and not self._keys().by_id
+        return self._closed and not self._any()
 
     def admit(self, secret: str, now: int) -> Access:
         """What the bearer of a token may do.
@@ -144,7 +127,8 @@ class Door:
         Raises:
             Unauthorized: no live token has this secret.
         """
-        return self._access(self._keys().by_hash.get(digest(secret)), now)
+        found = self._repo.ledger.records(Token, sha256=digest(secret))
+        return self._access(found[0] if found else None, now)
 
     def admit_browser(self, cookie: str | None, now: int) -> Access:
         """What may be done without a token in the request: that of a browser that signed in.
@@ -152,12 +136,12 @@ class Door:
         Raises:
             Unauthorized: it did not, or too long ago.
         """
-        keys = self._keys()
-        if not self._closed and not keys.by_id:
+        if self.open:
             return EVERYTHING
-        found = None if cookie is None else keys.sign_ins.get(digest(cookie))
+        found = None if cookie is None else self._repo.ledger.record(SignIn, digest(cookie))
         live = found is not None and now < found.expires_at
-        return self._access(keys.by_id.get(found.token_id) if found and live else None, now)
+        token = self._repo.ledger.record(Token, found.token_id) if found and live else None
+        return self._access(token, now)
 
     def _access(self, token: Token | None, now: int) -> Access:
         if token is None or not token.live(now):
@@ -175,11 +159,15 @@ class Door:
         """
         access, cookie = self.admit(secret, now), new_secret()
         signed = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
-        self._repo.ledger.put(signed)
+        ledger = self._repo.ledger
+        with ledger.together():
+            ended = [one.id for one in ledger.records(SignIn) if one.expires_at <= now]
+            ledger.remove(SignIn, *ended)
+            ledger.put(signed)
         return cookie
 
-    def sign_out(self, cookie: str, now: int) -> None:
+    def sign_out(self, cookie: str) -> None:
         """Let a browser's cookie open nothing any more."""
-        found = self._keys().sign_ins.get(digest(cookie))
-        if found is not None:
-            self._repo.ledger.put(replace(found, expires_at=now))
+        signed = digest(cookie)
+        if self._repo.ledger.record(SignIn, signed) is not None:
+            self._repo.ledger.remove(SignIn, signed)

@@ -323,6 +323,10 @@ class GuardedLedger(Ledger):
         """Write records by id."""
         self._ledger.put(*records)
 
+    def remove(self, kind: type, *record_ids: str) -> None:
+        """Forget records of a kind."""
+        self._ledger.remove(kind, *record_ids)
+
     def deed(self, intent: Intent, settle: Settle) -> AbstractContextManager[None]:  # noqa: ARG002 - the whole one
         """Do a deed; one of others that was left half done is settled with all rights."""
         return self._ledger.deed(intent, self._settle)

@@ -75,6 +75,20 @@ def test_a_write_over_http_asks_once_more_at_the_door(url: str, wire: Wire, tmp_
     assert len(found) <= MOST["write over HTTP"], found
 
 
+def test_the_door_asks_for_one_token_with_one_statement(
+    url: str, wire: Wire, tmp_path: Path
+) -> None:
+    """B5: it sent three after each write to the ledger: a stamp, all tokens, all sign-ins."""
+    with HttpServer(tmp_path / "node", DAY1_STORE__URL=url) as node:
+        token = node.token("root")
+        node.ok("memory_write_fact", token, fact_text="The first.")
+        node.ok("memory_branch_create", token, branch_name="side")
+        found = sent(wire, lambda: node.ask("GET", "/api/v1/openapi.json", token))
+        asked = [said for said in found if "tokens" in said or "sign_ins" in said]
+    assert len(asked) == 1, found
+    assert "sha256" in asked[0].partition("WHERE")[2]
+
+
 def test_merged_branches_cost_status_and_lists_nothing(house: House, wire: Wire) -> None:
     """F7: each merged branch cost `day1 status` twelve statements, and lists of branches too."""
     counts = []

@@ -246,11 +246,14 @@ class SqlLedger:
 
     def remove_branch(self, branch_id: str) -> None:
         """Forget a branch."""
-        self._remove(BRANCHES, branch_id)
+        self.remove(Branch, branch_id)
 
-    def _remove(self, table: Table, record_id: str) -> None:
-        with self._writing() as connection:
-            connection.execute(delete(table).where(table.c.id == record_id))
+    def remove(self, kind: type, *record_ids: str) -> None:
+        """Forget records of a kind, all at once."""
+        if record_ids:
+            gone = delete(TABLES[kind]).where(TABLES[kind].c.id == bindparam("gone"))
+            with self._writing() as connection:
+                connection.execute(gone, [{"gone": record_id} for record_id in record_ids])
 
     @contextmanager
     def deed(self, intent: Intent, settle: Settle) -> Iterator[None]:
@@ -262,7 +265,7 @@ class SqlLedger:
             except Exception:
                 self._settle(intent, settle)
                 raise
-            self._remove(TABLES[Intent], intent.id)
+            self.remove(Intent, intent.id)
 
     @contextmanager
     def alone(self, settle: Settle) -> Iterator[None]:
@@ -290,7 +293,7 @@ class SqlLedger:
 
     def _settle(self, intent: Intent, settle: Settle) -> None:
         settle(intent)
-        self._remove(TABLES[Intent], intent.id)
+        self.remove(Intent, intent.id)
 
     def head(self, key: str) -> str | None:
         """The branch id that a client's HEAD points at."""

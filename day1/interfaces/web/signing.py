@@ -94,7 +94,7 @@ class Signing:
         headers, response = visit.request.headers, visit.go(LOGIN)
         cookie = cookie_of(headers)
         if cookie is not None:
-            visit.site.server.door.sign_out(cookie, visit.site.server.clock())
+            visit.site.server.door.sign_out(cookie)
         response.delete_cookie(cookie_name(headers, SESSION), path="/")
         return response
 

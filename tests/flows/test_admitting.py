@@ -1,0 +1,82 @@
+"""What the door reads of the ledger, and what it leaves there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from day1.adapters.sql.ledger import SqlLedger
+from day1.errors import Unauthorized
+from day1.model.access import SignIn, Token
+from day1.services.admitting import SIGNED_IN_S, Door, Wanted, create_token, revoke_token
+from day1.settings import EmbedderSettings, Settings
+from day1.wiring import House, open_house
+
+_WORKDAY = SIGNED_IN_S * 1_000_000
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    settings = Settings(home=tmp_path / "store", embedder=EmbedderSettings(kind="none"))
+    house = open_house(settings, create=True)
+    try:
+        yield house
+    finally:
+        house.close()
+
+
+def test_a_request_reads_its_own_token_only(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B5: after each write to the ledger every token and every sign-in was read again."""
+    secrets = [create_token(house.repo, Wanted(f"t{n}", "read"), n)[1] for n in range(1, 6)]
+    door, read = Door(house.repo, closed=False), list[type]()
+    cookie = door.sign_in(secrets[1], 10)
+    door.sign_in(secrets[2], 10)
+    door.admit_browser(cookie, 10)
+    plain = SqlLedger._record
+
+    def counted(ledger: SqlLedger, kind: type, row: object) -> object:
+        read.append(kind)
+        return plain(ledger, kind, row)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SqlLedger, "_record", counted)
+    house.repo.ledger.set_head("somebody's", "branch")
+    door.admit(secrets[0], 10)
+    assert read == [Token]
+    with pytest.raises(Unauthorized):
+        door.admit("day1_guessed", 10)
+    assert read == [Token]
+    door.admit_browser(cookie, 10)
+    assert read == [Token, SignIn, Token]
+
+
+def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(house: House) -> None:
+    _, secret = create_token(house.repo, Wanted("short", "read"), 1)
+    door = Door(house.repo, closed=False)
+    cookie = door.sign_in(secret, 2)
+    door.admit(secret, 2)
+    elsewhere = open_house(house.settings, create=False)
+    try:
+        revoke_token(elsewhere.repo, "short", 3)
+    finally:
+        elsewhere.close()
+    for refused in (lambda: door.admit(secret, 4), lambda: door.admit_browser(cookie, 4)):
+        with pytest.raises(Unauthorized):
+            refused()
+    assert not door.open
+
+
+def test_sign_ins_that_ended_are_removed(house: House) -> None:
+    """B5: every sign-in that there ever was stayed in the ledger."""
+    _, secret = create_token(house.repo, Wanted("alice", "read"), 1)
+    door = Door(house.repo, closed=False)
+    for _ in range(3):
+        door.sign_in(secret, 2)
+    door.sign_in(secret, 3)
+    late = door.sign_in(secret, 2 + _WORKDAY)
+    assert len(house.repo.ledger.records(SignIn)) == 2
+    assert door.admit_browser(late, 3 + _WORKDAY).scope == "read"
+    door.sign_out(late)
+    door.sign_out(late)
+    assert [one.created_at for one in house.repo.ledger.records(SignIn)] == [3]
+    with pytest.raises(Unauthorized):
+        door.admit_browser(late, 3 + _WORKDAY)
