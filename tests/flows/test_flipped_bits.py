@@ -46,16 +46,30 @@ def house_in(folder: Path, *, create: bool = False) -> Iterator[House]:
         house.close()
 
 
+def make_whole(folder: Path, *, compacted: bool) -> None:
+    """Make a store in which all has happened that can, with a whole index."""
+    with house_in(folder, create=True) as house:
+        Life(house, seed=3).live(40, 4, 3)
+        if compacted:
+            house.repo.store.compact()
+        for name in house.repo.history.branches():
+            call(house, "memory_search", query="otter", branch=name)
+        embed_pending(house.search.index, house.search.embedder, None)
+
+
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory) -> Path:
     """A compacted store in which all has happened that can, with a whole index."""
     folder = tmp_path_factory.mktemp("pristine") / "store"
-    with house_in(folder, create=True) as house:
-        Life(house, seed=3).live(40, 4, 3)
-        house.repo.store.compact()
-        for name in house.repo.history.branches():
-            call(house, "memory_search", query="otter", branch=name)
-        embed_pending(house.search.index, house.search.embedder, None)
+    make_whole(folder, compacted=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory) -> Path:
+    """The same, as it was lived: its log holds every write, and no process has compacted it."""
+    folder = tmp_path_factory.mktemp("lived") / "store"
+    make_whole(folder, compacted=False)
     return folder
 
 
@@ -143,6 +157,32 @@ def test_no_flipped_bit_gives_a_wrong_answer_in_silence(
     if name in {"memory.db", "vectors"}:  # every stretch that is read is checked
         assert not seen["doctor"], seen
     assert seen["same"] + seen["error"] + seen["rebuilt"] + seen["doctor"] == FLIPS
+
+
+@pytest.mark.parametrize("used", [False, True], ids=["opened", "used"])
+def test_a_log_that_is_flipped_under_a_process_that_has_it_open_is_damaged_to_it(
+    tmp_path, lived, used
+):
+    """Nothing goes back to the state before the damage, nothing is "not found", nothing written."""
+    with house_in(lived) as house:
+        asked = questions(house, 3)
+        right = answers(house, asked)[0]
+    chance = random.Random(f"bits under a process: {used}")
+    for number in range(FLIPS):
+        folder = tmp_path / str(number)
+        shutil.copytree(lived, folder)
+        with house_in(folder) as house:
+            if used:
+                answers(house, asked)
+            for _ in range(20):
+                flip(folder / "memory.db", chance)
+            flipped = (folder / "memory.db").read_bytes()
+            got = answers(house, asked)[0]
+        refused_as = {g for g, r in zip(got, right, strict=True) if g != r}
+        assert refused_as <= {"error: store_damaged", "error: store_unavailable"}
+        assert refused_as or used  # what is in use already need not be read again
+        assert (folder / "memory.db").read_bytes() == flipped
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("name", ["ledger.db", "index.db", "vectors"])

@@ -27,6 +27,7 @@ from day1.adapters.sql.failures import (
     of_system,
     translated,
 )
+from day1.adapters.sql.tables import versioned
 from day1.errors import (
     NotFound,
     StoreDamaged,
@@ -41,6 +42,11 @@ _STATES = 32
 """Branches and commits kept open; each connection costs about 1 MB."""
 _MAGIC, _FORMAT = b"CTLD", 12
 """How a file begins that the engine reads: these bytes, then this number."""
+_OWN_TABLES = (
+    "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ("  # noqa: S608 - our own names
+    + ", ".join(f"'{name}'" for name in versioned.tables)
+    + ")"
+)
 IF_DAMAGED = (
     "nothing was changed. Stop what uses the store, copy its folder away, and put a backup of the "
     "file in its place. Without one, `day1 export --all` writes out what can still be read."
@@ -131,6 +137,11 @@ class Connections:
 
     def _create(self, what: str, name: str) -> Engine:
         def connect() -> Any:
+            if what == "branch" and not self._read_only:
+                # Of a damaged log the engine takes what is before the damage; and opened to be
+                # written at a branch that is not in that, it makes that the newest state of all.
+                with closing(self._reader(branch=name)) as reader:
+                    check_tables(reader, self.path)
             return driver.connect(
                 str(self.path),
                 branch=name if what == "branch" else None,
@@ -173,11 +184,17 @@ class Connections:
             StoreDamaged, StoreVersionUnknown: it is none that can be read.
         """
         check_head(self.path)
-        with closing(driver.connect(self.path, read_only=True)) as plain:
+        with closing(self._reader()) as plain:
+            check_tables(plain, self.path)
             names = {str(name) for (name,) in plain.execute("SELECT name FROM dolt_branches")}
         if MAIN not in names:
             raise StoreDamaged(f"{self.path.name} is damaged: {IF_DAMAGED}", file=self.path.name)
         return names
+
+    def _reader(self, branch: str | None = None) -> driver.Connection:
+        return driver.connect(
+            self.path, branch=branch, read_only=True, busy_timeout_ms=self._busy_ms
+        )
 
     def file(self) -> os.stat_result:
         """What the file system says of the file, which was there when the store was opened.
@@ -270,6 +287,21 @@ def away(path: Path) -> str:
         f"{path.name} is not in {path.parent} any more: mount its disk again, or put the file "
         "back, or a backup of it. Nothing that serves the store has to be restarted."
     )
+
+
+def check_tables(connection: driver.Connection, path: Path) -> None:
+    """Make sure that a file has day1's tables: the engine opens some damaged ones as empty.
+
+    Raises:
+        StoreDamaged: it lacks one.
+    """
+    row = connection.execute(_OWN_TABLES).fetchone()
+    if row is None or row[0] < len(versioned.tables):
+        raise StoreDamaged(
+            f"{path.name} holds no tables of day1: it is another program's, or damaged: "
+            f"{IF_DAMAGED}",
+            file=path.name,
+        )
 
 
 def check_head(path: Path) -> None:

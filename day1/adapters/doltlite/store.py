@@ -4,11 +4,12 @@ import os
 from collections.abc import Callable, Hashable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, create_engine, insert
 
 from day1.adapters.doltlite import driver
-from day1.adapters.doltlite.connections import IF_DAMAGED, Connections, away
+from day1.adapters.doltlite.connections import Connections, away, check_tables
 from day1.adapters.doltlite.history import DoltLiteHistory
 from day1.adapters.doltlite.lock import WriteLock
 from day1.adapters.doltlite.verbs import DoltLiteVerbs
@@ -21,7 +22,6 @@ from day1.errors import (
     InvalidRequest,
     Json,
     NotAStore,
-    StoreDamaged,
     StoreUnavailable,
 )
 from day1.model.change import Message
@@ -32,12 +32,6 @@ LOCK_FILE = "lock"
 LEDGER = "ledger.db"
 _LONGEST = 480
 """Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
-
-_OWN_TABLES = (
-    "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ("  # noqa: S608 - our own names
-    + ", ".join(f"'{name}'" for name in versioned.tables)
-    + ")"
-)
 
 Clock = Callable[[], int]
 
@@ -140,12 +134,8 @@ class DoltLiteStore(SqlStore):
 
     def _check_version(self) -> None:
         with self._connections.on("main") as connection:
-            if self._connections.say(connection, _OWN_TABLES) < len(versioned.tables):
-                raise StoreDamaged(
-                    f"{FILE} holds no tables of day1: it is another program's, or damaged: "
-                    f"{IF_DAMAGED}",
-                    file=FILE,
-                )
+            raw: Any = connection.connection.driver_connection
+            check_tables(raw, self._connections.path)
             check_schema(connection)
 
 
