@@ -194,7 +194,7 @@ FAULTS = (
     Fault(
         "server down and back",
         lambda scene: _wire(scene).cut(),
-        doctor="does not answer",
+        doctor="cannot be connected to",
         list=AWAY,
         search=AWAY,
         write=AWAY,
