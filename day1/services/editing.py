@@ -136,12 +136,16 @@ def supersede(  # noqa: PLR0913 - one change
     category: str | None = None,
     confidence: float | None = None,
     reason: str | None = None,
+    first_edit: str | None = None,
 ) -> Edited:
     """Add a fact in place of another, which stays and points to it; one commit.
+
+    `first_edit` is as with `update`.
 
     Raises:
         NotFound: the fact is not on this branch.
         Refused: it is superseded already, unless by this request or the same words lately.
+        RequestReused: the request did something else.
     """
     with repo.store.changing(find_open(repo, branch).name) as work:
         kind, before = present(work, fact_id, branch)
@@ -164,6 +168,8 @@ def supersede(  # noqa: PLR0913 - one change
                 id=fact_id,
                 superseded_by=str(before["superseded_by"]),
             )
+        if first_edit is not None and work.get(EDIT, [first_edit]):
+            raise reused(first_edit)
         values: Row = {"status": "superseded", "superseded_by": made["id"]}
         work.add(FACT, [made])
         work.change(FACT, fact_id, values)

@@ -166,6 +166,7 @@ def test_a_request_that_did_something_else_to_a_row_is_not_taken_for_done(
     asked = {"fact_id": fact["id"], "branch": branch, "request_id": f"edit {branch}"}
     core.ok("memory_update_fact", **asked, fact_text="Ada drinks mate.", category="drinks")
     core.refused("memory_retract_fact", "request_reused", **asked)
+    core.refused("memory_supersede_fact", "request_reused", **asked, fact_text="Ada drinks wine.")
     core.refused("memory_update_fact", "request_reused", **asked, confidence=0.5)
     core.refused(
         "memory_update_fact", "request_reused", **asked, fact_text="Ada drinks mate.", category="x"

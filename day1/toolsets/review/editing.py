@@ -147,6 +147,7 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         category=request.category,
         confidence=request.confidence,
         reason=request.reason,
+        first_edit=_first_edit(ctx, request, branch),
     )
     return FactSuperseded(
         id=str(done.row["id"]),
