@@ -23,7 +23,6 @@ LIMIT_S = 30.0
 """Every call is answered within this time, whatever is wrong."""
 _WINDOW_S = 3.0
 OK = "ok"
-AT_THE_DOOR = "refused before the tool was called"
 CALLS = {
     "list": ("memory_timeline", {}),
     "search": ("memory_search", {"query": "one"}),
@@ -119,7 +118,7 @@ class Staying:
         try:
             answer = session.call(tool, given)
         except MCPError as error:  # refused at the door
-            return str((error.error.data or {}).get("code", AT_THE_DOOR))
+            return str(error.error.data["code"])
         return self._outcome(tool, given, answer.structured)
 
     def _over_rest(self, tool: str, given: dict[str, Any]) -> str:
