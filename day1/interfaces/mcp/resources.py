@@ -3,7 +3,7 @@
     day1://branches                          every branch
     day1://branches/{branch}                 where it stands, and its newest facts
     day1://branches/{branch}/facts/{id}      one fact
-    day1://snapshots/{id}                    a snapshot's facts
+    day1://snapshots/{id}                    a snapshot's label and facts
 
 A slash in a branch's name is written %2F. What is read goes through the operations that tools have,
 so a token sees no more here than there.
@@ -70,7 +70,7 @@ TEMPLATES: Final = ListResourceTemplatesResult(
             name="snapshot",
             title="A snapshot",
             uri_template="day1://snapshots/{id}",
-            description="The newest facts of a snapshot.",
+            description="A snapshot's label, and its newest facts.",
             mime_type=_JSON,
         ),
     ]
@@ -80,6 +80,9 @@ TEMPLATES: Final = ListResourceTemplatesResult(
 def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
     """The branches and snapshots there are, in pages of 100.
 
+    A model may take what a listing says for the server's words. So descriptions and labels, which
+    anybody wrote, stand only in what is read.
+
     Raises:
         MCPError: the cursor is none of ours.
     """
@@ -87,21 +90,19 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
     if cursor is not None and not _CURSOR.fullmatch(cursor):
         raise MCPError(INVALID_PARAMS, "The cursor is not one that this server gave.")
     start = int(cursor or 0)
-    every = [Resource(name="branches", title="Branches", uri=BRANCHES, mime_type=_JSON)]
+    every = [_resource("branches", "Branches", BRANCHES)]
     for branch in _call(ctx, "memory_branch_list")["result"]:
         name = branch["branch_name"]
-        every.append(_resource(name, f"Branch {name}", branch_uri(name), branch["description"]))
+        every.append(_resource(name, f"Branch {name}", branch_uri(name)))
     for made in _call(ctx, "memory_snapshot_list")["result"]:
-        name, uri = made["label"] or made["id"], f"day1://snapshots/{made['id']}"
-        every.append(_resource(name, f"Snapshot {name}", uri, made["branch"]))
+        title = f"Snapshot of {made['branch']}, {made['created_at']}"
+        every.append(_resource(made["id"], title, f"day1://snapshots/{made['id']}"))
     more = str(start + _PAGE) if len(every) > start + _PAGE else None
     return ListResourcesResult(resources=every[start : start + _PAGE], next_cursor=more)
 
 
-def _resource(name: str, title: str, uri: str, description: str | None) -> Resource:
-    return Resource(
-        name=name, title=title, uri=uri, description=description or None, mime_type=_JSON
-    )
+def _resource(name: str, title: str, uri: str) -> Resource:
+    return Resource(name=name, title=title, uri=uri, mime_type=_JSON)
 
 
 def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
@@ -135,12 +136,12 @@ def _branch(ctx: Context, name: str) -> Mapping[str, Any]:
 
 
 def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
-    made = _call(ctx, "memory_snapshot_list")["result"]
-    branch = next((one["branch"] for one in made if one["id"] == name), None)
-    if branch is None:
+    every = _call(ctx, "memory_snapshot_list")["result"]
+    made = next((one for one in every if one["id"] == name), None)
+    if made is None:
         raise NotFound(f"there is no snapshot {name[:80]!r}.")
-    facts = _call(ctx, "memory_list", type="fact", branch=branch, at=name, limit=_FACTS)
-    return {"snapshot": name, **facts}
+    facts = _call(ctx, "memory_list", type="fact", branch=made["branch"], at=name, limit=_FACTS)
+    return {"snapshot": name, "label": made["label"], **facts}
 
 
 def _call(ctx: Context, name: str, **arguments: Any) -> dict[str, Any]:
