@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 FOLDER = ".day1"
@@ -115,6 +115,13 @@ class HttpSettings(_Section):
     names: Annotated[
         tuple[str, ...],
         Field(description='Names it is reached by, as JSON: ["memory.example.org"].'),
+    ] = ()
+    trusted_proxies: Annotated[
+        tuple[IPvAnyNetwork, ...],
+        Field(
+            description="Addresses or networks of proxies whose X-Forwarded-For is believed, "
+            'as JSON: ["127.0.0.1"].'
+        ),
     ] = ()
     rate: Annotated[
         float, Field(ge=0, description="Requests a second that one token may make; 0: any number.")

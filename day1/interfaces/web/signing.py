@@ -6,8 +6,10 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
+from ipaddress import ip_address
 from typing import Final
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from day1.errors import TooManyRequests, Unauthorized
@@ -26,39 +28,41 @@ log = logging.getLogger(__name__)
 _TRIES: Final = 5
 _WITHIN_S: Final = 60.0
 _CALLERS: Final = 1_000
+_BEGINNING: Final = 8
+"""Letters of a token by which one that is typed wrong again is told from another's."""
 
 
 class Tries:
-    """Failed sign-ins of the last minute, by where they came from."""
+    """Failed sign-ins of the last minute, by where they came from and how the token began.
+
+    Many people may have one address: what one of them guesses is not counted against another.
+    """
 
     def __init__(self) -> None:
         """Begin without any."""
         self._guard = threading.Lock()
-        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+        self._failed: OrderedDict[tuple[str, str], deque[float]] = OrderedDict()
 
-    def check(self, caller: str) -> None:
-        """Let a caller try who did not fail too often.
+    def failed(self, address: str, token: str) -> None:
+        """Note a failure.
 
         Raises:
-            TooManyRequests: it did.
+            TooManyRequests: there were too many before it, which is not noted then.
         """
+        caller, now = (address, token[:_BEGINNING]), time.monotonic()
         with self._guard:
-            failed = self._failed.get(caller, deque())
-            while failed and failed[0] < time.monotonic() - _WITHIN_S:
+            failed = self._failed.setdefault(caller, deque())
+            self._failed.move_to_end(caller)
+            if len(self._failed) > _CALLERS:
+                self._failed.popitem(last=False)
+            while failed and failed[0] < now - _WITHIN_S:
                 failed.popleft()
             if len(failed) >= _TRIES:
                 raise TooManyRequests(
                     "That was no token too many times: wait a minute, then try again.",
                     retry_after=_WITHIN_S,
                 )
-
-    def failed(self, caller: str) -> None:
-        """Note a failure."""
-        with self._guard:
-            self._failed.setdefault(caller, deque()).append(time.monotonic())
-            self._failed.move_to_end(caller)
-            while len(self._failed) > _CALLERS:
-                self._failed.popitem(last=False)
+            failed.append(now)
 
 
 class Signing:
@@ -75,14 +79,14 @@ class Signing:
             return visit.go(back)
         if visit.request.method == "GET":
             return visit.page("login.html", back=back, problem=None)
-        caller = visit.request.client.host if visit.request.client else ""
+        token = visit.form.get("token", "").strip()
         try:
-            cookie = door.sign_in(visit.form.get("token", "").strip(), visit.site.server.clock())
+            cookie = door.sign_in(token, visit.site.server.clock())
         except Unauthorized:
-            # Behind a proxy all have one address: others' failures refuse nobody a live token.
-            self._tries.check(caller)
-            self._tries.failed(caller)
-            log.warning("a sign-in from %s failed", caller)
+            # Asked after the token: a live one is let in, whatever failed before.
+            address = _address(visit.request)
+            self._tries.failed(address, token)
+            log.warning("a sign-in from %s failed", address)
             problem = "That is no live token of this server."
             return visit.page("login.html", 401, back=back, problem=problem)
         response = visit.go(back)
@@ -97,6 +101,15 @@ class Signing:
             visit.site.server.door.sign_out(cookie)
         response.delete_cookie(cookie_name(headers, SESSION), path="/")
         return response
+
+
+def _address(request: Request) -> str:
+    """Where a request comes from; a proxy may name it by anything, and only an address counts."""
+    host = request.client.host if request.client else ""
+    try:
+        return str(ip_address(host.partition("%")[0]))
+    except ValueError:
+        return "unknown"
 
 
 def inside(back: str | None) -> str:
