@@ -72,6 +72,9 @@ class Reading(Protocol):
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         """How many rows have each value of `column`."""
 
+    def merge_base(self, other: CommitId) -> CommitId:
+        """The commit at which this history and that of an older commit last were one."""
+
     def changes(self, base: CommitId) -> Changes:
         """Rows that differ between a commit and this state; costs O(changes)."""
 

@@ -87,7 +87,7 @@ def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Prev
         repo.store.reading(Ref(branch=request.target)) as target,
         repo.store.reading(Ref(branch=request.source)) as source,
     ):
-        base = repo.history.merge_base(target.tip, source.tip)
+        base = source.merge_base(target.tip)  # the older state: it was opened first
         plan, sides = plan_of(repo, request, source_id, base, (source, target))
         return Preview(
             plan,

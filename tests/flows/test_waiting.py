@@ -61,15 +61,15 @@ def test_rows_of_one_id_that_wait_on_both_sides_clash(memory):
 
 def test_a_comparison_reads_each_side_as_one_state(memory, tmp_path, monkeypatch):
     """A3: what was written meanwhile stood in the plan, under a commit and a count without it."""
-    other, merge_base = EngineMemory(tmp_path), memory.store.history.merge_base
+    other, base = EngineMemory(tmp_path), memory.store.history.base
 
-    def write_meanwhile(*commits):
+    def write_meanwhile(*asked):
         for branch in ("side", "main"):
             other.add_fact(branch, f"fact_{branch}_later", fact_text="later")
-        return merge_base(*commits)
+        return base(*asked)
 
     with monkeypatch.context() as patched:
-        patched.setattr(memory.store.history, "merge_base", write_meanwhile)
+        patched.setattr(memory.store.history, "base", write_meanwhile)
         seen = planning.preview(memory.repo, AUTO, both=True)
     other.close()
     assert [row.id for row in seen.plan.rows] == ["fact_side"]

@@ -37,6 +37,10 @@ class EmptyReading:
         """There are none."""
         return {}
 
+    def merge_base(self, other: CommitId) -> CommitId:
+        """Everything stands on the state without commits."""
+        return other
+
     def changes(self, _base: CommitId) -> Changes:
         """Nothing stands before the first commit."""
         return {}

@@ -111,6 +111,10 @@ class SqlHistory(ABC):
             return self.changes(base, self.at(ref.branch, ref.until))
         return found if ref.until is None else until(found, ref.until)
 
+    def base(self, reading: SqlReading, other: CommitId) -> CommitId:
+        """The merge base of a state that is read; takes no other connection of the pool."""
+        return self._verbs.merge_base(reading.connection, reading.tip, other)
+
     def since(self, reading: SqlReading, base: CommitId) -> Changes:
         """Rows that differ between a commit and a state that is read, as that reading sees it."""
         if reading.pending.count:

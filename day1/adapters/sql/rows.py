@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, select
 from sqlalchemy.sql.elements import ClauseElement, ColumnElement
@@ -62,8 +62,8 @@ class SqlReading:
         self.pending = pending
         self.until = until
         self.mask = mask
-        self.since: Since = _unknown
-        """How the engine compares; the store says it at once."""
+        self.past: Past
+        """How the engine compares with other commits; the store sets it at once."""
 
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
         """Rows by id; unknown ids are left out."""
@@ -145,9 +145,13 @@ class SqlReading:
         statement = statement.group_by(table.c[column])
         return {value: int(n) for value, n in self.connection.execute(statement)}
 
+    def merge_base(self, other: CommitId) -> CommitId:
+        """The commit at which this history and that of an older commit last were one."""
+        return self.past.base(self, other)
+
     def changes(self, base: CommitId) -> Changes:
         """Rows that differ between a commit and this state."""
-        return self.since(self, base)
+        return self.past.since(self, base)
 
     def _visible(self, statement: Select[Any], table: Table) -> Select[Any]:
         if self.until is None:
@@ -155,11 +159,14 @@ class SqlReading:
         return statement.where(table.c.created_at <= self.until)
 
 
-Since = Callable[[SqlReading, CommitId], Changes]
+class Past(Protocol):
+    """What a state is compared with: the history, asked on the reading's own connection."""
 
+    def base(self, reading: SqlReading, other: CommitId) -> CommitId:
+        """As `SqlReading.merge_base`."""
 
-def _unknown(_reading: SqlReading, _base: CommitId) -> Changes:
-    raise NotImplementedError
+    def since(self, reading: SqlReading, base: CommitId) -> Changes:
+        """As `SqlReading.changes`."""
 
 
 def _when(table: Table) -> ColumnElement[int]:

@@ -103,7 +103,7 @@ class SqlStore(ABC):
     ) -> SqlReading:
         mask = self._mask()
         reading = SqlReading(connection, tip, pending, branch=branch, until=until, mask=mask)
-        reading.since = self.history.since
+        reading.past = self.history
         return reading
 
     def _stand(self, connection: Connection, *, writes: bool = False) -> tuple[Commit, Pending]:
@@ -144,7 +144,7 @@ class SqlStore(ABC):
         pending = waiting(connection, tip.ts)
         work = SqlWork(connection, self._verbs, branch, tip.id, pending, self._mask())
         work.now = max(now, max(tip.ts, pending.newest or 0) + 1)
-        work.since = self.history.since
+        work.past = self.history
         return work
 
     def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:

@@ -65,7 +65,7 @@ class SqlWork(SqlAdditions):
         only = SqlAdditions(
             self.connection, self.tip, self.pending, branch=self.branch, mask=self.mask
         )
-        only.now, only.since = self.now, self.since
+        only.now, only.past = self.now, self.past
         return only
 
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
