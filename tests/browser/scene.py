@@ -29,13 +29,18 @@ class Scene(NamedTuple):
             return server.ok(operation, secret, **arguments)
 
         def fact(text: str, branch: str = "main") -> str:
-            made: str = say("memory_write_fact", fact_text=text, branch=branch)["id"]
+            # Scenes follow one another within a minute, with the same words.
+            request = f"{name} {text}"
+            given = {"fact_text": text, "branch": branch, "request_id": request}
+            made: str = say("memory_write_fact", **given)["id"]
             return made
+
+        name = f"task/scene-{next(_numbers)}"
 
         def change(row: str, text: str, branch: str) -> None:
             say("memory_update_fact", fact_id=row, fact_text=text, branch=branch)
 
-        branch = f"task/scene-{next(_numbers)}"
+        branch = name
         timeout, region, held = map(fact, ("It waits 30 s.", "It runs in Oslo.", "Ada is on call."))
         say("memory_branch_create", branch_name=branch)
         for where, who in (("main", "Bo"), (branch, "Cy")):

@@ -140,14 +140,15 @@ def test_what_a_killed_writer_left_is_overwritten_between_the_two_parts(tmp_path
 
 
 def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path: Path) -> None:
-    parts = []
+    parts, afterwards = [], []
     with opened(store) as house:
 
         class Interrupted(StoreCopying):
             def ahead(self, to: Path) -> None:
                 super().ahead(to)
                 house.repo.store.compact()
-                call(house, "memory_write_fact", fact_text="afterwards", branch="side")
+                afterwards.append(f"afterwards {len(afterwards)}")
+                call(house, "memory_write_fact", fact_text=afterwards[-1], branch="side")
 
             def rest(self, to: Path) -> Any:
                 parts.append(to.name)
@@ -159,7 +160,7 @@ def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path:
     with opened(tmp_path / "restored") as copy:
         assert facts(copy, "side") == [
             *("one", "two", "three", "aside"),
-            *("afterwards", "afterwards"),
+            *("afterwards 0", "afterwards 1"),
         ]
 
 

@@ -182,6 +182,8 @@ def test_another_users_files_in_a_folder_of_ones_own_make_it_read_only(store):
     """As after one command run with sudo."""
     for path in (store, store / "memory.db", store / ".memory.db-lock"):
         os.chown(path, 65534, 65534)
+    for path in store.iterdir():  # a folder that others are let into
+        path.chmod(path.stat().st_mode | 0o055)
 
     def look() -> None:
         with opened(store) as house:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -58,7 +59,8 @@ def opened(folder: Path, embedder: EmbedderSettings) -> Iterator[Context]:
 
 def observe(ctx: Context, *texts: str) -> None:
     for text in texts:
-        arguments = {"observation_type": "discovery", "summary": text}
+        # By its own request, so that what is said twice is two observations.
+        arguments = {"observation_type": "discovery", "summary": text, "request_id": uuid4().hex}
         OPERATIONS["memory_write_observation"].call(ctx, arguments)
 
 

@@ -195,7 +195,7 @@ def test_a_fork_is_in_order_though_all_of_it_is_of_one_time(memory):
         part = conversing.part_of(memory.repo, reading, memory.chat)
     for _ in range(3):
         with memory.store.adding("main") as work:
-            memory.chat = conversing.fork(
+            memory.chat, _ = conversing.fork(
                 memory.repo, work, "main", part[CONVERSATION][0], part[MESSAGE], memory.origin
             )
         assert memory.told() == "abcdefgh"

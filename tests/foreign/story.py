@@ -20,7 +20,10 @@ def story(branch: str) -> Story:
     """Yields each call, is sent what the client made of its answer, and returns what was seen."""
     kept = yield "memory_write_fact", {"fact_text": "Tea is served at four.", "confidence": 0.9}
     yield "memory_branch_create", {"branch_name": branch, "description": "Kettles"}
-    new = yield "memory_write_fact", {"fact_text": "The kettle whistles.", "branch": branch}
+    new = yield (
+        "memory_write_fact",
+        {"fact_text": f"The kettle whistles: {branch}.", "branch": branch},
+    )
     before = yield "memory_search", {"query": "kettle whistles", "branch": "main"}
     plan = yield "memory_merge_preview", {"source_branch": branch}
     merge = {"source_branch": branch, "strategy": "auto", "expect": plan["digest"]}
