@@ -151,7 +151,9 @@ def test_no_page_and_no_event_of_a_page_tells_of_a_hidden_branch(guarded: Guarde
         assert next(lines).startswith("retry")
         server.ok("memory_write_fact", guarded.admin, fact_text="Ada again.", branch="main")
         server.ok("memory_branch_create", guarded.admin, branch_name="unheard/Ada-2")
-        server.ok("memory_write_fact", guarded.admin, fact_text="Heard.", branch="mine/work")
+        server.ok(
+            "memory_write_fact", guarded.admin, fact_text="Heard by a page.", branch="mine/work"
+        )
         told = []
         for line in lines:
             told.append(line)
