@@ -116,7 +116,7 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
         reason = _cell_clash(row, group)
         if name in open_cells or WHOLE in open_cells:
             row.held[name] = reason or "both_changed"
-        elif cells(row.source, group) == cells(row.base, group):
+        elif not source_changed(row, name):
             continue
         elif choice is not None:
             row.held[name] = "skipped"

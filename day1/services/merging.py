@@ -92,7 +92,7 @@ def merge(
         with repo.store.changing(target.name) as work:
             base = repo.history.merge_base(work.tip, commit)
             with repo.store.reading(Ref(commit=commit)) as merged:
-                plan, _ = plan_of(repo, request, source.id, base, (merged, work))
+                plan, *_ = plan_of(repo, request, source.id, base, (merged, work))
             _check_plan(request, plan)
             guard(source, find(repo, target.name), plan)
             what = _Deed(repo, request, source.id, commit, merge_id, origin, base)

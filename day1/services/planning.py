@@ -88,7 +88,7 @@ def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Prev
         repo.store.reading(Ref(branch=request.source)) as source,
     ):
         base = source.merge_base(target.tip)  # the older state: it was opened first
-        plan, sides = plan_of(repo, request, source_id, base, (source, target))
+        plan, sides, held = plan_of(repo, request, source_id, base, (source, target))
         return Preview(
             plan,
             base,
@@ -96,7 +96,7 @@ def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Prev
             target.tip,
             source.pending,
             sides,
-            tuple(open_items(target.find(HELD, Query()))),
+            held,
             target.changes(base) if both and sides.changes.get(FACT.table) else {},
         )
 
@@ -123,8 +123,8 @@ def plan_of(
     source_id: str,
     base: CommitId,
     both: tuple[Reading, Reading],
-) -> tuple[MergePlan, Sides]:
-    """Plan from a base and readings of source and target.
+) -> tuple[MergePlan, Sides, tuple[HeldItem, ...]]:
+    """Plan from a base and readings of source and target; also every open item of the target.
 
     Raises:
         as `preview`.
@@ -166,7 +166,8 @@ def plan_of(
         _removed(repo, target, target_rows, source_held),
     )
     choices = [completed(choice) for choice in request.choices]
-    return plan_merge(sides, request.strategy, choices, items), sides
+    plan = plan_merge(sides, request.strategy, choices, items)
+    return plan, sides, tuple(open_items(target_items))
 
 
 def _removed(
