@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.change import CommitId, Message, Query, Ref
-from day1.model.held import HeldItem, closing_row, keeps_out, open_items
+from day1.model.held import HeldItem, keeps_out, open_items
 from day1.model.kind import (
     EDIT,
     FACT,
@@ -24,7 +24,7 @@ from day1.model.origin import Origin
 from day1.ports.store import Work
 from day1.services.branching import find_open
 from day1.services.deeds import Repository
-from day1.services.recording import changed_groups, edit_rows, fact_row
+from day1.services.recording import changed_groups, close_items, edit_rows, fact_row
 from day1.services.repeating import reused, said_lately, written_by
 from day1.services.tracing import newest_edits
 
@@ -312,11 +312,7 @@ def _close(
     repo: Repository, work: Work, items: Sequence[HeldItem], origin: Origin
 ) -> tuple[str, ...]:
     """Close held items that a change of their row decides."""
-    columns = origin.columns(work.now)
-    work.add(
-        HELD,
-        [closing_row(i, "edited", repo.new_id(HELD.prefix, work.now), columns) for i in items],
-    )
+    close_items(work, items, "edited", origin, repo.new_id)
     return tuple(item.id for item in items)
 
 

@@ -8,7 +8,6 @@ from day1.model.change import CommitId, Message, Query, Ref
 from day1.model.held import (
     Decision,
     HeldItem,
-    closing_row,
     columns_of,
     keeps_out,
     open_items,
@@ -20,7 +19,7 @@ from day1.model.origin import Origin
 from day1.ports.store import Reading, Work
 from day1.services.branching import find, find_open
 from day1.services.deeds import Repository
-from day1.services.recording import changed_groups, edit_rows
+from day1.services.recording import changed_groups, close_items, edit_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +137,7 @@ def decide(
             )
         if decision != "dismissed":
             _bring_about(work, offer, decision, value, (repo, origin))
-        closed = [
-            closing_row(
-                item, decision, repo.new_id(HELD.prefix, work.now), origin.columns(work.now)
-            )
-            for item in offer.items
-        ]
-        work.add(HELD, closed)
+        close_items(work, offer.items, decision, origin, repo.new_id)
         line = f"held item {decision}: {offer.item.kind.name} {offer.item.row_id}"
         commit = work.commit(Message("change", line, item_id))
         return Decided(offer.item, decision, commit, work.now)

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from day1.model.change import Query
+from day1.model.held import Decision, HeldItem, closing_row
 from day1.model.ids import NewId, content_hash
 from day1.model.kind import (
     EDIT,
     FACT,
+    HELD,
     WHOLE,
     Cell,
     Kind,
@@ -16,7 +18,7 @@ from day1.model.kind import (
 )
 from day1.model.merge import MergePlan
 from day1.model.origin import Origin
-from day1.ports.store import Reading
+from day1.ports.store import Reading, Work
 
 _NEAREST = 20
 """As many agents may write the same within a minute, and each is told of a repetition."""
@@ -156,3 +158,14 @@ def near_duplicates(reading: Reading, text: str) -> list[Row]:
     """Live facts with exactly this text, the newest first, if there are any (checklist S1-013)."""
     equal: Row = {"content_hash": content_hash(text), "status": "active"}
     return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))
+
+
+def close_items(
+    work: Work, items: Iterable[HeldItem], decision: Decision, origin: Origin, new_id: NewId
+) -> None:
+    """Close held items by a decision, in an open unit."""
+    columns = origin.columns(work.now)
+    work.add(
+        HELD,
+        [closing_row(item, decision, new_id(HELD.prefix, work.now), columns) for item in items],
+    )

@@ -19,6 +19,7 @@ import httpx2
 from tests.flows.killed_process import open_store
 from tests.flows.killing import check_doctor, check_index, check_ledger, facts_on
 from tests.wires.http_server import HttpServer
+from tests.wires.tool_call import post_call
 
 MOST_FORKS = 3
 WAIT_S = 60
@@ -58,19 +59,7 @@ class Client:
         return body
 
     def _over_mcp(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        era, capabilities = "2026-07-28", "io.modelcontextprotocol/clientCapabilities"
-        meta = {"io.modelcontextprotocol/protocolVersion": era, capabilities: {}}
-        call = {"name": tool, "arguments": arguments, "_meta": meta}
-        answer = self._http.post(
-            "/mcp/all",
-            json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
-            headers={
-                "Accept": "application/json, text/event-stream",
-                "MCP-Protocol-Version": era,
-                "Mcp-Method": "tools/call",
-                "Mcp-Name": tool,
-            },
-        )
+        answer = post_call(self._http, tool, arguments)
         assert answer.status_code == 200, (tool, arguments, answer.text)
         result = answer.json()["result"]
         assert not result.get("isError"), (tool, arguments, result)

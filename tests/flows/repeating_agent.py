@@ -10,8 +10,9 @@ from typing import Any
 
 import httpx2
 
+from tests.wires.tool_call import post_call
+
 WAIT_S = 120
-ERA = "2026-07-28"
 AGAIN = {"store_busy", "store_unavailable"}
 """What a call may be refused with while a server is away."""
 
@@ -97,19 +98,7 @@ class Agent:
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Call once; says the code of a refusal, or nothing, and the answer."""
-        protocol = "io.modelcontextprotocol/"
-        meta = {f"{protocol}protocolVersion": ERA, f"{protocol}clientCapabilities": {}}
-        call = {"name": tool, "arguments": arguments, "_meta": meta}
-        answer = self._http.post(
-            "/mcp/all",
-            json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
-            headers={
-                "Accept": "application/json, text/event-stream",
-                "MCP-Protocol-Version": ERA,
-                "Mcp-Method": "tools/call",
-                "Mcp-Name": tool,
-            },
-        )
+        answer = post_call(self._http, tool, arguments)
         body: dict[str, Any] = answer.json()
         if "error" in body:
             return _code(body["error"]), body
