@@ -8,6 +8,8 @@ from day1.errors import (
     Day1Error,
     Forbidden,
     NotFound,
+    StoreBusy,
+    StoreUnavailable,
     TooManyRequests,
     Unauthorized,
 )
@@ -91,7 +93,10 @@ def without_place(error: Day1Error) -> Day1Error:
     """An error as anybody may read it who has shown no token: not where the store lies."""
     if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
         return error
-    return type(error)("The store has a problem: `day1 doctor` on the server's machine names it.")
+    says = "The store has a problem: `day1 doctor` on the server's machine names it."
+    if isinstance(error, StoreBusy | StoreUnavailable):  # these may pass
+        says += " Try again."
+    return type(error)(says)
 
 
 class Door:
