@@ -1,0 +1,127 @@
+"""How far a call walks through day1, counted by the interpreter's profiler.
+
+A *file* is one of the package, some function of which ran. A *move* is a call of a function in one
+file by a function in another, with nothing of day1 between them (libraries and generated code do
+not count); going back is no move of its own, going on with a generator is one. A *statement* is one
+that the versioned engine was sent: those to the ledger and to the index, which are files of
+SQLite, are not counted.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import day1
+from day1.adapters.doltlite import driver
+from day1.operation import Caller
+from day1.settings import EmbedderSettings, SearchSettings, Settings
+from day1.toolsets import operations
+from day1.wiring import open_house
+
+PACKAGE = f"{Path(day1.__file__).parent}/"
+_SENT: set[CodeType] = {driver.Connection.run.__code__, driver.Connection.run_many.__code__}
+"""The functions that send the engine a statement, which is their argument `sql`."""
+
+Call = Callable[..., dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Walk:
+    """What one call ran through."""
+
+    files: Counter[str] = field(default_factory=Counter)
+    """Files in order of first entry, with how often one was moved to."""
+    statements: list[str] = field(default_factory=list)
+
+    @property
+    def figures(self) -> tuple[int, int, int]:
+        """Files, moves and statements."""
+        return len(self.files), self.files.total(), len(self.statements)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count what this thread runs in the block."""
+        gc.collect()
+        gc.disable()  # what it would call is no part of the walk
+        sys.setprofile(self._see)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            gc.enable()
+
+    def _see(self, frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(PACKAGE):
+            return
+        if code.co_filename != _file_below(frame.f_back):
+            self.files[code.co_filename.removeprefix(PACKAGE)] += 1
+        if code in _SENT:
+            self.statements.append(" ".join(frame.f_locals["sql"].split()))
+
+
+def _file_below(frame: FrameType | None) -> str | None:
+    """The file of the nearest function of day1 that is running."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            return frame.f_code.co_filename
+        frame = frame.f_back
+    return None
+
+
+def walks() -> dict[str, Walk]:
+    """Each call once, on an embedded store where the like was done before."""
+    with tempfile.TemporaryDirectory(prefix="day1-walks-") as folder, _store(Path(folder)) as call:
+        found: dict[str, Walk] = {}
+
+        def walk(tool: str, **arguments: str) -> None:
+            found[tool] = walked = Walk()
+            with walked.counted():
+                call(tool, **arguments)
+
+        def fork(name: str) -> None:
+            call("memory_branch_create", branch_name=name)
+            for number in range(2):
+                call("memory_write_fact", fact_text=f"{name} knows {number}.", branch=name)
+
+        for _ in range(2):
+            call("memory_write_fact", fact_text="The gateway is slow on Tuesdays.")
+            call("memory_search", query="gateway")
+        walk("memory_write_fact", fact_text="The gateway is counted.")
+        for name in ("first", "second"):
+            fork(name)
+            for _ in range(2):
+                walk("memory_branch_diff", source_branch=name, target_branch="main")
+            walk("memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
+        for _ in range(2):
+            walk("memory_search", query="gateway")
+        return found
+
+
+@contextmanager
+def _store(folder: Path) -> Iterator[Call]:
+    """A new store, called as a wire does; nothing works beside the calls."""
+    tools = {operation.name: operation for operation in operations("core")}
+    settings = Settings(
+        home=folder,
+        embedder=EmbedderSettings(kind="none"),
+        search=SearchSettings(chroma=False),
+    )
+    house = open_house(settings, create=True)
+
+    def call(tool: str, **arguments: str) -> dict[str, Any]:
+        return tools[tool].call(house.context(Caller()), arguments)
+
+    try:
+        yield call
+    finally:
+        house.close()
