@@ -12,8 +12,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from day1 import errors
+from day1.call.operation import Operation
+from day1.call.toolset import Toolset
 from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
-from day1.operation import Operation, Toolset
 from day1.settings import Settings
 from day1.toolsets import TOOLSETS
 

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from day1.adapters.doltlite.store import DoltLiteStore
-from day1.adapters.sql.store import SqlStore
-from day1.engines import open_memory
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from day1.adapters.versioned.store import SqlStore
+from day1.app.engines import open_memory
 from day1.ports.store import Store
 from day1.settings import Settings, StoreSettings
 from tests import servers

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from day1.call.context import Caller, Head
 from day1.errors import UnknownBranch
-from day1.model.branch import MAIN, Branch
-from day1.model.origin import named
-from day1.operation import Caller, Head
-from day1.services.branching import find, name_of
-from day1.services.deeds import Repository
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.rows.origin import named
+from day1.services.branches.lookup import find, name_of
+from day1.services.repository.repository import Repository
 from day1.settings import Settings
 
 

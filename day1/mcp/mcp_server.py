@@ -6,26 +6,26 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from day1.app.open import open_store
+from day1.call.context import Context
+from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.cli.main import run as command
-from day1.interfaces.feed import Feed
 from day1.interfaces.heads import ProcessHead, caller_of
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.mcp.stdio import serve
 from day1.logs import to_stderr
-from day1.model.access import EVERYTHING
-from day1.model.branch import MAIN
-from day1.operation import Context
+from day1.model.access.access import EVERYTHING
+from day1.model.branches.branch import MAIN
 from day1.settings import Settings
 from day1.toolsets import operations
-from day1.wiring import open_house
 
 
 def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:
     """Serve toolsets over stdio until the client leaves."""
     to_stderr(settings.log_level)
     chosen = operations(toolsets)
-    house = open_house(settings, create=True, serves=True)
+    house = open_store(settings, create=True, serves=True)
     head = ProcessHead(house.repo, branch or settings.branch or MAIN)
     tender = house.tender()
 
@@ -33,7 +33,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
         tender.called()
         return house.context(caller_of(settings, head, meta))
 
-    feed = Feed(house.repo)
+    feed = Broadcaster(house.repo)
     listening = Listening(feed, lambda _: EVERYTHING)
     server = build_server(chosen, context, listening)
     tender.start()

@@ -6,14 +6,14 @@ import gc
 import sys
 from collections.abc import Callable
 
+from day1.app.open import open_store, sole_server
 from day1.errors import Refused
 from day1.interfaces.cli.main import run as command
 from day1.interfaces.http.app import Served, build_app, needs_door
 from day1.interfaces.http.serving import address_of, listen, serve
 from day1.logs import to_stderr
-from day1.services.admitting import Door
+from day1.services.access.authentication import Authenticator
 from day1.settings import Settings
-from day1.wiring import open_house, sole_server
 
 _COLLECT_AT = 2_000
 
@@ -31,10 +31,10 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     to_stderr(settings.log_level)
     with listen(settings.http) as taken:
         guarded = needs_door(settings.http)
-        house = open_house(settings, create=not guarded, serves=True)
+        house = open_store(settings, create=not guarded, serves=True)
         tender = house.tender()
         try:
-            door = Door(house.repo, closed=guarded)
+            door = Authenticator(house.repo, closed=guarded)
             if door.shut:
                 raise Refused(
                     f"{settings.http.host} lets others in than this machine's users, and this "

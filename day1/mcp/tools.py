@@ -8,8 +8,8 @@ from typing import Any
 
 from anyio import to_thread
 
+from day1.call.context import Context
 from day1.errors import Json, UnknownTool
-from day1.operation import Context
 from day1.toolsets import operations
 
 TOOLS = {operation.name: operation for operation in operations("core")}

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from day1.model.backup import Manifest, Part
+from day1.model.files.backup import Manifest, Part
 from day1.ports.store import History, Store
 
 

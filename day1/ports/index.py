@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from day1.errors import StoreUnavailable
-from day1.model.change import CommitId
-from day1.model.kind import Kind
+from day1.model.rows.change import CommitId
+from day1.model.rows.kind import Kind
 from day1.ports.embedder import Embedder
 
 if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a type
@@ -83,7 +83,7 @@ class Vectors(Protocol):
     Each method may raise `IndexLost`. A `vector` has shape (dimension,) and length 1.
     """
 
-    def waiting(self, embedder: Embedder) -> int:
+    def pending(self, embedder: Embedder) -> int:
         """How many texts have no vector of this embedder yet."""
 
     def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:

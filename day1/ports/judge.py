@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from day1.model.judging import Case, Judgement
+from day1.model.judging.judging import Case, Judgement
 
 
 class Judge(Protocol):

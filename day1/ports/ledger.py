@@ -8,11 +8,11 @@ from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-from day1.model.branch import Branch
-from day1.model.deed import Intent
+from day1.model.branches.branch import Branch
+from day1.model.records.intent import Intent
 
 T = TypeVar("T")
-Settle = Callable[[Intent], None]
+Recover = Callable[[Intent], None]
 """Finish or withdraw a deed whose process is gone."""
 
 
@@ -63,7 +63,7 @@ class Ledger(Protocol):
     def remove(self, kind: type, *record_ids: str) -> None:
         """Forget records of a kind by id, all at once; an id that is not there is passed over."""
 
-    def deed(self, intent: Intent, settle: Settle) -> AbstractContextManager[None]:
+    def open_intent(self, intent: Intent, recover: Recover) -> AbstractContextManager[None]:
         """Do a deed: write the intent, run the block, strike the intent out.
 
         Deeds exclude one another, also between processes, so an intent that is found open by
@@ -71,10 +71,10 @@ class Ledger(Protocol):
         the intent is settled too: the engine may have done its part.
         """
 
-    def alone(self, settle: Settle) -> AbstractContextManager[None]:
+    def exclusive(self, recover: Recover) -> AbstractContextManager[None]:
         """Let no deed go on during the block; none is half done when it begins."""
 
-    def settle_orphans(self, settle: Settle) -> int:
+    def recover_orphans(self, recover: Recover) -> int:
         """Settle intents whose process is gone, if no deed is going on; says how many."""
 
     def open_intents(self) -> list[Intent]:

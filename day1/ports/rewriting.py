@@ -18,7 +18,7 @@ class Rewriting(Protocol):
             Refused: another process is at it.
         """
 
-    def alone(self) -> AbstractContextManager[None]:
+    def exclusive(self) -> AbstractContextManager[None]:
         """Let nobody write rows in the block.
 
         Raises:

@@ -1,7 +1,7 @@
 """The role of a place that memory is imported from: another product's files, or a git history.
 
 A source reads and names; it knows neither the store nor what was imported before. Its ids are
-derived (`model.ids.derived_id`), so that the same item has the same id in every run.
+derived (`model.values.ids.derived_id`), so that the same item has the same id in every run.
 """
 
 from collections.abc import Iterator, Sequence

@@ -10,18 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from day1.errors import Json
-from day1.model.change import (
-    Changes,
-    Commit,
-    CommitId,
-    Message,
-    Pending,
-    Query,
-    Ref,
-    Writes,
-)
-from day1.model.kind import Cell, Kind, Row
-from day1.model.redaction import Mask
+from day1.model.records.redaction import Mask
+from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, Query, Ref, Writes
+from day1.model.rows.kind import Cell, Kind, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +168,10 @@ class Store(Protocol):
             IntegrityBroken: the branch stands elsewhere, or what changed is not `writes`.
         """
 
-    def cut(self, branch: str) -> CommitId:
+    def commit_pending(self, branch: str) -> CommitId:
         """Commit the waiting rows of a branch as one `add`; returns the tip."""
 
-    def cut_if_due(self, branch: str) -> None:
+    def commit_pending_if_due(self, branch: str) -> None:
         """Cut when 256 rows wait or the oldest has waited ten minutes."""
 
     def stamp(self) -> Hashable:
@@ -212,7 +203,7 @@ class History(Protocol):
     def branches(self) -> dict[str, CommitId]:
         """Every branch of the engine with its tip."""
 
-    def unsettled(self) -> set[str]:
+    def dirty_branches(self) -> set[str]:
         """Branches that have rows which no commit holds yet."""
 
     def fork(self, name: str, start: CommitId) -> None:

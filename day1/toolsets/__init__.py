@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from day1.call.operation import Operation
+from day1.call.toolset import Toolset
 from day1.errors import NotFound
-from day1.operation import Operation, Toolset
-from day1.toolsets.admin import ADMIN
-from day1.toolsets.browse import BROWSE
-from day1.toolsets.core import CORE
-from day1.toolsets.review import REVIEW
+from day1.toolsets.day1.admin import ADMIN
+from day1.toolsets.day1.browse import BROWSE
+from day1.toolsets.day1.core import CORE
+from day1.toolsets.day1.review import REVIEW
 
 TOOLSETS: Final[Mapping[str, Toolset]] = {
     "core": CORE,

@@ -14,11 +14,11 @@ from pydantic import SecretStr
 
 from benchmarks import stores
 from benchmarks.servers import Server
-from day1.model.branch import MAIN
+from day1.app.open import OpenStore, open_store
+from day1.model.branches.branch import MAIN
 from day1.ports.embedder import Embedder
-from day1.services.following import embed_pending, follow
+from day1.services.search.following import embed_pending, follow
 from day1.settings import EmbedderSettings, Settings, StoreSettings
-from day1.wiring import House, open_house
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +103,7 @@ class Bench:
     @property
     def embedder(self) -> Embedder | None:
         """What the stores of this run are embedded with."""
-        from day1.wiring import embedder  # noqa: PLC0415
+        from day1.app.open import embedder  # noqa: PLC0415
 
         if self.vectors == "fake":
             return FakeEmbedder()
@@ -126,9 +126,9 @@ class Bench:
         store = {} if self.server is None else {"DAY1_STORE__URL": self.server.url(folder)}
         return {"DAY1_HOME": str(folder), **model, **store}
 
-    def open(self, folder: Path) -> House:
+    def open(self, folder: Path) -> OpenStore:
         """Open a store as a command does."""
-        return open_house(self.settings(folder))
+        return open_store(self.settings(folder))
 
 
 class FakeEmbedder:

@@ -13,15 +13,15 @@ from benchmarks.report import Row, skipped
 from benchmarks.stores import ORIGIN
 from benchmarks.texts import facts
 from day1.adapters.embedders.model_folder import TOKENIZER, checked_weights
-from day1.engines import create_store
-from day1.model.branch import MAIN
-from day1.model.ids import derived_id
-from day1.model.kind import FACT
+from day1.app.engines import create_store
+from day1.app.open import OpenStore, now
+from day1.model.branches.branch import MAIN
+from day1.model.rows.kind import FACT
+from day1.model.values.ids import derived_id
 from day1.ports.source import FactDraft
-from day1.services.branching import find
-from day1.services.following import embed_pending, follow
-from day1.services.importing import import_foreign
-from day1.wiring import House, now
+from day1.services.branches.lookup import find
+from day1.services.exchange.importing import import_foreign
+from day1.services.search.following import embed_pending, follow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         house.close()
 
 
-def _imported(bench: Bench, house: House, texts: Sequence[tuple[str, str]]) -> Iterator[Row]:
+def _imported(bench: Bench, house: OpenStore, texts: Sequence[tuple[str, str]]) -> Iterator[Row]:
     count, embedder = len(texts), house.search.embedder
     if embedder is not None:
         embedder.embed(["The model is loaded, as onnxruntime's is below."])

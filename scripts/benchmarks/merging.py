@@ -11,15 +11,17 @@ from benchmarks import stores
 from benchmarks.bench import Bench
 from benchmarks.report import Row, duration, stated
 from benchmarks.writers import FIVE, driven_clock, write_by
-from day1.model.branch import MAIN
-from day1.model.change import Message
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services import branching, editing, merging, planning
-from day1.services.planning import MergeRequest
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import Message
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.branches import branching
+from day1.services.merges import merging, planning
+from day1.services.merges.planning import MergeRequest
+from day1.services.rows import editing
 
 if TYPE_CHECKING:
-    from day1.services.deeds import Repository
+    from day1.services.repository.repository import Repository
 
 CHANGED, CLASHING, TOUCHED = 100, 10, 1_000
 STEP = 12_000_000

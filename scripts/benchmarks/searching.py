@@ -18,11 +18,11 @@ from benchmarks.report import Row, milliseconds, quotient, skipped, stated
 from benchmarks.texts import facts, questions
 from benchmarks.timing import timed
 from benchmarks.wire import Alternated, Arguments, alternate, call, day1_server, empty_server
-from day1.model.branch import MAIN
-from day1.model.change import Ref
-from day1.services import branching
-from day1.services.searching import SearchPorts, SearchRequest, search
-from day1.wiring import House
+from day1.app.open import OpenStore
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import Ref
+from day1.services.branches import branching
+from day1.services.search.searching import SearchPorts, SearchRequest, search
 
 _BRANCH_QUESTIONS = 40
 _FORKS = 30
@@ -96,7 +96,7 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
         house.close()
 
 
-def _search(house: House, ports: SearchPorts, branch: str, text: str) -> None:
+def _search(house: OpenStore, ports: SearchPorts, branch: str, text: str) -> None:
     found = house.repo.ledger.branch(branch)
     assert found is not None  # noqa: S101 - made by this module
     answer = search(ports, Ref(branch=branch), found.id, SearchRequest(text))
@@ -160,7 +160,7 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
         among.close()
 
 
-def _fixed(bench: Bench, house: House) -> SearchPorts:
+def _fixed(bench: Bench, house: OpenStore) -> SearchPorts:
     """Ports whose questions cost nothing to embed, so that only the branches differ."""
     from dataclasses import replace  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import make_url
 
-from day1.adapters.sql.server import connect, engine_of, opened, parse
+from day1.adapters.mysql.url import connect, engine_of, opened, parse
 
 
 class Server:

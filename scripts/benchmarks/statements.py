@@ -9,7 +9,7 @@ from sqlalchemy import make_url
 
 from benchmarks.bench import Bench
 from benchmarks.report import Row
-from day1.wiring import open_house
+from day1.app.open import open_store
 from tests.fakes.sql_wire import Wire
 from tests.flows.counting import MOST, begin, counts
 
@@ -25,7 +25,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     with Wire(url.port or 3306, str(url.host)) as wire:
         through = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
         store = settings.store.model_copy(update={"url": SecretStr(through)})
-        house = open_house(settings.model_copy(update={"store": store}), create=True)
+        house = open_store(settings.model_copy(update={"store": store}), create=True)
         try:
             begin(house)
             for what, found in counts(house, wire):

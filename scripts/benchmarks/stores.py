@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from benchmarks.texts import facts
-from day1.engines import create_store, open_memory
-from day1.model.branch import MAIN
-from day1.model.change import Message, Query, Ref
-from day1.model.ids import new_id
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services.branching import adopt
-from day1.services.deeds import Repository
-from day1.services.recording import fact_row
+from day1.app.engines import create_store, open_memory
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import new_id
+from day1.services.branches.branching import adopt
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import fact_row
 from day1.settings import Settings, find_home
 
 UNIT_ROWS = 2_000

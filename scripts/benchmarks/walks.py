@@ -21,11 +21,11 @@ from types import CodeType, FrameType
 from typing import Any
 
 import day1
-from day1.adapters.doltlite import driver
-from day1.operation import Caller
+from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.app.open import open_store
+from day1.call.context import Caller
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
-from day1.wiring import open_house
 
 PACKAGE = f"{Path(day1.__file__).parent}/"
 _SENT: set[CodeType] = {driver.Connection.run.__code__, driver.Connection.run_many.__code__}
@@ -116,7 +116,7 @@ def _store(folder: Path) -> Iterator[Call]:
         embedder=EmbedderSettings(kind="none"),
         search=SearchSettings(chroma=False),
     )
-    house = open_house(settings, create=True)
+    house = open_store(settings, create=True)
 
     def call(tool: str, **arguments: str) -> dict[str, Any]:
         return tools[tool].call(house.context(Caller()), arguments)

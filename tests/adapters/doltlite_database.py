@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from day1.adapters.doltlite import driver
+from day1.adapters.versioned.doltlite.dbapi import driver
 
 
 def make(file: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from day1.adapters.chat.openai import OpenAiChat
 from day1.adapters.judges.chat import INSTRUCTIONS, ChatJudge
 from day1.errors import ChatUnavailable, InvalidRequest
-from day1.model.judging import Case, Evidence, prepared
+from day1.model.judging.judging import Case, Evidence, prepared
 from day1.ports.chat import Answer
 from tests.fakes import chat_server
 from tests.fakes.chat_server import ChatServer, document, judgement, said

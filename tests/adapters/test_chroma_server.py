@@ -8,8 +8,8 @@ import pytest
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.index import LocalIndex
 from day1.errors import InvalidRequest
-from day1.model.ids import content_hash
-from day1.model.kind import FACT
+from day1.model.rows.kind import FACT
+from day1.model.values.ids import content_hash
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.suites.index_suite import TEXTS, IndexSuite, embed_all, learn, long_text, vector
 from tests.suites.index_suite import embedder as embedder  # noqa: PLC0414 - a fixture

@@ -12,9 +12,9 @@ from pydantic import SecretStr
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from day1.adapters.dolt.store import DoltHistory, DoltStore
-from day1.adapters.sql.store import CUT_AT_ROWS
-from day1.engines import create_store, open_memory
+from day1.adapters.versioned.dolt.store import DoltHistory, DoltStore
+from day1.adapters.versioned.store import CUT_AT_ROWS
+from day1.app.engines import create_store, open_memory
 from day1.errors import (
     BranchExists,
     InvalidRequest,
@@ -23,11 +23,11 @@ from day1.errors import (
     UnknownBranch,
     Unsupported,
 )
-from day1.model.change import Message, Query, Ref
-from day1.model.kind import FACT
-from day1.model.origin import Origin
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.recording import fact_row
+from day1.services.rows.recording import fact_row
 from day1.settings import Settings, StoreSettings
 from tests.suites.memory import Clock
 
@@ -63,7 +63,7 @@ def ids(store: DoltStore, ref: Ref) -> list[str]:
 
 def test_a_branch_has_one_writer_and_another_branch_another(open_it: Opened) -> None:
     one, other = open_it(), open_it(wait_s=0.2)
-    one.history.fork("side", one.cut("main"))
+    one.history.fork("side", one.commit_pending("main"))
     with one.adding("main"):
         with pytest.raises(StoreBusy, match="try again"), other.adding("main"):
             pass
@@ -86,7 +86,7 @@ def test_a_unit_that_fails_leaves_nothing_and_frees_the_branch(open_it: Opened) 
             fail(unit("main"))
     assert ids(store, Ref(branch="main")) == []
     add(store, 1)
-    assert store.history.unsettled() == {"main"}
+    assert store.history.dirty_branches() == {"main"}
 
 
 def test_times_grow_whoever_writes(open_it: Opened) -> None:
@@ -123,7 +123,7 @@ def test_many_waiting_rows_are_cut(open_it: Opened) -> None:
         )
     with store.reading(Ref(branch="main")) as reading:
         assert reading.pending.count == CUT_AT_ROWS
-    store.cut_if_due("main")
+    store.commit_pending_if_due("main")
     with store.reading(Ref(branch="main")) as reading:
         assert reading.pending.count == 0
     assert [commit.op for commit in store.history.log("main")][:2] == ["add", "init"]
@@ -137,7 +137,7 @@ def test_the_stamp_changes_with_each_unit(open_it: Opened) -> None:
     seen.append(store.stamp())
     add(other, 2)
     seen.append(store.stamp())
-    other.cut("main")
+    other.commit_pending("main")
     seen.append(store.stamp())
     with other.changing("main") as work:
         work.apply({"facts": {"fact_1": None}})
@@ -151,7 +151,7 @@ def test_a_snapshot_is_one_and_ends_with_the_reading(open_it: Opened) -> None:
     add(store, 1)
     with store.reading(Ref(branch="main")) as reading:
         add(other, 2)
-        other.history.fork("side", other.cut("main"))
+        other.history.fork("side", other.commit_pending("main"))
         assert len(reading.find(FACT, Query())) == reading.pending.count == 1
     assert set(store.history.branches()) == {"main", "side"}
 
@@ -175,7 +175,7 @@ def test_a_taken_name_is_told_also_when_another_was_quicker(
     open_it: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_it()
-    tip = store.cut("main")
+    tip = store.commit_pending("main")
     store.history.fork("side", tip)
     with pytest.raises(BranchExists):
         store.history.fork("side", tip)
@@ -202,11 +202,11 @@ def test_a_ref_that_clashed_is_made_again_but_not_for_ever(
 
     monkeypatch.setattr(DoltHistory, "_say", clashing)
     if clashes == 2:
-        store.history.fork("side", store.cut("main"))
+        store.history.fork("side", store.commit_pending("main"))
         assert set(store.history.branches()) == {"main", "side"}
     else:
         with pytest.raises(StoreBusy):
-            store.history.fork("side", store.cut("main"))
+            store.history.fork("side", store.commit_pending("main"))
         assert left[0] == 5
 
 

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from day1.adapters.doltlite import driver, library
+from day1.adapters.versioned.doltlite.dbapi import driver, library
 from day1.errors import StoreUnavailable, StoreVersionUnknown
 from tests.adapters.doltlite_database import ids, make, write
 
@@ -204,7 +204,7 @@ def test_any_character_is_legal_in_a_path(tmp_path, folder, name):
 # Neighbours
 
 
-OURS = "from day1.adapters.doltlite import driver; driver.engine_version()"
+OURS = "from day1.adapters.versioned.doltlite.dbapi import driver; driver.engine_version()"
 STOCK_FOR_ALL = """
 import ctypes, ctypes.util
 stock = ctypes.util.find_library("sqlite3")

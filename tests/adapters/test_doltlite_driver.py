@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.doltlite import driver, library, statement
+from day1.adapters.versioned.doltlite.dbapi import driver, library, statement
 from tests.adapters.doltlite_database import commit, ids, make, write
 
 

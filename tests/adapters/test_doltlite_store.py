@@ -3,14 +3,14 @@
 import pytest
 from sqlalchemy import text
 
-from day1.adapters.doltlite import driver
-from day1.adapters.doltlite.store import DoltLiteStore
-from day1.adapters.sql.store import CUT_AT_AGE, CUT_AT_ROWS
+from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from day1.adapters.versioned.store import CUT_AT_AGE, CUT_AT_ROWS
 from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreVersionUnknown
-from day1.model.change import Message, Query, Ref
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services.recording import fact_row
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.rows.recording import fact_row
 from tests.suites.memory import Clock
 
 
@@ -71,23 +71,23 @@ def test_rows_of_another_unit_do_not_slip_into_a_commit(store):
 
 def test_a_cut_takes_additions_only(store):
     add(store, 1)
-    store.cut("main")
+    store.commit_pending("main")
     with store.adding("main") as work:
         work.add(FACT, [fact(2, work.now)])
         work.connection.execute(text("UPDATE facts SET category = 'x' WHERE id = 'fact_0001'"))
     tip = commits(store)[0].id
     with pytest.raises(IntegrityBroken) as broken:
-        store.cut("main")
+        store.commit_pending("main")
     assert broken.value.details["ids"] == ["fact_0001"]
     assert commits(store)[0].id == tip
 
 
 def test_rows_are_cut_when_many_wait(store):
     add(store, *range(CUT_AT_ROWS - 1))
-    store.cut_if_due("main")
+    store.commit_pending_if_due("main")
     assert pending(store).count == CUT_AT_ROWS - 1
     add(store, CUT_AT_ROWS)
-    store.cut_if_due("main")
+    store.commit_pending_if_due("main")
     assert pending(store).count == 0
     assert commits(store)[0].meta["counts"] == {"facts": CUT_AT_ROWS}
 
@@ -106,7 +106,7 @@ def test_rows_are_cut_when_the_oldest_has_waited_long(store, clock):
 
 def test_a_commit_says_who_and_what_and_when(store, clock):
     add(store, 1, agent="ada lovelace")
-    first = store.cut("main")
+    first = store.commit_pending("main")
     clock.tick()
     add(store, 2)
     add(store, 3, agent="bob")

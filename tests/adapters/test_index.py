@@ -13,8 +13,8 @@ import pytest
 
 from day1.adapters.index import chroma
 from day1.adapters.index.index import LocalIndex
-from day1.model.ids import content_hash
-from day1.model.kind import FACT
+from day1.model.rows.kind import FACT
+from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind, IndexLost
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.suites.index_suite import TEXTS, IndexSuite, embed_all, learn, vector
@@ -221,8 +221,8 @@ PEER = """
 import os, signal, sys
 from pathlib import Path
 from day1.adapters.index.index import LocalIndex
-from day1.model.ids import content_hash
-from day1.model.kind import FACT
+from day1.model.values.ids import content_hash
+from day1.model.rows.kind import FACT
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 folder, point, first, last = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
@@ -253,7 +253,7 @@ def check_numbers(index: LocalIndex, embedder: HashingEmbedder, count: int) -> N
     texts = [f"text of number {number}" for number in range(count)]
     known = index.words.known(FACT, [content_hash(text) for text in texts])
     numbers = [known[content_hash(text)] for text in texts]
-    assert index.vectors.waiting(embedder) == 0
+    assert index.vectors.pending(embedder) == 0
     for text, number in zip(texts, numbers, strict=True):
         assert index.vectors.cosines(embedder, vector(embedder, text), [number]) == {
             number: pytest.approx(1)
@@ -476,7 +476,7 @@ def test_a_lost_index_begins_chroma_anew(tmp_path, owner, embedder):
 
 def test_keyword_search_imports_neither_numpy_nor_chroma():
     code = (
-        "import sys, day1.adapters.index.index, day1.services.searching;"
+        "import sys, day1.adapters.index.index, day1.services.search.searching;"
         "sys.exit(' '.join({'numpy', 'chromadb', 'onnxruntime'} & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

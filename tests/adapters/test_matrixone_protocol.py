@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 from pymysql.err import OperationalError
 
-from day1.adapters.matrixone.stand import State, timed
-from day1.adapters.matrixone.store import MatrixOneStore
-from day1.adapters.sql.ledger import SqlLedger
-from day1.adapters.sql.ledger_tables import OLDEST, metadata
-from day1.adapters.sql.messages import encode
+from day1.adapters.ledger.ledger import SqlLedger
+from day1.adapters.ledger.tables import OLDEST, metadata
+from day1.adapters.versioned.matrixone.store import MatrixOneStore
+from day1.adapters.versioned.matrixone.time_cursor import PastState, timed
+from day1.adapters.versioned.messages import encode
 from day1.errors import (
     ForeignStore,
     IntegrityBroken,
@@ -23,11 +23,11 @@ from day1.errors import (
     StoreUnavailable,
     Unsupported,
 )
-from day1.model.change import Message, Query, Ref
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services.checking import _engine
-from day1.services.recording import fact_row
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.rows.recording import fact_row
+from day1.services.upkeep.doctor import _engine
 from tests.fakes.recording_server import Columns, RecordingServer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -98,7 +98,7 @@ def changed_row(statement):
     return [tuple(row[column] for column in FACT.columns)]
 
 
-STATE = State("db_1", 7)
+STATE = PastState("db_1", 7)
 
 
 @pytest.mark.parametrize(

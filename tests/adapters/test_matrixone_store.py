@@ -5,9 +5,10 @@ import threading
 import pytest
 
 from day1.errors import BranchExists, IntegrityBroken, StoreBusy, UnknownBranch
-from day1.model.change import Message, Query, Ref
-from day1.model.kind import FACT
-from day1.services import branching, retiring
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import FACT
+from day1.services.branches import branching
+from day1.services.upkeep import retiring
 from tests import servers
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.scenes import A, B, C, fact
@@ -55,7 +56,7 @@ def tip(memory, branch):
 
 def test_a_commit_whose_process_was_killed_has_its_state_and_no_later_one(place, memory):
     memory.add_fact(memory.root, A, fact_text="a", category="first")
-    memory.cut(memory.root)
+    memory.commit_pending(memory.root)
     memory.clock.tick()
     killed_before_the_stamp(memory, lambda: memory.update_fact(memory.root, A, category="second"))
     other = EngineMemory(place, memory.clock)
@@ -69,7 +70,7 @@ def test_a_commit_whose_process_was_killed_has_its_state_and_no_later_one(place,
 
 def test_a_reader_that_comes_first_finds_the_state_of_a_killed_process(place, memory):
     memory.add_fact(memory.root, A, fact_text="a", category="first")
-    memory.cut(memory.root)
+    memory.commit_pending(memory.root)
     memory.clock.tick()
     killed_before_the_stamp(memory, lambda: memory.update_fact(memory.root, A, category="second"))
     other = EngineMemory(place, memory.clock)
@@ -159,14 +160,14 @@ def test_what_is_left_without_a_commit_leaves_no_trace(memory):
     with memory.store.changing(memory.root) as work:
         work.change(FACT, A, {"category": "second"})
     assert facts(memory, Ref(branch=memory.root)) == {A: "first"}
-    assert memory.store.history.unsettled() & {memory.root} == set()
+    assert memory.store.history.dirty_branches() & {memory.root} == set()
     assert stamp != memory.store.stamp()  # of the cut before the change
 
 
 def test_rows_that_another_program_wrote_are_not_committed(memory):
     memory.add_fact(memory.root, A, fact_text="a", category="first")
-    memory.cut(memory.root)
-    with memory.store._connections.alone(memory.root) as connection:
+    memory.commit_pending(memory.root)
+    with memory.store._connections.exclusive(memory.root) as connection:
         connection.exec_driver_sql("UPDATE facts SET category = 'theirs'")
     with memory.store.changing(memory.root) as work:
         work.add(FACT, [{**work.get(FACT, [A])[A], "id": B}])

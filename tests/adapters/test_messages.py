@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from day1.adapters.sql.messages import FOREIGN, author_of, decode, encode
-from day1.model.change import Message
+from day1.adapters.versioned.messages import FOREIGN, author_of, decode, encode
+from day1.model.rows.change import Message
 
 
 def test_a_message_is_a_line_and_json_that_is_read_back():

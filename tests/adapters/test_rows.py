@@ -2,12 +2,12 @@
 
 import pytest
 
-from day1.adapters.doltlite.store import DoltLiteStore
-from day1.adapters.sql import rows
-from day1.model.change import Query, Ref
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services.recording import fact_row
+from day1.adapters.rows import rows
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.rows.recording import fact_row
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import pytest
 from pymysql import err
 from sqlalchemy.exc import DBAPIError
 
-from day1.adapters.sql.failures import is_drivers, translated
-from day1.adapters.sql.server import parse
+from day1.adapters.failures.drivers import is_drivers, translated
+from day1.adapters.mysql.url import parse
 from day1.errors import Day1Error, InvalidRequest, StoreUnavailable
 
 NOTED = "what somebody wrote"

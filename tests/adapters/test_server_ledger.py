@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.sql.ledger import SqlLedger
-from day1.adapters.sql.ledger_tables import VERSION
-from day1.adapters.sql.server import connect, parse
-from day1.adapters.sql.server_ledger import open_server_ledger
+from day1.adapters.ledger.ledger import SqlLedger
+from day1.adapters.ledger.server import open_server_ledger
+from day1.adapters.ledger.tables import VERSION
+from day1.adapters.mysql.url import connect, parse
 from day1.errors import (
     BranchExists,
     Day1Error,
@@ -22,8 +22,10 @@ from day1.errors import (
     StoreUnavailable,
     StoreVersionUnknown,
 )
-from day1.model.branch import Branch
-from day1.model.deed import Intent, MergeRecord, Snapshot
+from day1.model.branches.branch import Branch
+from day1.model.records.intent import Intent
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.snapshot import Snapshot
 from tests import servers
 
 ROOT = Path(__file__).parents[2]
@@ -259,7 +261,7 @@ def test_a_wrong_password_is_no_reason_to_try_again(
 
 WRITE = """
 import sys
-from day1.model.deed import Intent, Snapshot
+from day1.model.records.merge_record import Intent, Snapshot
 from tests.adapters.test_server_ledger import opened, never
 number = sys.argv[2]
 print("ready", flush=True)
@@ -267,7 +269,7 @@ sys.stdin.readline()
 with opened(sys.argv[1], 60) as ledger:
     for turn in range(15):
         ledger.put(Snapshot(f"s{number}-{turn}", None, "b", "c", turn))
-        with ledger.deed(Intent(f"i{number}-{turn}", "fork", {}, 1), never):
+        with ledger.open_intent(Intent(f"i{number}-{turn}", "fork", {}, 1), never):
             count = int(ledger.head("count") or 0)
             ledger.set_head("count", str(count + 1))
 """
@@ -284,13 +286,13 @@ def test_processes_that_write_lose_nothing(dolt_database: str) -> None:
 
 def test_a_deed_waits_for_another_and_no_longer_than_its_limit(dolt_database: str) -> None:
     with opened(dolt_database) as one, opened(dolt_database, wait_s=1.0) as other:
-        with one.alone(never):
-            with pytest.raises(StoreBusy), other.alone(never):
+        with one.exclusive(never):
+            with pytest.raises(StoreBusy), other.exclusive(never):
                 pass
             one.put(Intent("i", "fork", {}, 1))
-            assert other.settle_orphans(never) == 0
+            assert other.recover_orphans(never) == 0
         settled: list[str] = []
-        assert other.settle_orphans(lambda intent: settled.append(intent.id)) == 1
+        assert other.recover_orphans(lambda intent: settled.append(intent.id)) == 1
         assert settled == ["i"]
 
 
@@ -368,7 +370,7 @@ def test_a_lock_that_was_lost_before_the_last_write_is_noticed(
     dolt_url: str, dolt_database: str
 ) -> None:
     def lose(ledger: SqlLedger) -> None:
-        with ledger.deed(Intent("i", "fork", {}, 1), never):
+        with ledger.open_intent(Intent("i", "fork", {}, 1), never):
             ledger.put(Snapshot("done", None, "b", "c", 1))
             cut(dolt_url, ledger)
 
@@ -389,7 +391,9 @@ def test_a_server_that_is_killed_keeps_what_it_acknowledged(own_dolt: servers.Do
             ready.wait()
             for turn in range(10_000):
                 try:
-                    with ledger.deed(Intent(f"i{number}-{turn}", "fork", {}, 1), lambda _: None):
+                    with ledger.open_intent(
+                        Intent(f"i{number}-{turn}", "fork", {}, 1), lambda _: None
+                    ):
                         ledger.put(Snapshot(f"s{number}-{turn}", None, "b", "c", turn))
                 except Day1Error as error:
                     failed.append(error)
@@ -414,7 +418,7 @@ def test_a_server_that_is_killed_keeps_what_it_acknowledged(own_dolt: servers.Do
         assert set(told) <= found
         assert len(found) <= len(told) + 3
         settled: list[str] = []
-        ledger.settle_orphans(lambda intent: settled.append(intent.id))
+        ledger.recover_orphans(lambda intent: settled.append(intent.id))
         assert len(settled) <= 3
         assert ledger.open_intents() == []
     assert [type(error) for error in failed] == [StoreUnavailable] * 3

@@ -11,18 +11,18 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
-from day1.adapters.sql import server
-from day1.adapters.sql.server import connect, engine_of, opened, parse
+from day1.adapters.mysql import url
+from day1.adapters.mysql.url import connect, engine_of, opened, parse
+from day1.app.open import OpenStore, open_store
 from day1.errors import Day1Error, StoreBusy, StoreUnavailable
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
-from day1.wiring import House, open_house
 from tests import servers
 from tests.fakes.sql_wire import Wire
 from tests.flows.opened_house import call, facts, write
 from tests.wires.http_server import HttpServer
 
 WRITERS = 32
-Opened = Callable[..., House]
+Opened = Callable[..., OpenStore]
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def opened_at(tmp_path: Path) -> Iterator[Opened]:
     """Opens a store on a server, each time as another node."""
     with ExitStack() as stack:
 
-        def open_one(url: str, wait_s: float = 10.0) -> House:
+        def open_one(url: str, wait_s: float = 10.0) -> OpenStore:
             settings = Settings(
                 home=tmp_path / f"node{len(list(tmp_path.iterdir()))}",
                 store=StoreSettings(url=SecretStr(url), wait_s=wait_s),
                 embedder=EmbedderSettings(kind="none"),
                 search=SearchSettings(chroma=False),
             )
-            house = open_house(settings, create=True)
+            house = open_store(settings, create=True)
             stack.callback(house.close)
             return house
 
@@ -60,7 +60,7 @@ def waited(deed: Callable[[], object], error: type[Day1Error], says: str | None 
 
 def test_who_accepts_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """F5: only the way to the server was limited, its greeting could take ten minutes."""
-    monkeypatch.setattr(server, "LET_IN_S", 0.5)
+    monkeypatch.setattr(url, "LET_IN_S", 0.5)
     with Wire(None) as wire:
         place = parse(f"mysql+pymysql://day1:secret@127.0.0.1:{wire.port}/day1")
         engine = connect(place)
@@ -78,8 +78,8 @@ def test_a_server_that_hangs_holds_a_call_no_longer_than_its_limit(
         for name, seconds, rested in (("LET_IN_S", 0.5, 0.0), ("ANSWER_S", 3.0, 3_600.0)):
             # Found by a ping; else by a statement in the middle.
             with monkeypatch.context() as limits:
-                limits.setattr(server, name, seconds)
-                limits.setattr(server, "_RESTED_S", rested)
+                limits.setattr(url, name, seconds)
+                limits.setattr(url, "_RESTED_S", rested)
                 write(house, f"It does: {name}.")
                 wire.hang()
                 assert waited(lambda: write(house, "Nobody hears."), StoreUnavailable) < 30
@@ -92,7 +92,7 @@ def test_a_lock_is_waited_for_longer_than_an_answer(
 ) -> None:
     """F5: the limit of answers does not cut `DAY1_STORE__WAIT_S` short."""
     one, other = opened_at(dolt_database), opened_at(dolt_database, wait_s=4.0)
-    monkeypatch.setattr(server, "ANSWER_S", 2.0)
+    monkeypatch.setattr(url, "ANSWER_S", 2.0)
     with one.repo.store.adding("main"):
         assert waited(lambda: write(other, "Later."), StoreBusy) >= 4
 

@@ -7,11 +7,11 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from day1.adapters.dolt.verbs import DoltVerbs
-from day1.adapters.doltlite.verbs import DoltLiteVerbs
+from day1.adapters.versioned.dolt.dialect import DoltDialect
+from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.errors import NotFound
 
-VERBS = (DoltVerbs("day1"), DoltLiteVerbs())
+VERBS = (DoltDialect("day1"), DoltLiteDialect())
 
 
 def failing(*said: object) -> Any:

@@ -8,16 +8,16 @@ import json
 import sys
 from pathlib import Path
 
+from day1.app.open import open_store
+from day1.call.context import Caller
 from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead
-from day1.operation import Caller
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
-from day1.wiring import open_house
 
 
 def main(folder: Path, agent: str) -> None:
-    house = open_house(
+    house = open_store(
         Settings(
             home=folder,
             embedder=EmbedderSettings(kind="none"),

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from day1.operation import Caller
-from day1.services.checking import index_state
-from day1.services.standing import standing
+from day1.app.open import OpenStore
+from day1.call.context import Caller
+from day1.services.upkeep.doctor import index_state
+from day1.services.upkeep.status import branch_status
 from day1.toolsets import operations
-from day1.wiring import House
 from tests.fakes.sql_wire import Wire
 
 _TOOLS = {operation.name: operation for operation in operations("core,review")}
@@ -24,7 +24,7 @@ MOST = {
 """Statements. These may only fall."""
 
 
-def counts(house: House, wire: Wire) -> Iterator[tuple[str, list[str]]]:
+def counts(house: OpenStore, wire: Wire) -> Iterator[tuple[str, list[str]]]:
     """Each call with what it sent, on a store with a few facts that was searched before."""
     yield "write", sent(wire, lambda: write(house, "The gateway is counted."))
     yield "first search after a write", sent(wire, lambda: search(house))
@@ -42,43 +42,43 @@ def sent(wire: Wire, deed: Callable[[], object]) -> list[str]:
     return found
 
 
-def begin(house: House) -> None:
+def begin(house: OpenStore) -> None:
     """Write and search once: what is read for the first time is not counted."""
     write(house, "The gateway drops calls.", "The gateway is slow on Tuesdays.")
     search(house)
 
 
-def call(house: House, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def call(house: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as a client whose HEAD is known."""
     answer: dict[str, Any] = _TOOLS[tool].call(house.context(Caller()), arguments)
     return answer
 
 
-def write(house: House, *texts: str, branch: str = "main") -> None:
+def write(house: OpenStore, *texts: str, branch: str = "main") -> None:
     for text in texts:
         call(house, "memory_write_fact", fact_text=text, branch=branch)
 
 
-def search(house: House) -> None:
+def search(house: OpenStore) -> None:
     assert call(house, "memory_search", query="gateway")["result"]
 
 
-def fork(house: House, name: str, rows: int) -> None:
+def fork(house: OpenStore, name: str, rows: int) -> None:
     """A branch with some facts of its own."""
     call(house, "memory_branch_create", branch_name=name)
     write(house, *(f"{name} knows {number}." for number in range(rows)), branch=name)
 
 
-def merge(house: House, name: str) -> None:
+def merge(house: OpenStore, name: str) -> None:
     call(house, "memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
 
 
-def status(house: House) -> None:
+def status(house: OpenStore) -> None:
     """What `day1 status` asks once the store is open."""
     with house.repo.ledger.steady():
-        here = standing(house.repo, "main")
+        here = branch_status(house.repo, "main")
         index_state(house.repo, house.search, here.state.branch)
 
 
-def listed(house: House) -> None:
+def listed(house: OpenStore) -> None:
     call(house, "memory_branch_list")

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from day1.model.change import Query, Ref
-from day1.model.kind import EDIT, FACT, KINDS, OBSERVATION, RELATION, Kind, Row
-from day1.model.origin import Origin
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, FACT, KINDS, OBSERVATION, RELATION, Kind, Row
+from day1.model.rows.origin import Origin
 from day1.ports.source import Source
-from day1.services.exporting import export_branch, export_store
-from day1.services.importing import Imported, import_foreign
-from day1.services.importing_own import import_own
+from day1.services.exchange.exporting import export_branch, export_store
+from day1.services.exchange.importing import Imported, import_foreign
+from day1.services.exchange.own_import import import_own
 from tests.suites.engine_memory import EngineMemory
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from day1.adapters.sources.graph import GraphSource
-from day1.model.origin import Origin
-from day1.services import importing, importing_own
+from day1.model.rows.origin import Origin
+from day1.services.exchange import importing, own_import
 from tests.suites.engine_memory import EngineMemory
 
 
@@ -19,14 +19,14 @@ def report(done: int, _total: int | None) -> None:
 
 def main() -> None:
     folder, form, file, unit_rows = sys.argv[1:]
-    importing.UNIT_ROWS = importing_own.UNIT_ROWS = int(unit_rows)  # type: ignore[misc]
+    importing.UNIT_ROWS = own_import.UNIT_ROWS = int(unit_rows)  # type: ignore[misc]
     memory = EngineMemory(Path(folder))
     if form == "graph":
         source = GraphSource(Path(file))
         importing.import_foreign(memory.repo, "main", source, Origin("killed"), report)
     else:
         with Path(file).open("rb") as lines:
-            importing_own.import_own(memory.repo, "main", lines, memory.clock(), report)
+            own_import.import_own(memory.repo, "main", lines, memory.clock(), report)
 
 
 if __name__ == "__main__":

@@ -11,32 +11,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from day1 import engines, wiring
+from day1.app import engines
+from day1.app import open as opening
+from day1.app.open import OpenStore, copied_to, now, open_store, seen_through, settings_at
 from day1.errors import Day1Error
-from day1.model.change import Ref
-from day1.model.instant import SECOND
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.model.redaction import CLEAR, Redaction, mask_of
+from day1.model.records.redaction import CLEAR, Redaction, mask_of
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
-from day1.services import (
-    backing_up,
-    branching,
-    bundling,
-    cloning,
-    curating,
-    editing,
-    importing,
-    merging,
-    planning,
-    purging,
-    redacting,
-    retiring,
-)
-from day1.services.following import embed_pending, follow
-from day1.services.recording import fact_row
+from day1.services.branches import branching
+from day1.services.exchange import backup as backups
+from day1.services.exchange import bundles, importing, store_copy
+from day1.services.merges import merging, planning
+from day1.services.redaction import purging, redacting
+from day1.services.rows import curating, editing
+from day1.services.rows.recording import fact_row
+from day1.services.search.following import embed_pending, follow
+from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, Settings
-from day1.wiring import House, copied_to, now, open_house, seen_through, settings_at
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 ORIGIN = Origin(agent_id="killed")
@@ -47,45 +41,45 @@ def say(answer: Deed) -> None:
     print(json.dumps(answer), flush=True)
 
 
-def write(house: House, deed: Deed) -> None:
+def write(house: OpenStore, deed: Deed) -> None:
     with house.repo.store.adding(deed["branch"]) as work:
         work.add(FACT, [fact_row(deed["id"], deed["text"], ORIGIN, work.now)])
 
 
-def change(house: House, deed: Deed) -> None:
+def change(house: OpenStore, deed: Deed) -> None:
     columns = {"fact_text": deed["text"]}
     editing.update(house.repo, deed["branch"], deed["id"], columns, ORIGIN)
 
 
-def cut(house: House, deed: Deed) -> None:
-    house.repo.store.cut(deed["branch"])
+def cut(house: OpenStore, deed: Deed) -> None:
+    house.repo.store.commit_pending(deed["branch"])
 
 
-def fork(house: House, deed: Deed) -> None:
+def fork(house: OpenStore, deed: Deed) -> None:
     branching.create(house.repo, deed["name"], deed["parent"], now())
 
 
-def curate(house: House, deed: Deed) -> None:
+def curate(house: OpenStore, deed: Deed) -> None:
     curating.curate(house.repo, deed["name"], deed["parent"], list(deed["facts"]), (), now())
 
 
-def take(house: House, deed: Deed) -> str:
-    return bundling.take_bundle(house.repo, [line.encode() for line in deed["lines"]], now()).id
+def take(house: OpenStore, deed: Deed) -> str:
+    return bundles.take_bundle(house.repo, [line.encode() for line in deed["lines"]], now()).id
 
 
-def delete(house: House, deed: Deed) -> None:
+def delete(house: OpenStore, deed: Deed) -> None:
     branching.delete(house.repo, deed["name"], "main", now())
 
 
-def retire(house: House, deed: Deed) -> None:
+def retire(house: OpenStore, deed: Deed) -> None:
     retiring.retire(house.repo, deed["name"], now())
 
 
-def revive(house: House, deed: Deed) -> None:
+def revive(house: OpenStore, deed: Deed) -> None:
     retiring.revive(house.repo, deed["name"], now())
 
 
-def merge(house: House, deed: Deed) -> None:
+def merge(house: OpenStore, deed: Deed) -> None:
     request = planning.MergeRequest(deed["source"], deed["target"], "auto")
     merging.merge(house.repo, request, ORIGIN, now())
 
@@ -106,7 +100,7 @@ class Facts:
             yield [FactDraft(fact_id, text)]
 
 
-def import_(house: House, deed: Deed) -> None:
+def import_(house: OpenStore, deed: Deed) -> None:
     importing.UNIT_ROWS = deed["unit_rows"]  # type: ignore[misc]
 
     def report(done: int, total: int | None) -> None:
@@ -116,43 +110,43 @@ def import_(house: House, deed: Deed) -> None:
     importing.import_foreign(house.repo, deed["branch"], Facts(deed["facts"]), ORIGIN, report)
 
 
-def embed(house: House, deed: Deed) -> None:
+def embed(house: OpenStore, deed: Deed) -> None:
     branch = branching.find(house.repo, deed["branch"])
     follow(house.repo.store, house.repo.history, house.search.index, branch.name, branch.id)
     embed_pending(house.search.index, HashingEmbedder(), None)
 
 
-def redact(house: House, deed: Deed) -> None:
+def redact(house: OpenStore, deed: Deed) -> None:
     redacting.redact(house.repo, redacting.look(house.repo, deed["id"]), None, None, now())
 
 
-def compact(house: House, _deed: Deed) -> None:
+def compact(house: OpenStore, _deed: Deed) -> None:
     house.repo.store.compact()
 
 
-def backup(house: House, _deed: Deed) -> str:
+def backup(house: OpenStore, _deed: Deed) -> str:
     """Beside the store."""
     file = house.folder.with_name("backup.tar.gz")
-    backing_up.back_up(
+    backups.back_up(
         house.repo, engines.copying(house.settings, house.folder), engines.archives(), file, now()
     )
     return str(file)
 
 
-def restore(house: House, deed: Deed) -> None:
+def restore(house: OpenStore, deed: Deed) -> None:
     """Of a backup, into another folder beside."""
     file, folder = Path(backup(house, deed)), house.folder.with_name("restored")
-    backing_up.restore_backup(engines.archives(), file, folder, house.repo.point)
+    backups.restore_backup(engines.archives(), file, folder, house.repo.point)
 
 
-def copy(house: House, _deed: Deed) -> None:
+def copy(house: OpenStore, _deed: Deed) -> None:
     """Into another folder beside."""
     there = settings_at(house.settings, str(house.folder.with_name("copied")))
     with seen_through(house, CLEAR) as seen, copied_to(there, seen) as made:
-        cloning.clone(seen, made, cloning.as_it_is, _untold)
+        store_copy.copy_store(seen, made, store_copy.as_it_is, _untold)
 
 
-def purge(house: House, deed: Deed) -> None:
+def purge(house: OpenStore, deed: Deed) -> None:
     """Of a fact that is redacted first."""
     redact(house, deed)
     redactions = house.repo.ledger.records(Redaction)
@@ -165,12 +159,12 @@ def _untold(_done: int, _total: int | None) -> None:
     """Nobody looks on."""
 
 
-def look(house: House, deed: Deed) -> list[str]:
+def look(house: OpenStore, deed: Deed) -> list[str]:
     with house.repo.store.reading(Ref(branch=deed["branch"])) as reading:
         return list(reading.get(FACT, [deed["id"]]))
 
 
-DEEDS: dict[str, Callable[[House, Deed], Any]] = {
+DEEDS: dict[str, Callable[[OpenStore, Deed], Any]] = {
     "write": write,
     "change": change,
     "cut": cut,
@@ -193,18 +187,18 @@ DEEDS: dict[str, Callable[[House, Deed], Any]] = {
 }
 
 
-def open_store(folder: Path) -> House:
+def opened(folder: Path) -> OpenStore:
     """The store as every command opens it; vectors are the fake embedder's."""
     embedder = EmbedderSettings(kind="none")
-    house = open_house(Settings(home=folder, embedder=embedder), create=True)
+    house = open_store(Settings(home=folder, embedder=embedder), create=True)
     house.search.index.vectors.point = house.repo.point  # type: ignore[attr-defined]
     return house
 
 
 def main() -> None:
     folder, behind_s = Path(sys.argv[1]), int(sys.argv[2])
-    wiring.now = lambda: now() - behind_s * SECOND
-    house = open_store(folder)
+    opening.now = lambda: now() - behind_s * SECOND
+    house = opened(folder)
     say({"done": None})
     for line in sys.stdin:
         deed = json.loads(line)

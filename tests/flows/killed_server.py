@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from tests.flows.killed_process import open_store
+from tests.flows.killed_process import opened
 from tests.flows.killing import check_doctor, check_index, check_ledger, facts_on
 from tests.wires.http_server import HttpServer
 from tests.wires.tool_call import post_call
@@ -225,7 +225,7 @@ def kill(folder: Path, writers: list[Writer], readers: int, chance: random.Rando
 
 def check(folder: Path, writers: list[Writer]) -> None:
     """Open the store as the next process would: all that was acknowledged is there, and whole."""
-    house = open_store(folder)
+    house = opened(folder)
     try:
         assert house.repo.ledger.open_intents() == []
         found = {name: facts_on(house, name) for name in house.repo.history.branches()}

@@ -16,16 +16,16 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from day1.model.change import Query, Ref
-from day1.model.deed import MergeRecord
-from day1.model.ids import new_id
-from day1.model.kind import FACT
-from day1.model.redaction import REDACTED
-from day1.services.branching import find
-from day1.services.checking import Place, check
-from day1.services.following import embed_pending, follow
-from day1.services.searching import SearchRequest, search
-from day1.wiring import House, now
+from day1.app.open import OpenStore, now
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.redaction import REDACTED
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT
+from day1.model.values.ids import new_id
+from day1.services.branches.lookup import find
+from day1.services.search.following import embed_pending, follow
+from day1.services.search.searching import SearchRequest, search
+from day1.services.upkeep.doctor import Place, check
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows import killed_process
 
@@ -155,7 +155,7 @@ def check_after_kill(folder: Path, allowed: list[State]) -> State:
     return found
 
 
-def facts_on(house: House, branch: str) -> dict[str, str]:
+def facts_on(house: OpenStore, branch: str) -> dict[str, str]:
     with house.repo.store.reading(Ref(branch=branch)) as reading:
         rows = reading.scan(FACT, ("id", "fact_text"), Query())
     return {str(row_id): str(text) for row_id, text in rows}
@@ -175,7 +175,7 @@ def _difference(found: State, allowed: list[State]) -> str:
     return "\n".join(lines)
 
 
-def check_doctor(house: House, folder: Path) -> None:
+def check_doctor(house: OpenStore, folder: Path) -> None:
     """`day1 doctor` finds nothing to complain of, and no deed is half done."""
     place = Place(0, 1 << 40, read_only=False, chroma=False)
     bad = [f for f in check(house.repo, house.search, place) if f.level != "ok"]
@@ -186,7 +186,7 @@ def check_doctor(house: House, folder: Path) -> None:
         connection.close()
 
 
-def check_ledger(house: House) -> None:
+def check_ledger(house: OpenStore) -> None:
     """Every branch knows where it was forked, and every merge of the engine has its record."""
     ledger, history = house.repo.ledger, house.repo.history
     for branch in ledger.branches():
@@ -197,7 +197,7 @@ def check_ledger(house: House) -> None:
     assert merges == recorded
 
 
-def check_index(house: House, state: State) -> None:
+def check_index(house: OpenStore, state: State) -> None:
     """The index catches up, and finds the newest facts of each branch by words and by vector."""
     repo, ports = house.repo, house.search
     embedder = HashingEmbedder()
@@ -215,7 +215,7 @@ def check_index(house: House, state: State) -> None:
                 assert row_id in [hit.row["id"] for hit in hits], (name, mode, text)
 
 
-def check_neighbours(house: House, folder: Path, state: State) -> None:
+def check_neighbours(house: OpenStore, folder: Path, state: State) -> None:
     """This process and a new one see each other's writes at once; `state` gets them too."""
     peer = Process(folder)
     for _ in range(2):
@@ -286,8 +286,8 @@ def deed_for(point: str, state: State) -> Deed:
 POINTS = (
     "add.before_commit",
     "add.after_commit",
-    "cut.before_commit",
-    "cut.after_commit",
+    "pending.before_commit",
+    "pending.after_commit",
     "change.after_cut",
     "change.before_commit",
     "change.after_commit",

@@ -6,15 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from day1.app.open import OpenStore, now, open_store, seen_through, settings_at
 from day1.errors import Conflict
-from day1.model.change import Query, Ref
-from day1.model.instant import show
-from day1.model.kind import FACT, KINDS
-from day1.model.redaction import CLEAR
-from day1.services import branching, retiring
-from day1.services.renaming import CARRIED, new_ids, renamed, with_new_ids
+from day1.model.records.redaction import CLEAR
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, KINDS
+from day1.model.values.instant import show
+from day1.services.branches import branching
+from day1.services.repository.commit_ids import CARRIED, new_ids, renamed, with_new_ids
+from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, SearchSettings, Settings, find_home
-from day1.wiring import House, now, open_house, seen_through, settings_at
 from tests.flows.opened_house import call
 
 WORDS = (
@@ -26,10 +27,10 @@ Ids = dict[str, str]
 
 
 @contextmanager
-def opened_at(where: str | Path, *, create: bool = False) -> Iterator[House]:
+def opened_at(where: str | Path, *, create: bool = False) -> Iterator[OpenStore]:
     """The store at an address, searched by keywords only."""
     settings = Settings(embedder=EmbedderSettings(kind="none"), search=SearchSettings(chroma=False))
-    house = open_house(settings_at(settings, str(where)), create=create)
+    house = open_store(settings_at(settings, str(where)), create=create)
     try:
         yield house
     finally:
@@ -39,7 +40,7 @@ def opened_at(where: str | Path, *, create: bool = False) -> Iterator[House]:
 class Life:
     """Does what a team does on a store, by chance, the same for the same seed."""
 
-    def __init__(self, house: House, seed: int = 1) -> None:
+    def __init__(self, house: OpenStore, seed: int = 1) -> None:
         self.house, self.chance = house, random.Random(seed)
         self.branches = ["main"]
         self.facts: list[str] = []
@@ -234,13 +235,13 @@ class Life:
         repo.ledger.set_head("cli", str(branching.find(repo, "talk").id))
 
 
-def ids_between(one: House, other: House) -> Ids:
+def ids_between(one: OpenStore, other: OpenStore) -> Ids:
     """The commits of a copy by those of the store that it was made from."""
     first = {branching.first_commit(one.repo): branching.first_commit(other.repo)}
     return {**new_ids(other.repo.history), **first}
 
 
-def rows(house: House) -> dict[str, Any]:
+def rows(house: OpenStore) -> dict[str, Any]:
     """Every row of every branch, as it is stored, and what of it waits."""
     found: dict[str, Any] = {}
     with seen_through(house, CLEAR) as seen:
@@ -256,7 +257,7 @@ def rows(house: House) -> dict[str, Any]:
     return found
 
 
-def commits(house: House) -> dict[str, Any]:
+def commits(house: OpenStore) -> dict[str, Any]:
     """All that history says, by what it says it of."""
     history = house.repo.history
     heads, tags = history.branches(), history.kept()
@@ -272,7 +273,7 @@ def commits(house: House) -> dict[str, Any]:
     return {"heads": heads, "tags": tags, "graph": known, "order": list(known)}
 
 
-def said(house: House, ids: Ids) -> dict[str, Any]:
+def said(house: OpenStore, ids: Ids) -> dict[str, Any]:
     """Every record of the ledger, with these ids for commits."""
     ledger = house.repo.ledger
     found: dict[str, Any] = {
@@ -282,7 +283,7 @@ def said(house: House, ids: Ids) -> dict[str, Any]:
     return {**found, "heads": ledger.heads()}
 
 
-def questions(house: House, count: int, seed: int = 1) -> list[tuple[str, dict[str, Any]]]:
+def questions(house: OpenStore, count: int, seed: int = 1) -> list[tuple[str, dict[str, Any]]]:
     """So many searches and as many looks into the past, and one of each other question."""
     chance, names = random.Random(seed), sorted(house.repo.history.branches())
     log = list(house.repo.history.log("main"))
@@ -319,7 +320,7 @@ def questions(house: House, count: int, seed: int = 1) -> list[tuple[str, dict[s
     return asked
 
 
-def differences(one: House, other: House, ids: Ids, count: int = 100) -> list[str]:
+def differences(one: OpenStore, other: OpenStore, ids: Ids, count: int = 100) -> list[str]:
     """In what a copy is not the store that it was made from; nothing, if it is the same."""
     found = [
         f"rows of {name}"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from day1.app.open import OpenStore, open_store
 from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead, caller_of
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
-from day1.wiring import House, open_house
 from tests.engine import store_settings
 
 TOOLS = {operation.name: operation for operation in operations("core,review")}
@@ -23,9 +23,9 @@ MERGE = {**SIDES, "strategy": "auto"}
 
 
 @contextmanager
-def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Iterator[House]:
+def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Iterator[OpenStore]:
     """The store in `folder`, searched by keywords only."""
-    house = open_house(
+    house = open_store(
         Settings(
             home=folder,
             embedder=EmbedderSettings(kind="none"),
@@ -40,25 +40,25 @@ def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Itera
         house.close()
 
 
-def call(house: House, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def call(house: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as a client on main does."""
     caller = caller_of(house.settings, ProcessHead(house.repo, "main"), None)
     answer: dict[str, Any] = TOOLS[tool].call(house.context(caller), arguments)
     return answer
 
 
-def write(house: House, *texts: str, branch: str = "main") -> None:
+def write(house: OpenStore, *texts: str, branch: str = "main") -> None:
     for text in texts:
         call(house, "memory_write_fact", fact_text=text, branch=branch)
 
 
-def facts(house: House, branch: str = "main") -> list[str]:
+def facts(house: OpenStore, branch: str = "main") -> list[str]:
     """The texts of the facts of a branch, oldest first."""
     found = call(house, "memory_timeline", branch=branch, limit=500)["result"]
     return [str(item["content"]) for item in found if item["type"] == "fact"]
 
 
-def branches(house: House) -> set[str]:
+def branches(house: OpenStore) -> set[str]:
     return {found["branch_name"] for found in call(house, "memory_branch_list")["result"]}
 
 

@@ -13,12 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from day1.model.change import Query, Ref
-from day1.model.deed import MergeRecord
-from day1.model.instant import parse
-from day1.model.kind import EDIT, FACT, MESSAGE, OBSERVATION, RELATION, Kind
-from day1.services.conversing import messages_of
-from day1.wiring import House
+from day1.app.open import OpenStore
+from day1.model.records.merge_record import MergeRecord
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, RELATION, Kind
+from day1.model.values.instant import parse
+from day1.services.conversations.conversing import messages_of
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.memory import Refusal
 
@@ -237,7 +237,7 @@ _TEXTS: dict[str, tuple[Kind, str, str]] = {
 }
 
 
-def found_in_flight(house: House, works: list[Work]) -> list[Event]:
+def found_in_flight(house: OpenStore, works: list[Work]) -> list[Event]:
     """Of the calls that were cut off those that were done: whole, or not at all."""
     found = []
     known = {event.id for work in works for event in work.events}
@@ -258,7 +258,7 @@ def found_in_flight(house: House, works: list[Work]) -> list[Event]:
     return found
 
 
-def _written(house: House, work: Work, tool: str, arguments: dict[str, Any]) -> list[Event]:
+def _written(house: OpenStore, work: Work, tool: str, arguments: dict[str, Any]) -> list[Event]:
     kind, column, argument = _TEXTS[tool]
     with house.repo.store.reading(Ref(branch=arguments["branch"])) as reading:
         rows = reading.find(kind, Query(equal={column: arguments[argument]}))
@@ -275,7 +275,7 @@ def _written(house: House, work: Work, tool: str, arguments: dict[str, Any]) -> 
 
 
 def _edited(
-    house: House, work: Work, tool: str, arguments: dict[str, Any], known: set[Any]
+    house: OpenStore, work: Work, tool: str, arguments: dict[str, Any], known: set[Any]
 ) -> list[Event]:
     fact = arguments["fact_id"]
     query = Query(equal={"row_id": fact, "agent_id": work.agent.name})
@@ -288,11 +288,11 @@ def _edited(
     return events[:1]
 
 
-def _name(house: House, branch_id: str) -> str:
+def _name(house: OpenStore, branch_id: str) -> str:
     return next(b.name for b in house.repo.ledger.branches() if b.id == branch_id)
 
 
-def dated(house: House, events: list[Event]) -> list[Event]:
+def dated(house: OpenStore, events: list[Event]) -> list[Event]:
     """Give merges their time and branch, from the commit that says their id; drop empty ones."""
     records = {record.id: record for record in house.repo.ledger.records(MergeRecord)}
     times: dict[str, int] = {}
@@ -382,7 +382,7 @@ def replay(memory: CopyingMemory, events: list[Event]) -> None:
             raise AssertionError(f"{event.tool} was acknowledged and is refused: {exc}") from exc
 
 
-def check_conversations(house: House, works: list[Work]) -> int:
+def check_conversations(house: OpenStore, works: list[Work]) -> int:
     """Hold conversations against what was acknowledged, when all is merged; says how many rows."""
     told: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for work in works:

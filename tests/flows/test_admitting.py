@@ -5,30 +5,38 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.sql.ledger import SqlLedger
+from day1.adapters.ledger.ledger import SqlLedger
+from day1.app.open import OpenStore, open_store
 from day1.errors import Unauthorized
-from day1.model.access import SignIn, Token
-from day1.services.admitting import SIGNED_IN_S, Door, Wanted, create_token, revoke_token
+from day1.model.access.access import SignIn, Token
+from day1.services.access.authentication import (
+    SIGNED_IN_S,
+    Authenticator,
+    Wanted,
+    create_token,
+    revoke_token,
+)
 from day1.settings import EmbedderSettings, Settings
-from day1.wiring import House, open_house
 
 _WORKDAY = SIGNED_IN_S * 1_000_000
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(tmp_path: Path) -> Iterator[OpenStore]:
     settings = Settings(home=tmp_path / "store", embedder=EmbedderSettings(kind="none"))
-    house = open_house(settings, create=True)
+    house = open_store(settings, create=True)
     try:
         yield house
     finally:
         house.close()
 
 
-def test_a_request_reads_its_own_token_only(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_reads_its_own_token_only(
+    house: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B5: after each write to the ledger every token and every sign-in was read again."""
     secrets = [create_token(house.repo, Wanted(f"t{n}", "read"), n)[1] for n in range(1, 6)]
-    door, read = Door(house.repo, closed=False), list[type]()
+    door, read = Authenticator(house.repo, closed=False), list[type]()
     cookie = door.sign_in(secrets[1], 10)
     door.sign_in(secrets[2], 10)
     door.admit_browser(cookie, 10)
@@ -49,12 +57,12 @@ def test_a_request_reads_its_own_token_only(house: House, monkeypatch: pytest.Mo
     assert read == [Token, SignIn, Token]
 
 
-def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(house: House) -> None:
+def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(house: OpenStore) -> None:
     _, secret = create_token(house.repo, Wanted("short", "read"), 1)
-    door = Door(house.repo, closed=False)
+    door = Authenticator(house.repo, closed=False)
     cookie = door.sign_in(secret, 2)
     door.admit(secret, 2)
-    elsewhere = open_house(house.settings, create=False)
+    elsewhere = open_store(house.settings, create=False)
     try:
         revoke_token(elsewhere.repo, "short", 3)
     finally:
@@ -65,10 +73,10 @@ def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(house: House) -> N
     assert not door.open
 
 
-def test_sign_ins_that_ended_are_removed(house: House) -> None:
+def test_sign_ins_that_ended_are_removed(house: OpenStore) -> None:
     """B5: every sign-in that there ever was stayed in the ledger."""
     _, secret = create_token(house.repo, Wanted("alice", "read"), 1)
-    door = Door(house.repo, closed=False)
+    door = Authenticator(house.repo, closed=False)
     for _ in range(3):
         door.sign_in(secret, 2)
     door.sign_in(secret, 3)

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.archive.copying import StoreCopying
+from day1.adapters.archive.file_copy import StoreCopying
 from day1.adapters.archive.files import FileArchives
-from day1.engines import archives, copying
-from day1.model.backup import Content, Manifest
-from day1.services.backing_up import Backup, back_up, check_backup, restore_backup
-from day1.wiring import House, now
+from day1.app.engines import archives, copying
+from day1.app.open import OpenStore, now
+from day1.model.files.backup import Content, Manifest
+from day1.services.exchange.backup import Backup, back_up, check_backup, restore_backup
 from tests.flows import killed_process
 from tests.flows.killing import Process, check_doctor, fact_id, facts_on
 from tests.flows.opened_house import MERGE, call, digest, facts, make, mounted, opened, refused
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 OFFLINE = {"DAY1_EMBEDDER__KIND": "none", "DAY1_SEARCH__CHROMA": "false"}
 
 
-def backed_up(house: House, file: Path) -> Backup:
+def backed_up(house: OpenStore, file: Path) -> Backup:
     return back_up(house.repo, copying(house.settings, house.folder), archives(), file, now())
 
 
@@ -234,7 +234,7 @@ def test_a_restored_store_answers_as_the_one_that_was_backed_up(
         assert merged["merged_count"] == 0, "the restored store knows what was merged"
 
 
-def answers(house: House, reads: list[Any]) -> list[Any]:
+def answers(house: OpenStore, reads: list[Any]) -> list[Any]:
     """What the reads give. A score is of the index, which knows other texts when it is new."""
     found = [call(house, tool, **arguments) for tool, arguments in reads]
     for one in found:
@@ -244,8 +244,8 @@ def answers(house: House, reads: list[Any]) -> list[Any]:
     return found
 
 
-def call_admin(house: House, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    from day1.operation import Caller
+def call_admin(house: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    from day1.call.context import Caller
     from day1.toolsets import operations
 
     operation = next(o for o in operations("admin") if o.name == tool)
@@ -253,10 +253,10 @@ def call_admin(house: House, tool: str, /, **arguments: Any) -> dict[str, Any]:
     return answer
 
 
-def admitted(house: House, secret: str) -> str:
-    from day1.services.admitting import Door
+def admitted(house: OpenStore, secret: str) -> str:
+    from day1.services.access.authentication import Authenticator
 
-    return Door(house.repo, closed=True).admit(secret, now()).scope
+    return Authenticator(house.repo, closed=True).admit(secret, now()).scope
 
 
 def test_only_the_owner_may_read_what_is_made(backup: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.doltlite import driver
+from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.errors import Day1Error
 from tests.flows.opened_house import (
     MERGE,

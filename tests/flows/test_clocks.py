@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from day1.model.change import Query, Ref
-from day1.model.instant import SECOND, show
-from day1.model.kind import EDIT, FACT
-from day1.services.clocks import ahead, lasting, set_right
-from day1.wiring import now
+from day1.app.open import now
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, FACT
+from day1.model.values.instant import SECOND, show
+from day1.services.upkeep.clocks import ahead, lasting, set_right
 from tests.engine import needs_files, variables
 from tests.flows.imported_memory import ROOT, ImportedMemory
 from tests.flows.killing import Process, fact_id
@@ -86,7 +86,7 @@ def test_times_that_are_ahead_are_found_and_set_right(memory: Dated) -> None:
     assert memory.texts(until=at + SECOND) >= {"sound", "later", "after it"}
     assert memory.texts() == {"sound", "later", "after it", "by the clock"}
     assert len(list(memory.store.history.log("main"))) >= 5, "history is as it was, and goes on"
-    memory.store.cut("main")
+    memory.store.commit_pending("main")
     memory.update_fact("main", late, category="x")
     assert memory.texts(until=memory.clock()) >= {"by the clock"}
 
@@ -130,7 +130,7 @@ def test_a_branch_without_a_row_ahead_is_set_right_too(memory: Dated) -> None:
 def test_a_past_that_is_ahead_may_come_back_and_is_told_of_again(memory: Dated) -> None:
     """A5: what is restored from that time brings its times along; nothing breaks by it."""
     _, late = spoiled(memory)
-    wrong = memory.store.cut("main")
+    wrong = memory.store.commit_pending("main")
     memory.repair()
     memory.remove("main", late)
     memory.fork("old", "main")

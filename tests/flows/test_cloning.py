@@ -17,20 +17,21 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from day1.adapters.sql.ledger_tables import TABLES
+from day1.adapters.ledger.tables import TABLES
+from day1.app.open import OpenStore, copied_to, seen_through, settings_at
 from day1.errors import IntegrityBroken
-from day1.model.change import Commit, Message, Query, Ref
-from day1.model.deed import Clone, Intent
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.model.redaction import CLEAR
-from day1.services.branching import first_commit
-from day1.services.cloning import Cloned, as_it_is, clone
-from day1.services.deeds import Repository
-from day1.services.recording import fact_row
-from day1.services.renaming import CARRIED
+from day1.model.records.intent import Intent
+from day1.model.records.redaction import CLEAR
+from day1.model.records.store_copy import Clone
+from day1.model.rows.change import Commit, Message, Query, Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.branches.lookup import first_commit
+from day1.services.exchange.store_copy import CopiedStore, as_it_is, copy_store
+from day1.services.repository.commit_ids import CARRIED
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import fact_row
 from day1.settings import EmbedderSettings, Settings
-from day1.wiring import House, copied_to, seen_through, settings_at
 from tests.flows.killing import Process, fact_id
 from tests.flows.lived import Life, differences, ids_between, opened_at, rows, without_index
 from tests.flows.opened_house import call, digest, facts, refused, write
@@ -112,7 +113,7 @@ def started(source: Path | str, target: Path | str, *more: str, **env: str) -> A
 
 
 @contextmanager
-def ends(source: Path, target: Path) -> Iterator[tuple[House, Repository, Repository]]:
+def ends(source: Path, target: Path) -> Iterator[tuple[OpenStore, Repository, Repository]]:
     """A store, and what is copied and made of it, as `day1 copy` opens them."""
     settings = Settings(embedder=EmbedderSettings(kind="none"))
     with ExitStack() as opened:
@@ -122,7 +123,9 @@ def ends(source: Path, target: Path) -> Iterator[tuple[House, Repository, Reposi
         yield house, seen, made
 
 
-def copied_while(source: Path, target: Path, point: str, deed: Callable[[House], None]) -> Cloned:
+def copied_while(
+    source: Path, target: Path, point: str, deed: Callable[[OpenStore], None]
+) -> CopiedStore:
     """Copy, and let others do something once, at a named point."""
     with ends(source, target) as (house, seen, made):
         left = [deed]
@@ -131,7 +134,7 @@ def copied_while(source: Path, target: Path, point: str, deed: Callable[[House],
             if name == f"copy.{point}" and left:
                 left.pop()(house)
 
-        return clone(seen, replace(made, point=at), as_it_is, lambda done, total: None)
+        return copy_store(seen, replace(made, point=at), as_it_is, lambda done, total: None)
 
 
 def same(source: Path | str, target: Path | str, count: int = 10) -> None:
@@ -237,7 +240,7 @@ def test_half_a_copy_is_no_store_and_goes_on_from_its_own_source_only(
 def test_rows_that_are_not_those_of_the_commit_are_not_committed(store: Path) -> None:
     with opened_at(store) as house:
         repo = house.repo
-        tip = repo.store.cut("main")
+        tip = repo.store.commit_pending("main")
         row = fact_row(fact_id(), "Repeated.", Origin(), 1)
         made = Commit("0" * 40, (tip,), "change", 1, "ada", "change", {"v": 1})
         elsewhere = replace(made, parents=(first_commit(repo),))
@@ -291,7 +294,7 @@ def test_a_copy_that_was_written_to_is_found_out(
                 meddle(made)
 
         with pytest.raises(IntegrityBroken, match="not as in the store"):
-            clone(seen, replace(made, point=at), as_it_is, lambda done, total: None)
+            copy_store(seen, replace(made, point=at), as_it_is, lambda done, total: None)
     refused(lambda: opened_at(tmp_path / "copy").__enter__(), "not_a_store")
 
 
@@ -299,7 +302,7 @@ def test_a_copy_that_was_written_to_is_found_out(
 
 
 def test_what_comes_while_it_is_copied_is_copied_too(store: Path, tmp_path: Path) -> None:
-    def write_more(house: House) -> None:
+    def write_more(house: OpenStore) -> None:
         write(house, "While it was copied.")
         call(house, "memory_branch_create", branch_name="late")
         write(house, "On a late branch.", branch="late")
@@ -356,14 +359,14 @@ def test_what_waited_and_was_committed_since_is_one_commit(store: Path, tmp_path
     assert run(store, copy_to, DAY1_KILL_AT="copy.replayed").returncode == -signal.SIGKILL
     with opened_at(store) as house:
         write(house, "More waits.")
-        house.repo.store.cut("main")
+        house.repo.store.commit_pending("main")
         call(house, "memory_update_fact", fact_id=_newest(house), fact_text="And is changed.")
         write(house, "New and waiting.")
     copy(store, copy_to)
     same(store, copy_to)
 
 
-def _newest(house: House) -> str:
+def _newest(house: OpenStore) -> str:
     with house.repo.store.reading(Ref(branch="main")) as reading:
         return max(str(i) for (i,) in reading.scan(FACT, ("id",), Query()))
 

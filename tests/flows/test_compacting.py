@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from day1.services import compacting, tending
-from day1.services.compacting import compact_if_brief, is_wasteful
-from day1.services.tending import Tender
+from day1.services.upkeep import compacting, worker
+from day1.services.upkeep.compacting import compact_if_brief, is_wasteful
+from day1.services.upkeep.worker import BackgroundWorker
 from tests.suites.engine_memory import EngineMemory
 
 
@@ -47,17 +47,17 @@ def test_a_store_whose_compaction_is_long_is_left_to_people(memory, monkeypatch)
 @pytest.mark.parametrize(("idle_s", "compacts"), [(0.0, True), (1e9, False)])
 def test_a_server_compacts_only_when_nobody_calls(memory, monkeypatch, idle_s, compacts):
     done = []
-    monkeypatch.setattr(tending, "compact_if_brief", done.append)
-    monkeypatch.setattr(tending, "_IDLE_S", idle_s)
-    monkeypatch.setattr(tending, "_COMPACT_S", -1.0)
-    tender = Tender(memory.repo, None, compacts=True)
+    monkeypatch.setattr(worker, "compact_if_brief", done.append)
+    monkeypatch.setattr(worker, "_IDLE_S", idle_s)
+    monkeypatch.setattr(worker, "_COMPACT_S", -1.0)
+    tender = BackgroundWorker(memory.repo, None, compacts=True)
     tender._compact()
     assert bool(done) == compacts
 
 
 def test_what_nobody_wrote_to_is_not_looked_through_again(memory):
     seen = []
-    tender = Tender(memory.repo, None)
+    tender = BackgroundWorker(memory.repo, None)
     tender._tend = lambda moved: seen.extend(branch.name for branch, _ in moved)
     tender._look()
     tender._look()

@@ -10,14 +10,14 @@ from uuid import uuid4
 
 import pytest
 
-from day1.engines import create_store
+from day1.app.engines import create_store
+from day1.app.open import now, open_store
+from day1.call.context import Caller, Context
 from day1.errors import ChatUnavailable
-from day1.operation import Caller, Context
 from day1.ports.chat import Answer
-from day1.services import consolidating
+from day1.services.teams import consolidating
 from day1.settings import EmbedderSettings, Settings
-from day1.toolsets.core import CORE, task_memory
-from day1.wiring import now, open_house
+from day1.toolsets.day1.core import CORE, task_memory
 
 MODEL = os.environ.get("DAY1_EMBEDDER__MODEL_DIR")
 OPERATIONS = {operation.name: operation for operation in CORE}
@@ -52,7 +52,7 @@ def by_words(tmp_path: Path) -> Iterator[Context]:
 @contextmanager
 def opened(folder: Path, embedder: EmbedderSettings) -> Iterator[Context]:
     create_store(Settings(), folder / "store", now)
-    house = open_house(Settings(home=folder / "store", embedder=embedder))
+    house = open_store(Settings(home=folder / "store", embedder=embedder))
     yield house.context(Caller(agent_id="ada", session_id="s"))
     house.close()
 

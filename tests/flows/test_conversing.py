@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from day1.model.change import Ref
-from day1.model.kind import CONVERSATION, MESSAGE
-from day1.services import conversing
-from day1.services.conversing import Said, messages_of, recent
-from day1.services.exporting import export_branch, export_store
-from day1.services.importing import Imported, Left
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import CONVERSATION, MESSAGE
+from day1.services.conversations import conversing
+from day1.services.conversations.conversing import Said, messages_of, recent
+from day1.services.exchange.exporting import export_branch, export_store
+from day1.services.exchange.importing import Imported
+from day1.services.rows.units import Left
 from tests.flows.imported_memory import ImportedMemory
 
 
@@ -76,7 +77,7 @@ def test_every_past_state_has_a_whole_sequence(memory):
     tip = memory.store.history.branches()["main"]
     expected[memory.say("d")] = "abctsud"
     expected[memory.say("e")] = "abctsude"
-    memory.cut("main")
+    memory.commit_pending("main")
     expected[memory.say("f")] = "abctsudef"
     for at, whole in expected.items():
         assert memory.told(until=at) == whole
@@ -150,7 +151,7 @@ def test_a_conversation_without_messages_is_listed_by_its_own_time(memory):
 
 def test_thinking_leaves_a_store_only_when_asked_for(memory, other):
     memory.say("a", thinking="hippopotamus")
-    for ref in (Ref(branch="main"), Ref(commit=memory.store.cut("main"))):
+    for ref in (Ref(branch="main"), Ref(commit=memory.store.commit_pending("main"))):
         assert b"hippopotamus" not in b"".join(export_branch(memory.store, ref))
         assert b"hippopotamus" in b"".join(export_branch(memory.store, ref, with_thinking=True))
     assert b"hippopotamus" not in memory.export_all()

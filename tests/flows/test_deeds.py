@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from day1.errors import Conflict, PlanChanged, UnknownBranch
-from day1.model.change import Ref
-from day1.model.deed import MergeRecord
-from day1.services import branching, deeds, merging, planning
+from day1.model.records.merge_record import MergeRecord
+from day1.model.rows.change import Ref
+from day1.services.branches import branching
+from day1.services.merges import merging, planning
+from day1.services.repository import intents
 from tests.suites.engine_memory import EngineMemory
 
 
@@ -48,7 +50,7 @@ def dying(memory, place):
 
 
 def settle(memory):
-    return memory.ledger.settle_orphans(lambda intent: deeds.settle(memory.repo, intent))
+    return memory.ledger.recover_orphans(lambda intent: intents.recover(memory.repo, intent))
 
 
 def die(memory, place, deed):
@@ -79,10 +81,10 @@ def test_a_merge_that_was_done_is_recorded_by_the_next(memory, peer, place):
 
 
 def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
-    tip = memory.store.cut("main")
+    tip = memory.store.commit_pending("main")
     die(memory, "merge.after_intent", lambda repo: merge(repo, memory))
     peer.add_fact("main", "fact_b", fact_text="b")
-    peer.cut("main")
+    peer.commit_pending("main")
     assert settle(peer) == 1
     assert peer.ledger.records(MergeRecord) == []
     assert status(peer) == "active"
@@ -129,7 +131,7 @@ def test_a_deletion_is_finished_or_withdrawn(memory, peer):
 
 
 def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
-    tip = memory.store.cut("side")
+    tip = memory.store.commit_pending("side")
     branching.delete(memory.repo, "side", "main", memory.clock())
     if memory.store.capabilities.compaction:
         memory.store.compact()

@@ -3,11 +3,12 @@
 import pytest
 
 from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
-from day1.model.change import Query, Ref
-from day1.model.ids import content_hash
-from day1.model.kind import EDIT, FACT, revision
-from day1.model.origin import Origin
-from day1.services import editing, restoring
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, FACT, revision
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import content_hash
+from day1.services.history import restoring
+from day1.services.rows import editing
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Choice
 
@@ -68,9 +69,9 @@ def test_each_changed_cell_is_noted_once_and_nothing_else_is(memory):
 
 
 def test_a_change_to_what_is_there_is_none(memory):
-    tip = memory.store.cut("main")
+    tip = memory.store.commit_pending("main")
     assert update(memory, category="old").commit == tip
-    assert (edits(memory), memory.store.cut("main")) == ([], tip)
+    assert (edits(memory), memory.store.commit_pending("main")) == ([], tip)
 
 
 def test_the_author_of_a_cell_is_who_gave_it_its_present_value(memory):
@@ -101,7 +102,7 @@ def test_a_row_restored_from_a_faster_clock_is_not_there_before_it_was_restored(
     memory.clock.skew = 10_000_000
     added = memory.add_fact("side", "fact_b", fact_text="b").at
     memory.clock.skew = 0
-    state = Ref(commit=memory.store.cut("side"))
+    state = Ref(commit=memory.store.commit_pending("side"))
     done = restoring.restore_row(memory.repo, "main", "fact_b", state)
     assert done.at > added
     assert "fact_b" not in memory.state("main", done.at - 1)["facts"]
@@ -133,14 +134,14 @@ def test_a_text_given_in_a_merge_has_its_hash_and_its_author(memory):
 def test_a_change_of_another_revision_is_refused(memory):
     seen = revision(FACT, row(memory))
     update(memory, category="new")
-    tip = memory.store.cut("main")
+    tip = memory.store.commit_pending("main")
     with pytest.raises(RevisionChanged) as refused:
         editing.update(
             memory.repo, "main", "fact_a", {"category": "mine"}, ADA, expect_revision=seen
         )
     now = revision(FACT, row(memory))
     assert refused.value.details["revision"] == now
-    assert memory.store.cut("main") == tip
+    assert memory.store.commit_pending("main") == tip
     editing.update(memory.repo, "main", "fact_a", {"category": "mine"}, ADA, expect_revision=now)
     assert row(memory)["category"] == "mine"
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from day1.model.change import Ref
-from day1.model.ids import content_hash
-from day1.model.kind import CONVERSATION, HELD, MESSAGE
-from day1.services import branching
-from day1.services.exporting import export_branch
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import CONVERSATION, HELD, MESSAGE
+from day1.model.values.ids import content_hash
+from day1.services.branches import branching
+from day1.services.exchange.exporting import export_branch
 from tests.flows.imported_memory import ImportedMemory
 
 
@@ -89,7 +89,7 @@ def test_the_lines_are_canonical_and_sorted(memory):
 def test_nothing_names_the_commit_the_place_or_the_time_of_the_export(memory, tmp_path):
     memory.add_fact("main", "fact_1", fact_text="One")
     first = memory.export()
-    tip = memory.store.cut("main")
+    tip = memory.store.commit_pending("main")
     memory.clock.tick(10_000_000)
     assert memory.export() == first
     assert tip.encode() not in first
@@ -98,7 +98,7 @@ def test_nothing_names_the_commit_the_place_or_the_time_of_the_export(memory, tm
 
 def test_one_branch_at_one_commit_is_written(memory, other):
     memory.add_fact("main", "fact_1", fact_text="One")
-    commit = memory.store.cut("main")
+    commit = memory.store.commit_pending("main")
     then = memory.export()
     memory.add_fact("main", "fact_2", fact_text="Two")
     assert b"".join(export_branch(memory.store, Ref(commit=commit))) == then

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from day1.app.open import OpenStore, now
 from day1.errors import BranchExists
-from day1.model.branch import Branch
-from day1.model.bundled import bundle_lines, counted, digest
-from day1.model.change import Query, Ref
-from day1.model.kind import EDIT, FACT
-from day1.model.shared import Bundle
-from day1.services import branching
-from day1.wiring import House, now
+from day1.model.branches.branch import Branch
+from day1.model.files.bundle import bundle_lines, counted, digest
+from day1.model.records.sharing import Bundle
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, FACT
+from day1.services.branches import branching
 from tests.flows import killed_process
 from tests.flows.killing import (
     Deed,
@@ -77,7 +77,7 @@ def killed(folder: Path, deed: Deed, point: str) -> None:
     assert code == -signal.SIGKILL, errors
 
 
-def edits(house: House, branch: str) -> list[object]:
+def edits(house: OpenStore, branch: str) -> list[object]:
     with house.repo.store.reading(Ref(branch=branch)) as reading:
         return [edit["row_id"] for edit in reading.find(EDIT, Query())]
 

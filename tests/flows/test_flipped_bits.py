@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from day1.app.open import OpenStore, open_store, place_of
 from day1.errors import Day1Error, StoreDamaged
-from day1.services import checking
-from day1.services.following import embed_pending
+from day1.services.search.following import embed_pending
+from day1.services.upkeep import doctor
 from day1.settings import EmbedderSettings, SearchSettings, Settings
-from day1.wiring import House, open_house, place_of
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.lived import Life, questions
 from tests.flows.opened_house import call, facts, make, opened, read_only, refused, write
@@ -31,14 +31,14 @@ Answers = list[str]
 
 
 @contextmanager
-def house_in(folder: Path, *, create: bool = False) -> Iterator[House]:
+def house_in(folder: Path, *, create: bool = False) -> Iterator[OpenStore]:
     """A store that is searched by words and by vectors, which need no model."""
     settings = Settings(
         home=folder,
         embedder=EmbedderSettings(kind="none"),
         search=SearchSettings(chroma=False),
     )
-    house = open_house(settings, create=create)
+    house = open_store(settings, create=create)
     house.search = replace(house.search, embedder=HashingEmbedder())
     try:
         yield house
@@ -93,7 +93,7 @@ def reference(pristine: Path, asked) -> tuple[Answers, Answers]:
         return now, answers(house, asked)[0]
 
 
-def answers(house: House, asked) -> tuple[Answers, bool]:
+def answers(house: OpenStore, asked) -> tuple[Answers, bool]:
     """Each answer or the code of its error; and whether an answer said that the index was lost."""
     found, said = [], False
     for tool, arguments in asked:
@@ -130,7 +130,7 @@ def outcome(folder: Path, asked, reference: tuple[Answers, Answers]) -> str:
                 answers(house, asked)  # now every branch is followed
                 again = answers(house, asked)[0]
                 return "rebuilt" if again == reference[1] else "wrong"
-            found = list(checking.check(house.repo, house.search, place_of(house)))
+            found = list(doctor.check(house.repo, house.search, place_of(house)))
             bad = {finding.name for finding in found if finding.level == "error"}
             bad |= {f.name for f in found if f.name == "index" and f.level != "ok"}
             return "doctor" if bad else "wrong"

@@ -5,20 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from day1.app.open import OpenStore
+from day1.call.context import Caller
 from day1.errors import Forbidden, NotFound
-from day1.model.access import Access, Token
-from day1.model.branch import MAIN, Branch
-from day1.model.change import Commit, Ref
-from day1.model.deed import Intent, Snapshot
-from day1.model.kind import FACT
-from day1.model.shared import Bundle
-from day1.operation import Caller
-from day1.services.branching import create, find
-from day1.services.curating import curate
-from day1.services.deeds import Repository
-from day1.services.guarding import guarded
-from day1.services.snapshotting import snapshot
-from day1.wiring import House
+from day1.model.access.access import Access, Token
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.intent import Intent
+from day1.model.records.sharing import Bundle
+from day1.model.records.snapshot import Snapshot
+from day1.model.rows.change import Commit, Ref
+from day1.model.rows.kind import FACT
+from day1.services.access.scoped import scoped
+from day1.services.branches.branching import create
+from day1.services.branches.lookup import find
+from day1.services.branches.snapshots import snapshot
+from day1.services.repository.repository import Repository
+from day1.services.rows.curating import curate
 from tests.flows.opened_house import TOOLS, call, opened
 
 Way = Callable[[Repository, str, str], object]
@@ -26,13 +28,13 @@ Way = Callable[[Repository, str, str], object]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(tmp_path: Path) -> Iterator[OpenStore]:
     with opened(tmp_path / "store", create=True) as made:
         yield made
 
 
 @pytest.fixture
-def repo(house: House) -> Repository:
+def repo(house: OpenStore) -> Repository:
     return house.repo
 
 
@@ -45,8 +47,8 @@ WAYS: dict[str, Way] = {
     "repeating a commit": lambda r, tip, row: r.store.repeat(
         "mine/a", Commit("0", (r.history.branches()["mine/a"],), "change", 1, "ada", "change"), {}
     ),
-    "cutting": lambda r, tip, row: r.store.cut(MAIN),
-    "cutting if due": lambda r, tip, row: r.store.cut_if_due(MAIN),
+    "cutting": lambda r, tip, row: r.store.commit_pending(MAIN),
+    "cutting if due": lambda r, tip, row: r.store.commit_pending_if_due(MAIN),
     "forking it": lambda r, tip, row: r.history.fork("mine/new", tip),
     "forking beside": lambda r, tip, row: r.history.fork("theirs", r.history.branches()["mine/a"]),
     "dropping": lambda r, tip, row: r.history.drop(MAIN),
@@ -69,27 +71,29 @@ WAYS: dict[str, Way] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_way_leads_to_a_hidden_branch(house: House, way: str) -> None:
+def test_no_way_leads_to_a_hidden_branch(house: OpenStore, way: str) -> None:
     repo = house.repo
     create(repo, "mine/a", MAIN, 1)
     row = call(house, "memory_write_fact", fact_text="Hidden.")["id"]
-    tip = repo.store.cut(MAIN)
-    limited = guarded(repo, Access("token", "admin", ("mine/*",)))
+    tip = repo.store.commit_pending(MAIN)
+    limited = scoped(repo, Access("token", "admin", ("mine/*",)))
     with pytest.raises((Forbidden, NotFound)):
         WAYS[way](limited, tip, row)
 
 
-def test_lists_leave_hidden_branches_out(house: House, repo: Repository) -> None:
+def test_lists_leave_hidden_branches_out(house: OpenStore, repo: Repository) -> None:
     mine = create(repo, "mine/a", MAIN, 1)
     snapshot(repo, MAIN, "hidden", 2)
     shown = snapshot(repo, "mine/a", "shown", 3)
     repo.ledger.put(Token("t", "root", "0" * 64, "admin", (), None, 1))
     for key, name in (("ada", "mine/a"), ("bob", MAIN)):
         repo.ledger.set_head(key, find(repo, name).id)
-    later = call(house, "memory_write_fact", fact_text="Hidden.") and repo.store.cut(MAIN)
+    later = call(house, "memory_write_fact", fact_text="Hidden.") and repo.store.commit_pending(
+        MAIN
+    )
     for name, commit in (("shown", shown.commit), ("hidden", later)):
         repo.history.keep(name, commit)
-    limited = guarded(repo, Access("token", "admin", ("mine/*",)))
+    limited = scoped(repo, Access("token", "admin", ("mine/*",)))
     assert set(limited.history.branches()) == {"mine/a"}
     assert limited.history.kept() == {"shown": shown.commit}
     assert limited.ledger.heads() == {"ada": mine.id}
@@ -103,31 +107,31 @@ def test_lists_leave_hidden_branches_out(house: House, repo: Repository) -> None
         assert reading.count(FACT) == 0
 
 
-def test_what_a_branch_had_from_the_start_is_its_own(house: House) -> None:
+def test_what_a_branch_had_from_the_start_is_its_own(house: OpenStore) -> None:
     repo = house.repo
     row = call(house, "memory_write_fact", fact_text="From before the fork.")["id"]
-    before = repo.store.cut(MAIN)
+    before = repo.store.commit_pending(MAIN)
     create(repo, "mine/a", MAIN, 1)
-    limited = guarded(repo, Access("token", "read", ("mine/*",)))
+    limited = scoped(repo, Access("token", "read", ("mine/*",)))
     with limited.store.reading(Ref(commit=before)) as reading:
         assert list(reading.get(FACT, [row])) == [row]
 
 
-def test_a_chosen_part_of_a_visible_branch_makes_another(house: House) -> None:
-    limited = guarded(house.repo, Access("token", "write", ("mine/*",)))
+def test_a_chosen_part_of_a_visible_branch_makes_another(house: OpenStore) -> None:
+    limited = scoped(house.repo, Access("token", "write", ("mine/*",)))
     create(house.repo, "mine/a", MAIN, 1)
     assert curate(limited, "mine/part", "mine/a", [], [], 2).branch.name == "mine/part"
 
 
-def test_a_bundle_does_not_name_a_hidden_branch(house: House) -> None:
+def test_a_bundle_does_not_name_a_hidden_branch(house: OpenStore) -> None:
     for name in ("mine/a", "hidden"):
         create(house.repo, name, MAIN, 1)
         call(house, "knowledge_bundle_create", name=f"of {name}", source_branch=name)
-    limited = guarded(house.repo, Access("token", "read", ("mine/*",)))
+    limited = scoped(house.repo, Access("token", "read", ("mine/*",)))
     assert [bundle.name for bundle in limited.ledger.records(Bundle)] == ["of mine/a"]
 
 
-def test_the_same_request_id_of_other_limits_is_another_request(house: House) -> None:
+def test_the_same_request_id_of_other_limits_is_another_request(house: OpenStore) -> None:
     """F4: else the second one would write over records that it does not see."""
     for limits in ("mine", "yours"):
         create(house.repo, f"{limits}/a", MAIN, 1)
@@ -146,7 +150,7 @@ def test_the_same_request_id_of_other_limits_is_another_request(house: House) ->
     assert {"mine/b", "yours/b"} <= {branch.name for branch in ledger.branches()}
 
 
-def test_the_graph_is_walked_once_for_many_calls(house: House, monkeypatch) -> None:
+def test_the_graph_is_walked_once_for_many_calls(house: OpenStore, monkeypatch) -> None:
     """B6: each call of a limited token walked the whole graph at its first look at a commit."""
     repo = house.repo
     for name in ("mine/a", "mine/b", "theirs"):
@@ -157,10 +161,10 @@ def test_the_graph_is_walked_once_for_many_calls(house: House, monkeypatch) -> N
 
     def cut(branch: str) -> str:
         call(house, "memory_write_fact", fact_text=f"Of {branch}.", branch=branch)
-        return repo.store.cut(branch)
+        return repo.store.commit_pending(branch)
 
     def reaches(commit: str) -> bool:
-        limited = guarded(repo, Access("token", "admin", ("mine/*",)))
+        limited = scoped(repo, Access("token", "admin", ("mine/*",)))
         return limited.history.reaches(commit)
 
     first, hidden = cut("mine/a"), cut("theirs")
@@ -185,4 +189,4 @@ def test_limits_know_no_case_as_names_do(name: str) -> None:
 
 
 def test_an_access_without_limits_is_the_memory_itself(repo: Repository) -> None:
-    assert guarded(repo, Access("token", "read")) is repo
+    assert scoped(repo, Access("token", "read")) is repo

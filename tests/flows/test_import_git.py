@@ -6,7 +6,8 @@ import pytest
 
 from day1.adapters.sources.git import GitSource, is_bot
 from day1.errors import BranchClosed, InvalidRequest, NotFound, UnknownBranch
-from day1.services import branching, importing
+from day1.services.branches import branching
+from day1.services.exchange import importing
 from tests.flows.git_repository import GitRepository
 from tests.flows.imported_memory import ImportedMemory, Stopped
 
@@ -51,10 +52,10 @@ def test_a_second_run_adds_only_what_is_new(memory, git):
     git.commit("One", {"a": "1"})
     git.git("tag", "v1")
     first = memory.take(GitSource(git.folder))
-    tip = memory.store.cut("main")
+    tip = memory.store.commit_pending("main")
     second = memory.take(GitSource(git.folder))
     assert (second.added, second.changed, second.unchanged) == (0, 0, first.added)
-    assert memory.store.cut("main") == tip
+    assert memory.store.commit_pending("main") == tip
     git.commit("Two", {"a": "2"})
     third = memory.take(GitSource(git.folder))
     assert (third.added, third.unchanged) == (3, first.added)

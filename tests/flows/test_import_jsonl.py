@@ -6,8 +6,9 @@ import pytest
 
 from day1.adapters.sources.graph import GraphSource
 from day1.errors import BranchClosed, ImportBroken, NotFound, UnknownBranch
-from day1.model.exported import is_export
-from day1.services import branching, importing, importing_own
+from day1.model.files.export import is_export
+from day1.services.branches import branching
+from day1.services.exchange import importing, own_import
 from tests.flows.imported_memory import ImportedMemory, killed_import
 
 GRAPH = [
@@ -285,7 +286,7 @@ def test_a_killed_import_loses_nothing_acknowledged_and_a_second_run_completes_i
 
 def test_a_stopped_import_of_own_rows_goes_on(memory, other, monkeypatch):
     lines = facts_of(memory, 5)
-    monkeypatch.setattr(importing_own, "UNIT_ROWS", 2)
+    monkeypatch.setattr(own_import, "UNIT_ROWS", 2)
     with pytest.raises(ImportBroken):
         other.take_own(lines[:4])
     assert len(other.facts()) == 3

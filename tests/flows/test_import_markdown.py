@@ -4,8 +4,9 @@ import pytest
 
 from day1.adapters.sources.markdown import MarkdownSource, sections
 from day1.errors import InvalidRequest, NotFound
-from day1.model.origin import Origin
-from day1.services import editing, importing
+from day1.model.rows.origin import Origin
+from day1.services.exchange import importing
+from day1.services.rows import editing
 from tests.flows.imported_memory import ImportedMemory, Stopped
 
 NOTES = """---

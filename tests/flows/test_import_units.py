@@ -2,7 +2,7 @@
 
 import pytest
 
-from day1.services import importing_own
+from day1.services.exchange import own_import
 from tests.flows.imported_memory import ImportedMemory
 
 
@@ -17,7 +17,7 @@ def memories(tmp_path):
 @pytest.mark.parametrize("rows", [1, 2, 2_000])
 def test_branches_have_the_same_common_past(memories, monkeypatch, rows):
     here, there = memories
-    monkeypatch.setattr(importing_own, "UNIT_ROWS", rows)
+    monkeypatch.setattr(own_import, "UNIT_ROWS", rows)
     here.add_fact("main", "fact_1", fact_text="Old")
     here.fork("side", "main")
     here.update_fact("main", "fact_1", fact_text="New")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.model.redaction import REDACTED
+from day1.model.records.redaction import REDACTED
 from tests.flows.killing import POINTS, ROOT, State, kill_at, told
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from day1.adapters.sources import git
-from day1.model import grouping, judging, secret, stance, untrusted
-from day1.model.redaction import without
+from day1.model.judging import judging, stance, untrusted
+from day1.model.records.redaction import without
+from day1.model.rows import secrets
+from day1.model.search import grouping
 
 MOST_S = 1.0
 """Of the process's own time; each took several seconds."""
@@ -20,7 +22,7 @@ MOST_S = 1.0
         pytest.param(lambda: grouping._SPECIFIC.findall("a" * 32_000), id="letters"),
         pytest.param(lambda: git._without_addresses(" " * 60_000 + "x"), id="a commit of blanks"),
         pytest.param(lambda: judging._PLACE.search("a-" * 16_000), id="hyphens"),
-        pytest.param(lambda: secret.looks_secret("eyJ-" * 8_000), id="no secret"),
+        pytest.param(lambda: secrets.looks_secret("eyJ-" * 8_000), id="no secret"),
         pytest.param(lambda: untrusted.plain("\u05d4\u05ea\u05e2\u05dc" * 8_000), id="Hebrew"),
         pytest.param(
             lambda: without(["- " * 8_000 + "x"])("- " * 16_000 + "x"), id="a quote of hyphens"

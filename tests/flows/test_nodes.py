@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from day1.settings import (
-    EmbedderSettings,
-    IndexSettings,
-    SearchSettings,
-    Settings,
-    StoreSettings,
-)
-from day1.wiring import House, open_house
+from day1.app.open import OpenStore, open_store
+from day1.settings import EmbedderSettings, IndexSettings, SearchSettings, Settings, StoreSettings
 from tests import servers
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_house import MERGE, call, write
@@ -23,7 +17,7 @@ from tests.wires.mcp_session import Session
 
 SECRET = "The zanzibar password is mandragora."
 WORDS = (b"zanzibar", b"mandragora")
-Node = Callable[..., House]
+Node = Callable[..., OpenStore]
 
 
 @pytest.fixture
@@ -31,14 +25,14 @@ def node(tmp_path: Path, dolt_database: str) -> Iterator[Node]:
     """Open the store on the server as another machine does, which is known by its folder."""
     with ExitStack() as opened:
 
-        def make(name: str) -> House:
+        def make(name: str) -> OpenStore:
             settings = Settings(
                 home=tmp_path / name,
                 store=StoreSettings(url=SecretStr(dolt_database)),
                 embedder=EmbedderSettings(kind="none"),
                 search=SearchSettings(chroma=False),
             )
-            house = open_house(settings, create=True)
+            house = open_store(settings, create=True)
             object.__setattr__(house.search, "embedder", HashingEmbedder())
             opened.callback(house.close)
             return house
@@ -46,7 +40,7 @@ def node(tmp_path: Path, dolt_database: str) -> Iterator[Node]:
         yield make
 
 
-def found(house: House, query: str, mode: str = "keyword", **more: object) -> list[str]:
+def found(house: OpenStore, query: str, mode: str = "keyword", **more: object) -> list[str]:
     answer = call(house, "memory_search", query=query, search_type=mode, **more)
     return [hit["fact_text"] for hit in answer["result"]]
 
@@ -145,7 +139,7 @@ def test_processes_of_two_machines_see_what_the_other_does(
 
 
 @pytest.fixture
-def served(tmp_path: Path, own_chroma: servers.ChromaServer) -> Iterator[House]:
+def served(tmp_path: Path, own_chroma: servers.ChromaServer) -> Iterator[OpenStore]:
     """A store whose rows are all too many to be compared, in a process that stays."""
     settings = Settings(
         home=tmp_path / "store",
@@ -153,14 +147,14 @@ def served(tmp_path: Path, own_chroma: servers.ChromaServer) -> Iterator[House]:
         search=SearchSettings(exact_rows=0),
         index=IndexSettings(chroma_url=own_chroma.url),
     )
-    house = open_house(settings, create=True, serves=True)
+    house = open_store(settings, create=True, serves=True)
     object.__setattr__(house.search, "embedder", HashingEmbedder())
     yield house
     house.close()
 
 
 def test_a_search_goes_on_without_the_chroma_server_and_says_so(
-    served: House, own_chroma: servers.ChromaServer
+    served: OpenStore, own_chroma: servers.ChromaServer
 ) -> None:
     texts = [f"The gateway drops call {number}." for number in range(60)]
     write(served, *texts)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from day1.app.open import open_store
 from day1.errors import StoreBusy
-from day1.model.change import Query, Ref
-from day1.model.kind import FACT
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT
 from day1.settings import EmbedderSettings, Settings, StoreSettings
-from day1.wiring import open_house
 from tests.flows import killed_process
 from tests.flows.killing import Deed, Process, Refused, fact_id, facts_on
 
@@ -67,7 +67,7 @@ def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Pat
 def test_who_waits_too_long_for_the_lock_is_told_so(tmp_path: Path) -> None:
     house = killed_process.open_store(tmp_path)
     short = StoreSettings(wait_s=0.2)
-    hasty = open_house(Settings(home=tmp_path, store=short, embedder=EmbedderSettings(kind="none")))
+    hasty = open_store(Settings(home=tmp_path, store=short, embedder=EmbedderSettings(kind="none")))
     with house.repo.store.adding("main"):
         started = time.monotonic()
         with pytest.raises(StoreBusy) as busy:

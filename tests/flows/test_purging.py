@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from day1.engines import rewriting
-from day1.model.change import Ref
-from day1.model.deed import MergeRecord
-from day1.model.redaction import Redaction, mask_of
-from day1.services import branching
-from day1.services.following import embed_pending, follow
-from day1.services.purging import purge
-from day1.services.renaming import new_ids
-from day1.wiring import House, now, seen_through
+from day1.app.engines import rewriting
+from day1.app.open import OpenStore, now, seen_through
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.redaction import Redaction, mask_of
+from day1.model.rows.change import Ref
+from day1.services.branches import branching
+from day1.services.redaction.purging import purge
+from day1.services.repository.commit_ids import new_ids
+from day1.services.search.following import embed_pending, follow
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.killing import Process, fact_id
 from tests.flows.lived import (
@@ -44,7 +44,7 @@ SECRET = "plover4711"
 POINTS = ("after_intent", "copied", "replaced", "after_ledger", "scrubbed")
 
 
-def tell(house: House) -> list[str]:
+def tell(house: OpenStore) -> list[str]:
     """Say the word everywhere; answers the ids of what has to be redacted."""
     told = call(house, "memory_write_fact", fact_text=f"It is {SECRET}.", category=SECRET)["id"]
     seen = {"summary": f"Saw {SECRET}.", "raw_input": SECRET, "raw_output": f"a {SECRET}"}
@@ -107,12 +107,12 @@ def store(lived: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(lived, tmp_path / "store"))
 
 
-def recorded(house: House) -> bool:
+def recorded(house: OpenStore) -> bool:
     """Whether a merge's record quotes the word, so that the test shows what it says."""
     return any(SECRET in json.dumps(m.choices) for m in house.repo.ledger.records(MergeRecord))
 
 
-def index_all(house: House) -> None:
+def index_all(house: OpenStore) -> None:
     embedder = HashingEmbedder()
     for branch in house.repo.ledger.branches():
         if branch.retired_tip is None:
@@ -148,7 +148,7 @@ def purged(folder: Path, **env: str) -> dict[str, Any]:
 
 
 @contextmanager
-def purging(house: House) -> Iterator[Any]:
+def purging(house: OpenStore) -> Iterator[Any]:
     """What `day1 gc --purge-redacted` calls, with a place to do something in between."""
     redactions = house.repo.ledger.records(Redaction)
     files = rewriting(house.settings, house.folder)
@@ -340,7 +340,7 @@ def test_a_server_is_told_the_other_way(dolt_database: str, tmp_path: Path) -> N
 
 def test_a_commit_of_before_is_found_by_the_new_one(store: Path) -> None:
     with opened_at(store) as house:
-        old = house.repo.store.cut("main")
+        old = house.repo.store.commit_pending("main")
     purged(store)
     with opened_at(store) as house, house.repo.store.reading(Ref(branch="main")) as reading:
         assert new_ids(house.repo.history)[old] == reading.tip

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from day1.app.open import OpenStore, now
+from day1.call.context import Caller
 from day1.errors import Forbidden, NotFound
-from day1.model.access import Access
-from day1.model.change import Query, Ref
-from day1.model.kind import CONVERSATION, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Kind
-from day1.operation import Caller
-from day1.services import branching
-from day1.services.exporting import export_store
-from day1.services.importing_own import import_own
+from day1.model.access.access import Access
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import CONVERSATION, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Kind
+from day1.services.branches import branching
+from day1.services.exchange.exporting import export_store
+from day1.services.exchange.own_import import import_own
 from day1.toolsets import operations
-from day1.wiring import House, now
 from tests.flows.opened_house import MERGE, SIDES, branches, call, facts, opened, write
 
 SECRET = "The vault opens with plover4711."
@@ -33,21 +33,21 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def house(folder: Path) -> Iterator[House]:
+def house(folder: Path) -> Iterator[OpenStore]:
     with opened(folder, create=True) as house:
         yield house
 
 
-def remember(house: House, text: str = SECRET, branch: str = "main", **more: Any) -> str:
+def remember(house: OpenStore, text: str = SECRET, branch: str = "main", **more: Any) -> str:
     made: str = call(house, "memory_write_fact", fact_text=text, branch=branch, **more)["id"]
     return made
 
 
-def redact(house: House, row_id: str) -> dict[str, Any]:
+def redact(house: OpenStore, row_id: str) -> dict[str, Any]:
     return call(house, "memory_redact", id=row_id, confirm=row_id)
 
 
-def change(house: House, row_id: str, branch: str, **columns: Any) -> None:
+def change(house: OpenStore, row_id: str, branch: str, **columns: Any) -> None:
     call(house, "memory_update_fact", fact_id=row_id, branch=branch, **columns)
 
 
@@ -60,7 +60,9 @@ def stored(folder: Path, branch: str = "main") -> dict[str, str]:
     return found
 
 
-def test_texts_that_differ_where_nobody_may_look_do_not_clash(house: House, folder: Path) -> None:
+def test_texts_that_differ_where_nobody_may_look_do_not_clash(
+    house: OpenStore, folder: Path
+) -> None:
     row = remember(house)
     call(house, "memory_branch_create", branch_name="side")
     change(house, row, "side", fact_text="It opened with plover4711.", confidence=0.5)
@@ -77,7 +79,7 @@ def test_texts_that_differ_where_nobody_may_look_do_not_clash(house: House, fold
         assert reading.get(FACT, [row])[row]["confidence"] == 0.5
 
 
-def test_a_merge_leaves_what_is_stored_as_it_is(house: House, folder: Path) -> None:
+def test_a_merge_leaves_what_is_stored_as_it_is(house: OpenStore, folder: Path) -> None:
     """Masks are for readers: purging is another step, and no side effect of a merge."""
     row = remember(house)
     call(house, "memory_branch_create", branch_name="side")
@@ -89,7 +91,7 @@ def test_a_merge_leaves_what_is_stored_as_it_is(house: House, folder: Path) -> N
     assert stored(folder)[row] == SECRET
 
 
-def test_a_held_value_is_masked_and_taking_it_reveals_nothing(house: House) -> None:
+def test_a_held_value_is_masked_and_taking_it_reveals_nothing(house: OpenStore) -> None:
     row = remember(house, "Nothing secret.")
     call(house, "memory_branch_create", branch_name="side")
     change(house, row, "side", fact_text=SECRET)
@@ -105,7 +107,7 @@ def test_a_held_value_is_masked_and_taking_it_reveals_nothing(house: House) -> N
     assert facts(house) == [REDACTED, REDACTED]
 
 
-def test_restoring_the_past_brings_nothing_back(house: House) -> None:
+def test_restoring_the_past_brings_nothing_back(house: OpenStore) -> None:
     row = remember(house)
     call(house, "memory_snapshot", label="told")
     change(house, row, "main", fact_text="Nothing.")
@@ -118,7 +120,7 @@ def test_restoring_the_past_brings_nothing_back(house: House) -> None:
     assert facts(house) == [REDACTED]
 
 
-def test_texts_of_a_branch_that_is_gone_are_masked(house: House) -> None:
+def test_texts_of_a_branch_that_is_gone_are_masked(house: OpenStore) -> None:
     row = remember(house, "Nothing secret.")
     call(house, "memory_branch_create", branch_name="side")
     change(house, row, "side", fact_text=SECRET)
@@ -130,7 +132,7 @@ def test_texts_of_a_branch_that_is_gone_are_masked(house: House) -> None:
         assert reading.get(FACT, [row])[row]["fact_text"] == REDACTED
 
 
-def test_what_was_read_before_is_read_anew(house: House, folder: Path) -> None:
+def test_what_was_read_before_is_read_anew(house: OpenStore, folder: Path) -> None:
     """Another process has read differences, and holds views for search, from before."""
     row = remember(house)
     call(house, "memory_branch_create", branch_name="side")
@@ -144,7 +146,7 @@ def test_what_was_read_before_is_read_anew(house: House, folder: Path) -> None:
         assert call(peer, "memory_search", query="vault opens")["result"] == []
 
 
-def test_a_lost_index_learns_nothing_of_it(house: House, folder: Path) -> None:
+def test_a_lost_index_learns_nothing_of_it(house: OpenStore, folder: Path) -> None:
     row = remember(house)
     write(house, "The vault is old.")
     redact(house, row)
@@ -156,7 +158,7 @@ def test_a_lost_index_learns_nothing_of_it(house: House, folder: Path) -> None:
     assert b"plover" not in (folder / "index.db").read_bytes()
 
 
-def test_an_import_of_what_was_redacted_reads_masked(house: House) -> None:
+def test_an_import_of_what_was_redacted_reads_masked(house: OpenStore) -> None:
     row = remember(house)
     exported = list(export_store(house.repo))
     redact(house, row)
@@ -169,14 +171,14 @@ def test_an_import_of_what_was_redacted_reads_masked(house: House) -> None:
     assert facts(house) == [REDACTED]
 
 
-def test_an_export_of_what_is_redacted_is_sound_elsewhere(house: House, tmp_path: Path) -> None:
+def test_an_export_of_what_is_redacted_is_sound_elsewhere(house: OpenStore, tmp_path: Path) -> None:
     redact(house, remember(house))
     with opened(tmp_path / "other", create=True) as other:
         import_own(other.repo, "main", export_store(house.repo), now(), lambda done, total: None)
         assert facts(other) == [REDACTED]
 
 
-def test_a_masked_relation_is_not_found_by_its_old_names(house: House) -> None:
+def test_a_masked_relation_is_not_found_by_its_old_names(house: OpenStore) -> None:
     for target in ("vault", "cellar"):
         call(
             house,
@@ -200,7 +202,7 @@ def test_a_masked_relation_is_not_found_by_its_old_names(house: House) -> None:
         assert counted == {REDACTED: 1, "plover4711": 1}
 
 
-def test_copies_of_a_conversation_are_masked_with_it(house: House) -> None:
+def test_copies_of_a_conversation_are_masked_with_it(house: OpenStore) -> None:
     said = call(
         house, "memory_log_message", role="user", content=SECRET, thinking="Is it plover4711?"
     )
@@ -217,13 +219,13 @@ def test_copies_of_a_conversation_are_masked_with_it(house: House) -> None:
     assert [(row["content"], row["thinking"]) for row in rows] == [(REDACTED, REDACTED)] * 3
 
 
-def newest(house: House, kind: Kind) -> str:
+def newest(house: OpenStore, kind: Kind) -> str:
     """The id of main's newest row of a kind."""
     with house.repo.store.reading(Ref(branch="main")) as reading:
         return max(str(row["id"]) for row in reading.find(kind, Query()))
 
 
-def test_observations_that_are_redacted_become_no_facts(house: House) -> None:
+def test_observations_that_are_redacted_become_no_facts(house: OpenStore) -> None:
     task = call(house, "memory_task_create", name="t")["task_id"]
     joined = call(house, "memory_task_join", task_id=task, agent_id="ada")
     for summary in (SECRET, "Otters sleep in holts by the river."):
@@ -246,12 +248,12 @@ def test_observations_that_are_redacted_become_no_facts(house: House) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_happens_no_state_shows_a_redacted_text(house: House, seed: int) -> None:
+def test_whatever_happens_no_state_shows_a_redacted_text(house: OpenStore, seed: int) -> None:
     """Random writes, changes, merges, restores and redactions on three branches."""
     chance = random.Random(seed)
     names, said, redacted = ["main", "a", "b"], defaultdict[str, set[str]](set), set[str]()
     said[remember(house, "t0")].add("t0")
-    start = house.repo.store.cut("main")
+    start = house.repo.store.commit_pending("main")
     for name in names[1:]:
         call(house, "memory_branch_create", branch_name=name)
 
@@ -292,7 +294,7 @@ def test_whatever_happens_no_state_shows_a_redacted_text(house: House, seed: int
     assert redacted
 
 
-def test_a_token_with_limits_redacts_nothing(house: House) -> None:
+def test_a_token_with_limits_redacts_nothing(house: OpenStore) -> None:
     row = remember(house)
     (tool,) = [op for op in operations("review") if op.name == "memory_redact"]
     for access in (Access("t", "admin", ("main",)), Access("t", "merge")):

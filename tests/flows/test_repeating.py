@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from day1.model.change import Query, Ref
-from day1.model.deed import MergeRecord
-from day1.model.kind import FACT, MEMORIES
-from day1.model.task import Task
+from day1.app.open import OpenStore, open_store
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.task import Task
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, MEMORIES
 from day1.settings import EmbedderSettings, Settings
-from day1.wiring import House, open_house
 from tests.engine import store_settings, variables
 
 ROOT = Path(__file__).parents[2]
@@ -57,10 +57,10 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def opened(folder: Path) -> House:
+def opened(folder: Path) -> OpenStore:
     embedder = EmbedderSettings(kind="none")
     settings = Settings(home=folder, embedder=embedder, store=store_settings(folder))
-    return open_house(settings, create=True)
+    return open_store(settings, create=True)
 
 
 def ask(folder: Path, call: Call, **environment: str) -> dict[str, Any] | None:

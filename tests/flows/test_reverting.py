@@ -45,7 +45,7 @@ class Histories:
         at = getattr(done, "at", None)
         if at is not None:
             self.times[branch].append(at)
-        self.engine.cut(branch)  # so that each addition is a commit, as it is a copy
+        self.engine.commit_pending(branch)  # so that each addition is a commit, as it is a copy
         self.compare(branch)
         return done
 

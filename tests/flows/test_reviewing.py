@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
+from day1.app.open import OpenStore
 from day1.errors import Conflict, PlanChanged
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.model.review import Review
-from day1.model.row_merge import Choice
-from day1.services import reviewing
-from day1.services.recording import fact_row
-from day1.services.reviewing import Given, find_review
-from day1.wiring import House
+from day1.model.merge.row_merge import Choice
+from day1.model.records.review import Review
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.merges import reviews
+from day1.services.merges.reviews import Given, find_review
+from day1.services.rows.recording import fact_row
 from tests.flows.opened_house import call, opened
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+def house(tmp_path: Path) -> Iterator[OpenStore]:
     """With a branch `side` of 60 facts, under review."""
     with opened(tmp_path / "store", create=True) as house:
         call(house, "memory_branch_create", branch_name="side")
@@ -35,28 +35,28 @@ def house(tmp_path: Path) -> Iterator[House]:
         yield house
 
 
-def review(house: House) -> Review:
-    (found,) = reviewing.reviews(house.repo)
+def review(house: OpenStore) -> Review:
+    (found,) = reviews.reviews(house.repo)
     return found
 
 
-def rows(house: House, **page: Any) -> list[dict[str, Any]]:
+def rows(house: OpenStore, **page: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = call(house, "review_show", review_id=review(house).id, **page)[
         "rows"
     ]
     return found
 
 
-def decide(house: House, seen: Review, row_id: str, by: str) -> None:
+def decide(house: OpenStore, seen: Review, row_id: str, by: str) -> None:
     given = [Given(row_id, "*", "skip", Choice(row_id, "skip"))]
-    reviewing.decide(house.repo, seen, given, (by, None), 1)
+    reviews.decide(house.repo, seen, given, (by, None), 1)
 
 
-def merge(house: House, seen: Review) -> None:
-    reviewing.merge_review(house.repo, seen, ("auto", None), (Origin(), None), 2)
+def merge(house: OpenStore, seen: Review) -> None:
+    reviews.merge_review(house.repo, seen, ("auto", None), (Origin(), None), 2)
 
 
-def test_a_decision_is_added_to_what_another_decided_meanwhile(house: House) -> None:
+def test_a_decision_is_added_to_what_another_decided_meanwhile(house: OpenStore) -> None:
     one, other = (row["id"] for row in rows(house)[:2])
     seen = review(house)
     decide(house, seen, one, "ada")
@@ -65,7 +65,7 @@ def test_a_decision_is_added_to_what_another_decided_meanwhile(house: House) -> 
     assert decided == {one: "ada", other: "bo"}
 
 
-def test_a_merge_does_not_pass_over_what_another_decided_meanwhile(house: House) -> None:
+def test_a_merge_does_not_pass_over_what_another_decided_meanwhile(house: OpenStore) -> None:
     seen = review(house)
     decide(house, seen, rows(house)[0]["id"], "ada")
     with pytest.raises(PlanChanged):
@@ -75,7 +75,7 @@ def test_a_merge_does_not_pass_over_what_another_decided_meanwhile(house: House)
     assert find_review(house.repo, seen.id).status == "merged"
 
 
-def test_who_closes_a_review_while_it_is_merged_is_told_so(house: House) -> None:
+def test_who_closes_a_review_while_it_is_merged_is_told_so(house: OpenStore) -> None:
     seen = review(house)
     with ThreadPoolExecutor(1) as other:
         came: list[Future[Review]] = []
@@ -83,18 +83,20 @@ def test_who_closes_a_review_while_it_is_merged_is_told_so(house: House) -> None
         def point(name: str) -> None:
             if name == "merge.after_deed":
                 given = (house.repo, seen, "bo", "too late", 3)
-                came.append(other.submit(reviewing.close_review, *given))
+                came.append(other.submit(reviews.close_review, *given))
                 wait(came, 0.5)
 
         asked = ("auto", None)
-        reviewing.merge_review(replace(house.repo, point=point), seen, asked, (Origin(), None), 2)
+        reviews.merge_review(replace(house.repo, point=point), seen, asked, (Origin(), None), 2)
         with pytest.raises(Conflict, match="The review is merged"):
             came[0].result(30)
     left = find_review(house.repo, seen.id)
     assert (left.status, left.reason) == ("merged", None)
 
 
-def test_a_page_reads_no_more_for_more_rows(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_reads_no_more_for_more_rows(
+    house: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, counted = house.repo.store, []
     reading = type(store).reading
 

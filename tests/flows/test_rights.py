@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from day1.adapters.sql.ledger_tables import VERSION
+from day1.adapters.ledger.tables import VERSION
 from day1.errors import Day1Error
 from tests import documented
 from tests.adapters.test_server_ledger import opened, said

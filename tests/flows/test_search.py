@@ -16,16 +16,18 @@ import pytest
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.index.index import LocalIndex
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotFound
-from day1.model.change import Message, Ref
-from day1.model.ids import content_hash
-from day1.model.instant import DAY
-from day1.model.kind import FACT
+from day1.model.rows.change import Message, Ref
+from day1.model.rows.kind import FACT
+from day1.model.values.ids import content_hash
+from day1.model.values.instant import DAY
 from day1.ports.index import IndexLost
-from day1.services.branching import delete, find
-from day1.services.candidates import Reach
-from day1.services.following import embed_pending, follow
-from day1.services.searching import Found, SearchPorts, SearchRequest, search
-from day1.services.visible import Filter, Views
+from day1.services.branches.branching import delete
+from day1.services.branches.lookup import find
+from day1.services.search.candidates import SearchLimits
+from day1.services.search.following import embed_pending, follow
+from day1.services.search.searching import Found, SearchPorts, SearchRequest, search
+from day1.services.search.view_cache import ViewCache
+from day1.services.search.views import Filter
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.index_suite import long_text
@@ -99,7 +101,7 @@ def test_the_three_modes_look_differently(memory, ask):
 def test_both_true_scores_are_given_whichever_list_a_row_came_from(memory, ask, ports):
     for number in range(30):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
-    few = replace(ports, reach=Reach(candidates=3))
+    few = replace(ports, reach=SearchLimits(candidates=3))
     found = Asking(memory, few)("gateway number 7", wait=True)
     assert len(found.hits) > 3
     for hit in found.hits:
@@ -217,7 +219,7 @@ def test_a_past_state_is_found_after_the_index_was_lost(memory, ask, tmp_path):
 
 def test_a_bare_commit_is_searched(memory, ports):
     memory.add_fact("main", "fact_a", fact_text="gateway")
-    commit = memory.store.cut("main")
+    commit = memory.store.commit_pending("main")
     memory.remove("main", "fact_a")
     found = search(ports, Ref(commit=commit), None, SearchRequest("gateway"))
     assert [hit.row["id"] for hit in found.hits] == ["fact_a"]
@@ -247,7 +249,7 @@ def test_merged_changed_and_removed_rows_are_followed(memory, ask):
 
 def test_rows_that_were_cut_and_removed_unseen_do_not_stay(memory, ask):
     memory.add_fact("main", "fact_old", fact_text="gateway old")
-    memory.store.cut("main")
+    memory.store.commit_pending("main")
     memory.add_fact("main", "fact_ghost", fact_text="gateway ghost")
     assert len(ask.ids("gateway")) == 2
     memory.remove("main", "fact_ghost")
@@ -257,7 +259,7 @@ def test_rows_that_were_cut_and_removed_unseen_do_not_stay(memory, ask):
 
 def test_rows_that_waited_on_a_deleted_branch_are_not_those_of_its_namesake(memory, ask):
     memory.add_fact("main", "fact_old", fact_text="gateway old")
-    memory.store.cut("main")
+    memory.store.commit_pending("main")
     memory.fork("side", "main")
     memory.add_fact("side", "fact_ghost", fact_text="gateway ghost")
     assert len(ask.ids("gateway", "side")) == 2
@@ -291,17 +293,17 @@ def test_a_new_branch_starts_from_the_nearest_that_was_followed(memory, ports):
     memory.fork("side", "main")
     memory.fork("far", "main")
     memory.add_fact("far", "fact_far", fact_text="gateway far")
-    memory.store.cut("far")
+    memory.store.commit_pending("far")
     ask("gateway", "far")
     memory.add_fact("main", "fact_b", fact_text="gateway two")
     ask("gateway")
     memory.add_fact("main", "fact_c", fact_text="gateway three")
-    main = memory.store.cut("main")
+    main = memory.store.commit_pending("main")
     ask("gateway")
     ask("gateway", "far")
     memory.fork("new", "main")
     memory.add_fact("new", "fact_new", fact_text="gateway four")
-    memory.store.cut("new")
+    memory.store.commit_pending("new")
     history.bases.clear()
     assert len(ask.ids("gateway", "new")) == 4
     assert history.bases == [main]
@@ -362,7 +364,7 @@ def deeds(memory: EngineMemory, random_: random.Random, number: int) -> None:
                 "main", random_.choice(facts), random_.choice(["invalidated", "verified"]), None
             )
         case 4:
-            memory.cut("main")
+            memory.commit_pending("main")
         case 5:
             memory.fork(f"side{number}", "main")
             memory.add_fact(f"side{number}", f"fact_s{number}", fact_text=text)
@@ -405,7 +407,7 @@ def test_what_is_remembered_is_what_would_be_read(memory, ports, seed):
         deeds(memory, random_, number)
         if random_.random() < 0.4:
             continue
-        cold = Asking(memory, replace(ports, views=Views()))
+        cold = Asking(memory, replace(ports, views=ViewCache()))
         query = f"{random_.choice(THINGS)} {random_.choice(TRAITS)}"
         request = {
             "mode": random_.choice(["vector", "keyword", "hybrid"]),
@@ -508,7 +510,9 @@ def test_words_of_49_near_equal_branches_do_not_hide_those_of_the_asked_one(crow
 def test_the_neighbours_give_the_first_ten_of_the_exact_search(crowd, mode):
     memory, ports = crowd
     exactly = Asking(memory, ports)
-    roughly = Asking(memory, replace(ports, reach=Reach(exact_rows=10, enough=20), views=Views()))
+    roughly = Asking(
+        memory, replace(ports, reach=SearchLimits(exact_rows=10, enough=20), views=ViewCache())
+    )
     asked = []
     neighbours = ports.index.vectors.neighbours
     ports.index.vectors.neighbours = lambda *a: asked.append(neighbours(*a)) or asked[-1]
@@ -636,7 +640,7 @@ def test_a_read_only_folder_is_searched_as_far_as_the_index_goes(memory, ask, po
     ports.index.close()
     index = LocalIndex(tmp_path, read_only=True)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("index*")}
-    reading = Asking(memory, replace(ports, index=index, views=Views()))
+    reading = Asking(memory, replace(ports, index=index, views=ViewCache()))
     for _ in range(2):
         found = reading("gateway")
         assert [hit.row["id"] for hit in found.hits] == ["fact_a"]
@@ -677,7 +681,7 @@ def test_threads_search_while_others_write(memory, ask):
 def test_another_process_s_words_are_used(memory, ask, ports, tmp_path):
     memory.add_fact("main", "fact_a", fact_text="gateway one")
     other = LocalIndex(tmp_path)
-    mine = Asking(memory, replace(ports, index=other, views=Views()))
+    mine = Asking(memory, replace(ports, index=other, views=ViewCache()))
     assert mine.ids("gateway") == ["fact_a"]
     memory.add_fact("main", "fact_b", fact_text="gateway two")
     assert len(ask.ids("gateway")) == 2

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from day1.app.open import OpenStore, now
 from day1.errors import Day1Error
-from day1.model.change import Ref
-from day1.model.instant import DAY
-from day1.model.kind import FACT
-from day1.model.shared import Template
-from day1.model.task import Objective, Task, TaskAgent
-from day1.services import branching, bundling, retiring
-from day1.services.deeds import settle
-from day1.wiring import House, now
+from day1.model.records.sharing import Template
+from day1.model.records.task import Objective, Task, TaskAgent
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import FACT
+from day1.model.values.instant import DAY
+from day1.services.branches import branching
+from day1.services.exchange import bundles
+from day1.services.repository.intents import recover
+from day1.services.upkeep import retiring
 from tests.flows.opened_house import (
     branches,
     call,
@@ -35,7 +37,7 @@ SQUASH = {"strategy": "squash"}
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Iterator[tuple[House, House]]:
+def pair(tmp_path: Path) -> Iterator[tuple[OpenStore, OpenStore]]:
     """One store with a fact, opened twice."""
     folder = tmp_path / "store"
     with opened(folder, create=True) as one, opened(folder) as other:
@@ -43,7 +45,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[House, House]]:
         yield one, other
 
 
-def at_once(house: House, *deeds: Callable[[], object]) -> list[str]:
+def at_once(house: OpenStore, *deeds: Callable[[], object]) -> list[str]:
     """Let deeds begin while another goes on, so that all are past their checks; their codes."""
     codes: list[str] = []
 
@@ -55,7 +57,7 @@ def at_once(house: House, *deeds: Callable[[], object]) -> list[str]:
             codes.append(exc.code)
 
     threads = [threading.Thread(target=run, args=(deed,)) for deed in deeds]
-    with house.repo.ledger.alone(partial(settle, house.repo)):
+    with house.repo.ledger.exclusive(partial(recover, house.repo)):
         for thread in threads:
             thread.start()
         time.sleep(0.3)
@@ -67,11 +69,11 @@ def at_once(house: House, *deeds: Callable[[], object]) -> list[str]:
 # Several at once
 
 
-def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[House, House]) -> None:
+def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[OpenStore, OpenStore]) -> None:
     call(pair[0], "memory_branch_create", branch_name="work")
     wrong: list[str] = []
 
-    def note(house: House, name: str) -> None:
+    def note(house: OpenStore, name: str) -> None:
         for number in range(30):
             said = f"{name} {number}"
             call(house, "memory_branch_enrich", branch_name="work", **{name: said})
@@ -90,7 +92,7 @@ def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[House, House]) -> 
     assert wrong == []
 
 
-def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[House, House]) -> None:
+def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[OpenStore, OpenStore]) -> None:
     codes = at_once(
         pair[0],
         lambda: branching.create(pair[0].repo, "Case", "main", now()),
@@ -101,7 +103,7 @@ def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[House, House])
     assert pair[0].repo.ledger.open_intents() == []
 
 
-def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[House, House]) -> None:
+def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[OpenStore, OpenStore]) -> None:
     one, other = pair[0].repo, pair[1].repo
     branching.create(one, "old", "main", now())
     codes = at_once(pair[0], *(partial(retiring.retire, r, "old", now()) for r in (one, other)))
@@ -117,7 +119,7 @@ def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[House, House
 
 
 def test_the_name_of_a_retired_branch_is_taken_and_says_how_to_have_it_back(
-    pair: tuple[House, House],
+    pair: tuple[OpenStore, OpenStore],
 ) -> None:
     house = pair[0]
     branching.create(house.repo, "old", "main", now())
@@ -128,13 +130,13 @@ def test_the_name_of_a_retired_branch_is_taken_and_says_how_to_have_it_back(
 
 
 def test_a_bundle_that_two_take_at_once_is_taken_once(
-    pair: tuple[House, House], tmp_path: Path
+    pair: tuple[OpenStore, OpenStore], tmp_path: Path
 ) -> None:
     lines = bundled(pair[0])
     with ExitStack() as both:
         folder = tmp_path / "far"
         far = [both.enter_context(opened(folder, create=True)) for _ in range(2)]
-        codes = at_once(far[0], *(partial(bundling.take_bundle, h.repo, lines, now()) for h in far))
+        codes = at_once(far[0], *(partial(bundles.take_bundle, h.repo, lines, now()) for h in far))
         assert codes == ["", ""]
         assert len(branches(far[0])) == 2
 
@@ -143,7 +145,7 @@ def test_a_bundle_that_two_take_at_once_is_taken_once(
 
 
 def test_who_joins_again_after_a_squash_gets_a_branch_that_takes_rows(
-    pair: tuple[House, House],
+    pair: tuple[OpenStore, OpenStore],
 ) -> None:
     house = pair[0]
     task = call(house, "memory_task_create", name="Mend", objectives=[{"description": "find"}])
@@ -165,7 +167,7 @@ def test_who_joins_again_after_a_squash_gets_a_branch_that_takes_rows(
 
 @pytest.mark.parametrize("priority", [True, 1.5, 2**53 + 1, 10**400, [], "x" * 256])
 def test_a_priority_is_a_word_or_a_number_that_json_keeps(
-    pair: tuple[House, House], priority: object
+    pair: tuple[OpenStore, OpenStore], priority: object
 ) -> None:
     aims = [{"description": "find", "priority": priority}]
     make = partial(call, pair[0], "memory_task_create", name="Mend", objectives=aims)
@@ -183,7 +185,7 @@ def test_a_priority_is_a_word_or_a_number_that_json_keeps(
     ],
 )
 def test_tags_that_every_list_would_repeat_are_few(
-    pair: tuple[House, House], tool: str, given: dict[str, str]
+    pair: tuple[OpenStore, OpenStore], tool: str, given: dict[str, str]
 ) -> None:
     tags = [str(number) for number in range(101)]
     refused(partial(call, pair[0], tool, **given, tags=tags), "invalid_request", "at most 100")
@@ -193,14 +195,14 @@ def test_tags_that_every_list_would_repeat_are_few(
 # What is kept
 
 
-def bundled(house: House, branch: str = "main") -> list[bytes]:
+def bundled(house: OpenStore, branch: str = "main") -> list[bytes]:
     """A bundle of a branch, as the lines of a file."""
     made = call(house, "knowledge_bundle_create", name="Gate", source_branch=branch, only_verified=False)  # fmt: skip
-    return list(bundling.export_bundle(house.repo, made["id"]))
+    return list(bundles.export_bundle(house.repo, made["id"]))
 
 
 def test_what_is_kept_is_never_offered_for_retirement(
-    pair: tuple[House, House], tmp_path: Path
+    pair: tuple[OpenStore, OpenStore], tmp_path: Path
 ) -> None:
     house = pair[0]
     call(house, "memory_template_create", name="Start", source_branch="main")
@@ -215,28 +217,28 @@ def test_what_is_kept_is_never_offered_for_retirement(
     offered = {c.state.branch.name for c in retiring.candidates(house.repo, "main", later)}
     assert offered == {"passing", "squashed"}
     with opened(tmp_path / "far", create=True) as far:
-        bundling.take_bundle(far.repo, bundled(house), now())
+        bundles.take_bundle(far.repo, bundled(house), now())
         (own,) = branches(far) - {"main"}
         call(far, "memory_branch_enrich", branch_name=own, ttl_days=1)
         assert retiring.candidates(far.repo, "main", later) == []
 
 
 def test_a_bundle_is_taken_again_after_the_ledger_was_lost(
-    pair: tuple[House, House], tmp_path: Path
+    pair: tuple[OpenStore, OpenStore], tmp_path: Path
 ) -> None:
     lines, folder = bundled(pair[0]), tmp_path / "far"
     with opened(folder, create=True) as far:
-        made = bundling.take_bundle(far.repo, lines, now())
+        made = bundles.take_bundle(far.repo, lines, now())
     (folder / "ledger.db").unlink()
     with opened(folder) as far:
         (lost,) = branches(far) - {"main"}
-        assert bundling.take_bundle(far.repo, lines, now()).id == made.id
+        assert bundles.take_bundle(far.repo, lines, now()).id == made.id
         assert branches(far) == {"main", lost, f"{lost}-2"}
         given = {"bundle_id": made.id, "target_branch": "main"}
         assert call(far, "knowledge_bundle_import", **given)["facts_imported"] == 1
 
 
-def test_a_handoff_says_what_stays_other_on_the_target(pair: tuple[House, House]) -> None:
+def test_a_handoff_says_what_stays_other_on_the_target(pair: tuple[OpenStore, OpenStore]) -> None:
     house = pair[0]
     for name in ("from", "to"):
         call(house, "memory_branch_create", branch_name=name)

@@ -12,10 +12,11 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
-from day1.adapters.sql import server, server_ledger
-from day1.services.standing import standing
+from day1.adapters.ledger import server
+from day1.adapters.mysql import url as server_url
+from day1.app.open import OpenStore, open_store
+from day1.services.upkeep.status import branch_status
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
-from day1.wiring import House, open_house
 from tests.fakes.sql_wire import Wire
 from tests.flows.counting import MOST, begin, call, counts, fork, listed, merge, sent, status
 from tests.wires.http_server import HttpServer
@@ -35,18 +36,18 @@ def url(dolt_database: str, wire: Wire) -> str:
 
 
 @pytest.fixture
-def house(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+def house(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenStore]:
     """A store that has been written to and searched, without a process's upkeep."""
     # On a machine that does much else a second may pass anywhere.
-    monkeypatch.setattr(server, "_RESTED_S", 3_600.0)
-    monkeypatch.setattr(server_ledger, "_STEADY_S", 3_600.0)
+    monkeypatch.setattr(server_url, "_RESTED_S", 3_600.0)
+    monkeypatch.setattr(server, "_STEADY_S", 3_600.0)
     settings = Settings(
         home=tmp_path / "node",
         store=StoreSettings(url=SecretStr(url)),
         embedder=EmbedderSettings(kind="none"),
         search=SearchSettings(chroma=False),
     )
-    house = open_house(settings, create=True)
+    house = open_store(settings, create=True)
     try:
         begin(house)
         yield house
@@ -54,7 +55,7 @@ def house(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         house.close()
 
 
-def test_a_call_sends_no_more_than_it_did(house: House, wire: Wire) -> None:
+def test_a_call_sends_no_more_than_it_did(house: OpenStore, wire: Wire) -> None:
     """F8: of the 24 statements of a write ten did something."""
     for what, found in counts(house, wire):
         assert len(found) <= MOST[what], (what, found)
@@ -89,7 +90,7 @@ def test_the_door_asks_for_one_token_with_one_statement(
     assert "sha256" in asked[0].partition("WHERE")[2]
 
 
-def test_merged_branches_cost_status_and_lists_nothing(house: House, wire: Wire) -> None:
+def test_merged_branches_cost_status_and_lists_nothing(house: OpenStore, wire: Wire) -> None:
     """F7: each merged branch cost `day1 status` twelve statements, and lists of branches too."""
     counts = []
     for names in (("one",), ("two", "three", "four", "five", "six")):
@@ -101,7 +102,7 @@ def test_merged_branches_cost_status_and_lists_nothing(house: House, wire: Wire)
     assert counts[0] == counts[1]
 
 
-def test_held_items_cost_status_nothing(house: House, wire: Wire) -> None:
+def test_held_items_cost_status_nothing(house: OpenStore, wire: Wire) -> None:
     """F7: each held item cost a statement more."""
     ids = [call(house, "memory_write_fact", fact_text=f"Old {n}.")["id"] for n in range(6)]
     call(house, "memory_branch_create", branch_name="side")
@@ -116,5 +117,5 @@ def test_held_items_cost_status_nothing(house: House, wire: Wire) -> None:
         assert held == len(some)
         status(house)
         counts.append(len(sent(wire, lambda: status(house))))
-        assert standing(house.repo, "main").held == len(some)
+        assert branch_status(house.repo, "main").held == len(some)
     assert counts[0] == counts[1]

@@ -14,13 +14,13 @@ import pytest
 from sqlalchemy import Engine, event
 
 import day1
-from day1.adapters.doltlite import driver
-from day1.adapters.sql.ledger_tables import SUM, VERSION, metadata
-from day1.adapters.sql.tables import TABLES, versioned
-from day1.engines import create_store, open_memory
+from day1.adapters.ledger.tables import SUM, VERSION, metadata
+from day1.adapters.rows.tables import TABLES, versioned
+from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.app.engines import create_store, open_memory
+from day1.app.open import settings_at
 from day1.errors import ForeignStore, NotAStore, StoreDamaged, StoreVersionUnknown
 from day1.settings import Settings
-from day1.wiring import settings_at
 from tests.adapters.test_server_ledger import said
 from tests.flows.lived import Life, opened_at
 from tests.flows.opened_house import call

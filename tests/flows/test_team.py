@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from day1.app.open import OpenStore, open_store
+from day1.call.context import Caller
 from day1.interfaces.heads import ProcessHead
-from day1.operation import Caller
-from day1.services.checking import Place, check
+from day1.services.upkeep.doctor import Place, check
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
-from day1.wiring import House, open_house
 from tests.flows.team import (
     Agent,
     Work,
@@ -29,14 +29,14 @@ AGENTS = 8
 SECONDS = 20.0
 
 
-def opened(folder: Path) -> House:
+def opened(folder: Path) -> OpenStore:
     settings = Settings(
         home=folder, embedder=EmbedderSettings(kind="none"), search=SearchSettings(chroma=False)
     )
-    return open_house(settings, create=True)
+    return open_store(settings, create=True)
 
 
-def call(house: House, tool: str, **arguments: Any) -> dict[str, Any]:
+def call(house: OpenStore, tool: str, **arguments: Any) -> dict[str, Any]:
     operation = next(o for o in operations("core,review") if o.name == tool)
     caller = Caller(agent_id="lead", head=ProcessHead(house.repo, "main"))
     return operation.call(house.context(caller), arguments)

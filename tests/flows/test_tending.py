@@ -4,8 +4,8 @@ import sqlite3
 from contextlib import closing
 
 from day1.ports.index import IndexBehind
-from day1.services import tending
-from day1.services.tending import Tender
+from day1.services.upkeep import worker
+from day1.services.upkeep.worker import BackgroundWorker
 from tests.flows.opened_house import make, opened, write
 from tests.suites.engine_memory import EngineMemory
 from tests.waiting import until
@@ -38,10 +38,10 @@ def test_the_worker_goes_on_when_a_memory_that_was_away_is_back(tmp_path):
 
 def test_the_worker_survives_what_nobody_foresaw(tmp_path, monkeypatch, caplog):
     """B2: any exception is logged by class and place, without the text that it may quote."""
-    monkeypatch.setattr(tending, "_START_S", 0.0)
-    monkeypatch.setattr(tending, "_PAUSE_S", 0.01)
+    monkeypatch.setattr(worker, "_START_S", 0.0)
+    monkeypatch.setattr(worker, "_PAUSE_S", 0.01)
     memory = EngineMemory(tmp_path)
-    tender = Tender(memory.repo, None)
+    tender = BackgroundWorker(memory.repo, None)
     paused: list[float] = []
     remembered = "The cellar key is under the mat."
 
@@ -68,7 +68,7 @@ def test_an_index_that_fails_keeps_no_branch_from_being_cut(tmp_path, monkeypatc
     memory.fork("side", "main")
     cut: list[str] = []
     monkeypatch.setattr(memory.store, "cut_if_due", cut.append)
-    tender = Tender(memory.repo, _Broken())
+    tender = BackgroundWorker(memory.repo, _Broken())
     for _ in range(2):
         try:
             tender._look()

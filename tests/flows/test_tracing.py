@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.doltlite.history import DoltLiteHistory
-from day1.adapters.doltlite.store import DoltLiteStore
+from day1.adapters.versioned.doltlite.history import DoltLiteHistory
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.errors import NotFound, Unsupported
-from day1.model.access import Access
-from day1.model.branch import Branch
-from day1.model.kind import FACT
+from day1.model.access.access import Access
+from day1.model.branches.branch import Branch
+from day1.model.rows.kind import FACT
 from day1.ports.store import Capabilities
-from day1.services import branching, snapshotting, tracing
-from day1.services.guarding import guarded
-from day1.services.reverting import RevertRequest, preview
+from day1.services.access.scoped import scoped
+from day1.services.branches import branching, snapshots
+from day1.services.history import tracing
+from day1.services.history.reverting import RevertRequest, preview
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.scenes import A, B, forked
 
@@ -66,7 +67,7 @@ def test_blame_reads_few_commits_of_many(
     memory.merge("side", "main")
     for number in range(200):
         memory.add_fact("main", f"fact_{number}", fact_text="more")
-        memory.cut("main")
+        memory.commit_pending("main")
     asked: list[str] = []
     read = DoltLiteHistory.row
 
@@ -103,8 +104,8 @@ def test_a_limited_token_learns_nothing_of_other_branches(memory: EngineMemory) 
     merged = memory.merge("secret", "task/x").at
     memory.fork("secret/later", "task/x")
     for branch in ("task/x", "secret/later"):
-        snapshotting.snapshot(memory.repo, branch, f"of {branch}", memory.clock())
-    limited = guarded(memory.repo, Access(scope="write", branches=("task/*",)))
+        snapshots.snapshot(memory.repo, branch, f"of {branch}", memory.clock())
+    limited = scoped(memory.repo, Access(scope="write", branches=("task/*",)))
     branch = branching.find(limited, "task/x")
     _, cells = tracing.blame(limited, branch, A)
     category = next(cell for cell in cells if cell.cell == "category")
@@ -122,8 +123,8 @@ def test_a_limited_token_learns_nothing_of_other_branches(memory: EngineMemory) 
 def test_what_is_beyond_the_limits_of_a_token_is_not_read(memory: EngineMemory) -> None:
     memory.fork("task/x", "main")
     memory.add_fact("main", A, fact_text="a")
-    hidden = memory.store.cut("main")
-    limited = guarded(memory.repo, Access(scope="write", branches=("task/*",)))
+    hidden = memory.store.commit_pending("main")
+    limited = scoped(memory.repo, Access(scope="write", branches=("task/*",)))
     with pytest.raises(NotFound):
         limited.history.row(FACT, A, hidden)
     with pytest.raises(NotFound):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.sql.ledger_tables import SUM, TABLES, VERSION
-from day1.wiring import House
+from day1.adapters.ledger.tables import SUM, TABLES, VERSION
+from day1.app.open import OpenStore
 from tests.flows.opened_house import MERGE, call, facts, opened, read_only, refused
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def without_sums(ledger: sqlite3.Connection) -> None:
             ledger.execute(f"ALTER TABLE {table} DROP COLUMN {SUM}")
 
 
-def write_one(house: House, text: str, branch: str = "main") -> str:
+def write_one(house: OpenStore, text: str, branch: str = "main") -> str:
     made: str = call(house, "memory_write_fact", fact_text=text, branch=branch)["id"]
     return made
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from day1.model.change import Ref
-from day1.services import branching, planning
-from day1.services.comparing import compare
-from day1.services.standing import is_taken, standing
+from day1.model.rows.change import Ref
+from day1.services.branches import branching
+from day1.services.merges import planning
+from day1.services.merges.comparing import compare
+from day1.services.upkeep.status import branch_status, is_taken
 from tests.suites.engine_memory import EngineMemory
 
 AUTO = planning.MergeRequest("side", "main", "auto")
@@ -43,7 +44,7 @@ def test_a_preview_plans_them(memory):
 
 
 def test_a_branch_that_has_them_has_something_of_its_own(memory):
-    side = standing(memory.repo, "side")
+    side = branch_status(memory.repo, "side")
     assert (side.pending.count, side.ahead) == (1, {"added": 1})
     assert not is_taken(memory.repo, "side")
     assert branching.find(memory.repo, "side").merged_tip is None

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from day1.services.branching import find
+from day1.services.branches.lookup import find
 from tests.fetching import node_with, python_with
-from tests.flows.killed_process import open_store
+from tests.flows.killed_process import opened
 from tests.flows.killing import facts_on
 from tests.foreign.story import story
 from tests.wires.http_server import HttpServer
@@ -92,7 +92,7 @@ def check(seen: dict[str, Any], store: Path, branch: str) -> None:
     assert seen["merged"] == 1
     assert seen["new"] not in seen["before"], "another branch's, before the merge"
     assert seen["new"] in seen["after"]
-    house = open_store(store)
+    house = opened(store)
     try:
         assert {seen["kept"], seen["new"]} <= facts_on(house, "main").keys()
         assert seen["kept"] in facts_on(house, branch)

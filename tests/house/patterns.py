@@ -13,16 +13,16 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import day1
-from day1.adapters.sql import server_failures
+from day1.adapters.failures import mysql
 from day1.interfaces.mcp import resources
-from day1.model import untrusted
+from day1.model.judging import untrusted
 
 LENGTH = 32 * 1024
 
 MADE_OF_DATA: dict[tuple[str, str], list[str]] = {
     ("day1.interfaces.mcp.resources", "pattern"): [str(row[0]) for row in resources._READERS],
-    ("day1.adapters.sql.server_failures", "pattern"): [row[0] for row in server_failures._BY_WORDS],
-    ("day1.model.untrusted", "'|'.join(together)"): [
+    ("day1.adapters.failures.mysql", "pattern"): [row[0] for row in mysql._BY_WORDS],
+    ("day1.model.judging.untrusted", "'|'.join(together)"): [
         untrusted._order().pattern,
         *(f"(?i:{order})" for order in untrusted._ORDERS),
     ],

@@ -9,11 +9,11 @@ from typing import Any
 import click
 import pytest
 
+from day1.call.fields import Request
+from day1.call.meanings import explained, meanings
 from day1.interfaces.cli.main import day1
 from day1.interfaces.http.rest import openapi
 from day1.interfaces.mcp.schemas import documented_schema, input_schema
-from day1.model.meanings import explained, meanings
-from day1.operation import Request
 from day1.toolsets import TOOLSETS
 
 OPERATIONS = {operation.name: operation for ops in TOOLSETS.values() for operation in ops}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from day1.adapters.sql.server import parse
+from day1.adapters.mysql.url import parse
 from day1.settings import Settings
 from day1.toolsets import operations
 from tests import images

@@ -50,10 +50,10 @@ def test_the_patterns_are_found() -> None:
     names = {pattern.where for pattern in PATTERNS}
     assert len(PATTERNS) > 60
     assert {
-        "day1.model.secret._SHAPES",
-        "day1.model.stance._MEASURE",
+        "day1.model.rows.secrets._SHAPES",
+        "day1.model.judging.stance._MEASURE",
         "day1.adapters.sources.git._ADDRESS",
-        "day1.adapters.doltlite.statement._BLANK",
+        "day1.adapters.versioned.doltlite.dbapi.statement._BLANK",
     } <= names
 
 

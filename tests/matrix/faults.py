@@ -119,7 +119,7 @@ def unknown(hosts: Path) -> Iterator[None]:
 def unnamed(scene: Scene) -> Iterator[None]:
     assert scene.wire is not None
     assert scene.hosts is not None
-    with unknown(scene.hosts), scene.wire.cut():
+    with unknown(scene.hosts), scene.wire.commit_pending():
         yield
 
 
@@ -193,7 +193,7 @@ FAULTS = (
     ),
     Fault(
         "server down and back",
-        lambda scene: _wire(scene).cut(),
+        lambda scene: _wire(scene).commit_pending(),
         doctor="cannot be connected to",
         list=AWAY,
         search=AWAY,

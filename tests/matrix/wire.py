@@ -46,7 +46,7 @@ class Wire:
             self._open.discard(end)
 
     @contextmanager
-    def cut(self) -> Iterator[None]:
+    def commit_pending(self) -> Iterator[None]:
         """Nobody is there for the block."""
         self._whole = False
         self._end(*list(self._open))

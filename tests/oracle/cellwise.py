@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from day1.model.kind import BY_PREFIX, FACT
+from day1.model.rows.kind import BY_PREFIX, FACT
 from tests.suites.memory import Choice
 
 Row = dict[str, Any]

@@ -2,7 +2,7 @@
 
 It is slow and obviously right. It knows no commits, no waiting rows and no rule for "as of": the
 state at an instant is the newest copy that is not later. It shares no code with the adapters or
-with `day1.model.merge`; only which columns are one cell is taken from `day1.model.kind`.
+with `day1.model.merge.plan`; only which columns are one cell is taken from `day1.model.rows.kind`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
-from day1.model.kind import FACT, OBSERVATION, RELATION
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION
 from tests.oracle.cellwise import (
     STATUS,
     TEXT,
@@ -169,7 +169,7 @@ class CopyingMemory:
             raise Refusal("branch_exists")
         self.branches[name] = list(self._copies(parent))
 
-    def cut(self, branch: str) -> None:
+    def commit_pending(self, branch: str) -> None:
         self._copies(branch)
 
     # Reading

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from day1.model.change import Ref
-from day1.model.instant import parse
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services.branching import find
-from day1.services.recording import fact_row
-from day1.services.searching import SearchRequest, search
+from day1.app.open import OpenStore, open_store
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.model.values.instant import parse
+from day1.services.branches.lookup import find
+from day1.services.rows.recording import fact_row
+from day1.services.search.searching import SearchRequest, search
 from day1.settings import EmbedderSettings, Settings
-from day1.wiring import House, open_house
 
 HERE = Path(__file__).parent
 COMMITTED = {"hybrid": (0.950, 0.783), "vector": (0.960, 0.818), "keyword": (0.665, 0.549)}
@@ -34,7 +34,7 @@ def house(tmp_path_factory):
     model = Settings().embedder.model_dir
     kind = "minilm" if model else "none"
     settings = Settings(embedder=EmbedderSettings(kind=kind, model_dir=model))
-    opened = open_house(settings, create=True, folder=tmp_path_factory.mktemp("relevance"))
+    opened = open_store(settings, create=True, folder=tmp_path_factory.mktemp("relevance"))
     with opened.repo.store.adding("main") as work:
         rows = [
             fact_row(
@@ -52,7 +52,7 @@ def house(tmp_path_factory):
     opened.close()
 
 
-def measure(house: House, mode: str) -> tuple[float, float]:
+def measure(house: OpenStore, mode: str) -> tuple[float, float]:
     branch_id = find(house.repo, "main").id
     recalls, reciprocal = [], []
     for line in lines("questions.jsonl"):
@@ -67,7 +67,7 @@ def measure(house: House, mode: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
-def test_relevance_is_kept(house: House, mode: str, record_property, capsys) -> None:
+def test_relevance_is_kept(house: OpenStore, mode: str, record_property, capsys) -> None:
     if mode != "keyword" and house.search.embedder is None:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
     recall, mrr = measure(house, mode)

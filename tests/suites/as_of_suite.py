@@ -81,8 +81,8 @@ class AsOfSuite:
         if name == "decision":
             memory.merge("side", "main")
         if cut:
-            memory.cut("main")
-            memory.cut("side")
+            memory.commit_pending("main")
+            memory.commit_pending("side")
         other = "side" if branch == "main" else "main"
         elsewhere = memory.state(other)
         moments = Moments(memory)
@@ -116,7 +116,7 @@ class AsOfSuite:
                 assert len(memory.state("main", at - 1)["facts"]) == number
                 assert len(memory.state("main", at)["facts"]) == number + 1
             if not cut:
-                memory.cut("main")
+                memory.commit_pending("main")
 
     def test_times_of_a_branch_only_grow(self, memory: Memory) -> None:
         first = memory.add_fact("main", A, fact_text="a").at
@@ -157,7 +157,7 @@ class AsOfSuite:
         memory.add_fact("main", A, fact_text="a")
         between = memory.add_fact("main", B, fact_text="b").at
         memory.add_fact("main", C, fact_text="c")
-        memory.cut("main")
+        memory.commit_pending("main")
         memory.clock.tick()
         memory.restore_branch("main", between)
         assert set(memory.state("main")["facts"]) == {A, B}

@@ -10,28 +10,21 @@ from typing import Any, TypeVar, cast
 
 from pydantic import SecretStr
 
-from day1.engines import create_store, open_memory
+from day1.app.engines import create_store, open_memory
 from day1.errors import Day1Error
-from day1.model.change import Query, Ref
-from day1.model.held import Decision
-from day1.model.ids import ulid
-from day1.model.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
-from day1.model.merge import Strategy
-from day1.model.origin import Origin
-from day1.model.row_merge import Choice as Choosing
-from day1.model.row_merge import Take
-from day1.services import (
-    branching,
-    editing,
-    holding,
-    merging,
-    planning,
-    recording,
-    restoring,
-    reverting,
-    tracing,
-)
-from day1.services.deeds import Repository
+from day1.model.merge.held import Decision
+from day1.model.merge.plan import Strategy
+from day1.model.merge.row_merge import Choice as Choosing
+from day1.model.merge.row_merge import Take
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import ulid
+from day1.services.branches import branching
+from day1.services.history import restoring, reverting, tracing
+from day1.services.merges import held, merging, planning
+from day1.services.repository.repository import Repository
+from day1.services.rows import editing, recording
 from day1.settings import Settings, StoreSettings
 from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, Reverted, State
 
@@ -155,11 +148,11 @@ class EngineMemory:
         def deed() -> Receipt:
             items = [
                 offer.item.id
-                for offer in holding.offers(self.repo, branch)
+                for offer in held.offers(self.repo, branch)
                 if (offer.item.row_id, offer.item.cell) == (row_id, cell)
             ]
             item = items[-1] if items else "held_none"
-            done = holding.decide(
+            done = held.decide(
                 self.repo, branch, item, cast(Decision, decision), self.origin, value
             )
             return Receipt(done.at)
@@ -193,8 +186,8 @@ class EngineMemory:
             done.record.rejected_count,
         )
 
-    def cut(self, branch: str) -> None:
-        _asked(lambda: self.store.cut(branch))
+    def commit_pending(self, branch: str) -> None:
+        _asked(lambda: self.store.commit_pending(branch))
 
     # Reading
 
@@ -229,7 +222,7 @@ class EngineMemory:
                 _without_origin(offer, offer.present),
                 _without_origin(offer, offer.offered),
             )
-            for offer in _asked(lambda: holding.offers(self.repo, branch))
+            for offer in _asked(lambda: held.offers(self.repo, branch))
         ]
 
 
@@ -237,7 +230,7 @@ def _choices(choices: Sequence[Choice]) -> tuple[Choosing, ...]:
     return tuple(Choosing(c.row_id, cast(Take, c.take), c.cell, c.value) for c in choices)
 
 
-def _without_origin(offer: holding.Offer, value: Row | None) -> Row | None:
+def _without_origin(offer: held.Offer, value: Row | None) -> Row | None:
     item = offer.item
     return None if value is None else {c: value[c] for c in item.kind.group(item.cell)}
 

@@ -9,9 +9,9 @@ import threading
 import numpy as np
 import pytest
 
-from day1.model.ids import content_hash
-from day1.model.kind import FACT, MESSAGE, OBSERVATION
-from day1.model.wording import keyword_query
+from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION
+from day1.model.search.wording import keyword_query
+from day1.model.values.ids import content_hash
 from day1.ports.index import Cursor, Index, TextId
 from tests.fakes.hashing_embedder import HashingEmbedder
 
@@ -99,12 +99,12 @@ class IndexSuite:
 
     def test_the_newest_texts_get_their_vectors_first(self, index, embedder):
         numbers = learn(index, *TEXTS)
-        assert index.vectors.waiting(embedder) == 4
+        assert index.vectors.pending(embedder) == 4
         assert index.vectors.embed(embedder, 1) == 3
         cosines = index.vectors.cosines(embedder, vector(embedder, TEXTS[3]), numbers)
         assert cosines == {numbers[3]: pytest.approx(1)}
         embed_all(index, embedder)
-        assert index.vectors.waiting(embedder) == 0
+        assert index.vectors.pending(embedder) == 0
 
     def test_a_text_is_embedded_once(self, index, embedder):
         learn(index, *TEXTS)
@@ -171,7 +171,7 @@ class IndexSuite:
         other.embed = lambda texts: embedder.embed(texts)[:, :32]
         numbers = learn(index, *TEXTS)
         embed_all(index, embedder)
-        assert index.vectors.waiting(other) == 4
+        assert index.vectors.pending(other) == 4
         embed_all(index, other)
         asked = embedder.embed(TEXTS[:1])[0]
         assert index.vectors.cosines(embedder, asked, numbers[:1])[numbers[0]] == pytest.approx(1)

@@ -54,7 +54,7 @@ class Reverted:
 
 @dataclass(frozen=True)
 class Choice:
-    """As `day1.model.merge.Choice`: take is ours, theirs, value, delete or skip."""
+    """As `day1.model.merge.plan.Choice`: take is ours, theirs, value, delete or skip."""
 
     row_id: str
     take: str
@@ -142,5 +142,5 @@ class Memory(Protocol):
     def state(self, branch: str, at: int | None = None) -> State:
         """All facts, observations and relations, now or as of an instant."""
 
-    def cut(self, branch: str) -> None:
+    def commit_pending(self, branch: str) -> None:
         """Let the engine commit the rows that wait; nothing a caller sees changes."""

@@ -23,9 +23,9 @@ class RevertingSuite:
 
     def test_an_addition_is_undone(self, memory: Memory) -> None:
         memory.add_fact("main", A, fact_text="a")
-        memory.cut("main")
+        memory.commit_pending("main")
         added = memory.add_fact("main", B, fact_text="b").at
-        memory.cut("main")
+        memory.commit_pending("main")
         done = memory.revert("main", added)
         assert set(memory.state("main")["facts"]) == {A}
         memory.revert("main", done.at or 0)
@@ -171,7 +171,7 @@ class RevertingSuite:
     def test_a_waiting_row_has_a_version(self, memory: Memory) -> None:
         at = memory.add_fact("main", A, fact_text="a").at
         assert memory.versions("main", A) == [(at, fact(memory, "main"))]
-        memory.cut("main")
+        memory.commit_pending("main")
         assert memory.versions("main", A) == [(at, fact(memory, "main"))]
         with pytest.raises(Refusal):
             memory.versions("main", B)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 
-from day1.model.kind import FACT
+from day1.model.rows.kind import FACT
 from tests import servers
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.engine_memory import EngineMemory
@@ -314,7 +314,7 @@ class TwoStores:
         self.do(writer, branch, "decide", branch, row, cell, decision, value)
         return None
 
-    def cut(self, writer: int) -> None:
+    def commit_pending(self, writer: int) -> None:
         branch = self.one_of(self.branches)
         self.do(writer, branch, "cut", branch)
 

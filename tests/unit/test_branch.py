@@ -1,8 +1,8 @@
 import pytest
 
 from day1.errors import InvalidRequest
-from day1.model.branch import Branch, check_name
-from day1.model.change import Pending
+from day1.model.branches.branch import Branch, check_name
+from day1.model.rows.change import Pending
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from day1.errors import ImportBroken
-from day1.model.bundled import bundle_lines, counted, digest, read_bundle
-from day1.model.ids import content_hash
-from day1.model.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
-from day1.model.shared import Bundle
+from day1.model.files.bundle import bundle_lines, counted, digest, read_bundle
+from day1.model.records.sharing import Bundle
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
+from day1.model.values.ids import content_hash
 
 
 def row(kind: Kind, number: int, **cells: object) -> Row:

@@ -1,7 +1,7 @@
 """The commit graph as lines."""
 
 from day1.interfaces.cli.graphing import drawn
-from day1.model.change import Commit
+from day1.model.rows.change import Commit
 
 
 def picture(*commits: tuple[str, ...]) -> list[str]:

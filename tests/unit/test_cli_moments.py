@@ -4,7 +4,7 @@ import pytest
 
 from day1.errors import InvalidRequest
 from day1.interfaces.cli.moments import brief, day, moment, since
-from day1.model.instant import DAY, SECOND, parse, show
+from day1.model.values.instant import DAY, SECOND, parse, show
 
 NOW = parse("2026-03-10T12:00:00Z")
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from day1.model.conversation import Link, in_sequence, rivals
+from day1.model.rows.message_order import Link, in_sequence, rivals
 
 
 def links(*chain: tuple[str, str | None, int]) -> list[Link]:

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from day1.model.grouping import at_odds, complete_links, faithful, plain, word_pairs, worded
+from day1.model.search.grouping import at_odds, complete_links, faithful, plain, word_pairs, worded
 
 
 def test_a_chain_does_not_join_everything():

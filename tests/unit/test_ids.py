@@ -1,6 +1,6 @@
 import re
 
-from day1.model.ids import content_hash, derived_id, ids_of_request, new_id, short_hash, ulid
+from day1.model.values.ids import content_hash, derived_id, ids_of_request, new_id, short_hash, ulid
 
 MILLISECOND = 1_700_000_000_000
 

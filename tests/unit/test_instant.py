@@ -1,7 +1,7 @@
 import pytest
 
 from day1.errors import InvalidRequest
-from day1.model.instant import DAY, parse, show, show_optional
+from day1.model.values.instant import DAY, parse, show, show_optional
 
 MARCH = 1_772_323_200_000_000  # 2026-03-01T00:00:00Z
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from day1.model.judging import Case, Evidence, Score, by_rules, prepared, verdict_of
-from day1.model.stance import stance
-from day1.model.untrusted import plain
+from day1.model.judging.judging import Case, Evidence, Score, by_rules, prepared, verdict_of
+from day1.model.judging.stance import stance
+from day1.model.judging.untrusted import plain
 from tests.fakes.injections import EVERY
 
 CLAIM = "The payment gateway of Acme times out after 30 seconds."

@@ -8,10 +8,10 @@ from typing import Any
 import anyio
 import pytest
 
-from day1.interfaces.feed import Feed
+from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.mcp.listening import Listening
-from day1.model.access import EVERYTHING
-from day1.services.watching import Moved
+from day1.model.access.access import EVERYTHING
+from day1.services.upkeep.poller import Moved
 
 CLIENT: Any = SimpleNamespace(request=None, session=None)
 MAIN: Any = SimpleNamespace(uri="day1://branch/main")
@@ -24,7 +24,7 @@ class SlowStore:
         self.asked, self.go = threading.Event(), threading.Event()
         self.stood = 0
         repo: Any = SimpleNamespace(store=self, history=self)
-        self.feed = Feed(repo)
+        self.feed = Broadcaster(repo)
         self.listening = Listening(self.feed, lambda _: EVERYTHING)
 
     def stamp(self) -> int:
@@ -32,7 +32,7 @@ class SlowStore:
         assert self.go.wait(20)
         return self.stood
 
-    def unsettled(self) -> set[str]:
+    def dirty_branches(self) -> set[str]:
         return set()
 
     def branches(self) -> dict[str, str]:
@@ -85,7 +85,7 @@ def test_what_a_client_asks_is_done_in_its_order() -> None:
 
 def test_two_that_begin_at_once_miss_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """B5: what moves once one of them listens is told, however long the other had to wait."""
-    monkeypatch.setattr("day1.interfaces.feed._PAUSE_S", 0.01)
+    monkeypatch.setattr("day1.interfaces.broadcast._PAUSE_S", 0.01)
     store = SlowStore()
     told: list[Moved] = []
 

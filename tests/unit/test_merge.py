@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from day1.model.change import RowChange
-from day1.model.held import HeldItem, held_id, value_json
-from day1.model.ids import content_hash
-from day1.model.kind import EDIT, FACT, WHOLE
-from day1.model.merge import Sides, plan_merge
-from day1.model.origin import Origin
-from day1.model.row_merge import Choice
-from day1.services.recording import edit_rows, fact_row
+from day1.model.merge.held import HeldItem, held_id, value_json
+from day1.model.merge.plan import Sides, plan_merge
+from day1.model.merge.row_merge import Choice
+from day1.model.rows.change import RowChange
+from day1.model.rows.kind import EDIT, FACT, WHOLE
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import content_hash
+from day1.services.rows.recording import edit_rows, fact_row
 
 
 def fact(fact_id, **columns):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.ranking import Candidate, Weights, rank
+from day1.model.search.ranking import Candidate, Weights, rank
 
 WEIGHTS = Weights()
 MODES = ["hybrid", "vector", "keyword"]

@@ -2,10 +2,10 @@
 
 import json
 
-from day1.model.change import Query
-from day1.model.ids import content_hash
-from day1.model.kind import EDIT, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Row
-from day1.model.redaction import CLEAR, REDACTED, Mask
+from day1.model.records.redaction import CLEAR, REDACTED, Mask
+from day1.model.rows.change import Query
+from day1.model.rows.kind import EDIT, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Row
+from day1.model.values.ids import content_hash
 
 SECRET = content_hash("secret")
 MASK = Mask(frozenset({"fact_1", "msg_1", "obs_1", "rel_1"}), frozenset({SECRET}))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from day1.model.branch import MAX_NAME, branch_part, check_name, numbered
-from day1.model.task import Objective, status_of
+from day1.model.branches.branch import MAX_NAME, branch_part, check_name, numbered
+from day1.model.records.task import Objective, status_of
 
 
 def objectives(*statuses: str) -> list[Objective]:

@@ -1,9 +1,9 @@
 """Reading in order of time."""
 
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services.recording import fact_row
-from day1.services.walking import timeline
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.rows.recording import fact_row
+from day1.services.search.timeline import timeline
 
 
 class Rows:

@@ -4,7 +4,7 @@ from time import perf_counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from day1.model.worddiff import MAX_PIECES, changed_words
+from day1.model.merge.word_diff import MAX_PIECES, changed_words
 
 texts = st.one_of(
     st.text(),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from day1.model.wording import (
+from day1.model.search.wording import (
     MAX_KEYWORDS,
     STOP_WORDS,
     content_words,

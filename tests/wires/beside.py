@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
-from day1.model.change import Query, Ref
-from day1.model.kind import EDIT, Kind, Row
-from day1.model.origin import Origin
-from day1.services.editing import update
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, Kind, Row
+from day1.model.rows.origin import Origin
+from day1.services.rows.editing import update
 from tests.flows.opened_house import opened
 from tests.wires.mcp_session import Session
 

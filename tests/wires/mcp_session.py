@@ -21,9 +21,9 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, RequestParamsMeta, TextContent
 
-from day1.adapters.sql.store import SqlStore
-from day1.model.change import Query, Ref
-from day1.model.kind import KINDS
+from day1.adapters.versioned.store import SqlStore
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import KINDS
 from tests.engine import beside, ledger_rows, variables
 
 ROOT = Path(__file__).parents[2]

@@ -51,7 +51,7 @@ def test_every_promised_command_is_there_and_helps(bare: CommandLine) -> None:
 def test_help_loads_click_and_no_engine(bare: CommandLine) -> None:
     loaded = _loaded(bare, "--help")
     assert "click" in loaded
-    assert not {"sqlalchemy", "pydantic", "rich", "day1.wiring"} & loaded
+    assert not {"sqlalchemy", "pydantic", "rich", "day1.app.open"} & loaded
 
 
 @pytest.mark.parametrize("command", ["status", "log", "log --graph", "diff main main2"])

@@ -16,9 +16,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp
 
 from day1.errors import Day1Error, StoreUnavailable, TooManyRequests, Unauthorized
-from day1.interfaces.http.door import AtTheDoor, Rules
+from day1.interfaces.http.middleware import AccessMiddleware, AccessRules
 from day1.interfaces.http.probes import Metrics
-from day1.services.admitting import without_place
+from day1.services.access.authentication import without_place
 from tests.wires.http_server import HttpServer
 
 LISTED = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
@@ -56,7 +56,7 @@ def wire(url: str, app: ASGIApp | None = None, **headers: str) -> Callable[[], A
 
 
 class Refusing:
-    """Stands for a `services.admitting.Door` at which nobody is admitted."""
+    """Stands for a `services.access.authentication.Door` at which nobody is admitted."""
 
     def __init__(self, error: Day1Error) -> None:
         self._error = error
@@ -68,7 +68,7 @@ class Refusing:
 
 
 def door(error: Day1Error) -> ASGIApp:
-    rules = Rules(
+    rules = AccessRules(
         names=(),
         rate=0,
         body_bytes=100_000,
@@ -77,7 +77,9 @@ def door(error: Day1Error) -> ASGIApp:
         cookie=lambda _: None,
         refused=lambda _error, _request: PlainTextResponse("a page"),
     )
-    return AtTheDoor(PlainTextResponse("inside"), Refusing(error), rules, Metrics(), lambda: 0)  # type: ignore[arg-type]  # what it is asked
+    return AccessMiddleware(
+        PlainTextResponse("inside"), Refusing(error), rules, Metrics(), lambda: 0
+    )  # type: ignore[arg-type]  # what it is asked
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from day1.interfaces.web.events import Events
-from day1.model.access import EVERYTHING
-from day1.services.watching import Moved
+from day1.model.access.access import EVERYTHING
+from day1.services.upkeep.poller import Moved
 from tests.wires.http_server import HttpServer, HttpSession
 
 

@@ -6,9 +6,9 @@ import anyio
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
-from day1.interfaces.http.door import AtTheDoor, Rules
+from day1.interfaces.http.middleware import AccessMiddleware, AccessRules
 from day1.interfaces.http.probes import Metrics
-from day1.model.access import EVERYTHING, Access
+from day1.model.access.access import EVERYTHING, Access
 
 
 class SlowDoor:
@@ -29,7 +29,7 @@ class SlowDoor:
 def test_a_token_is_looked_up_beside_the_event_loop() -> None:
     """B5: while a token is read, the server answers others."""
     door = SlowDoor()
-    rules = Rules(
+    rules = AccessRules(
         names=(),
         rate=0,
         body_bytes=4_096,
@@ -38,7 +38,7 @@ def test_a_token_is_looked_up_beside_the_event_loop() -> None:
         cookie=lambda _: None,
         refused=lambda _, __: PlainTextResponse("refused", 401),
     )
-    app = AtTheDoor(PlainTextResponse("in"), door, rules, Metrics(), lambda: 0)  # type: ignore[arg-type]
+    app = AccessMiddleware(PlainTextResponse("in"), door, rules, Metrics(), lambda: 0)  # type: ignore[arg-type]
 
     async def ask(path: str) -> int:
         scope: Scope = {

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.doltlite.store import DoltLiteStore
-from day1.model.kind import FACT
-from day1.model.origin import Origin
-from day1.services.recording import fact_row
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.rows.recording import fact_row
 from tests.engine import needs_files
 from tests.wires.conftest import EMPTY, Fork
 from tests.wires.mcp_session import ISO, Session

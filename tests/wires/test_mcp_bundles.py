@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from day1.model.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
-from day1.model.shared import Bundle
-from day1.services.branching import delete
-from day1.services.bundling import deprecate_bundle, export_bundle, take_bundle
+from day1.model.records.sharing import Bundle
+from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
+from day1.services.branches.branching import delete
+from day1.services.exchange.bundles import deprecate_bundle, export_bundle, take_bundle
 from tests.engine import compact
 from tests.flows.opened_house import opened, refused
 from tests.wires.beside import judge, rows

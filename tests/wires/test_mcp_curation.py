@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from day1.model.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
-from day1.services.branching import delete
-from day1.services.retiring import retire
+from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
+from day1.services.branches.branching import delete
+from day1.services.upkeep.retiring import retire
 from tests.flows.opened_house import opened
 from tests.wires.beside import rows
 from tests.wires.conftest import Fork, Write

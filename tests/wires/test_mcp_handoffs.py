@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from day1.model.kind import CONVERSATION, FACT, MESSAGE
-from day1.services.branching import delete
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE
+from day1.services.branches.branching import delete
 from tests.engine import compact
 from tests.flows.opened_house import opened
 from tests.wires.beside import judge, rows, same_rows

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from day1.model.access import Access
-from day1.operation import Caller, Effect
-from day1.services.branching import delete
-from day1.services.retiring import candidates, retire
+from day1.app.open import OpenStore
+from day1.call.context import Caller
+from day1.call.operation import Effect
+from day1.model.access.access import Access
+from day1.services.branches.branching import delete
+from day1.services.upkeep.retiring import candidates, retire
 from day1.toolsets import TOOLSETS
-from day1.wiring import House
 from tests.flows.opened_house import call, opened, refused
 from tests.wires.conftest import Fork, Write
 from tests.wires.least import Arguments, prepared
@@ -214,23 +215,23 @@ def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) ->
 # By tokens
 
 
-def by(house: House, token: str | None, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def by(house: OpenStore, token: str | None, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as the bearer of a token does."""
     caller = Caller(agent_id=token, access=Access(token))
     answer: dict[str, Any] = OPERATIONS[tool].call(house.context(caller), arguments)
     return answer
 
 
-def merge_by(house: House, token: str | None, source: str, **more: Any) -> dict[str, Any]:
+def merge_by(house: OpenStore, token: str | None, source: str, **more: Any) -> dict[str, Any]:
     given = {"source_branch": source, "strategy": "auto", **more}
     return by(house, token, "memory_branch_merge", **given)
 
 
-def fork_by(house: House, token: str, name: str, parent: str = "main") -> None:
+def fork_by(house: OpenStore, token: str, name: str, parent: str = "main") -> None:
     by(house, token, "memory_branch_create", branch_name=name, parent_branch=parent)
 
 
-def write_by(house: House, token: str | None, branch: str, text: str = "new") -> str:
+def write_by(house: OpenStore, token: str | None, branch: str, text: str = "new") -> str:
     made: str = by(house, token, "memory_write_fact", fact_text=text, branch=branch)["id"]
     return made
 

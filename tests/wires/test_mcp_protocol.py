@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 
+from day1.app.open import open_store
+from day1.call.context import Caller
 from day1.interfaces.mcp.server import result
 from day1.mcp.tools import TOOLS, handle_tool_call
-from day1.operation import Caller
 from day1.settings import Settings
-from day1.wiring import open_house
 from tests.wires.least import LEAST, SPENT, prepared
 from tests.wires.mcp_session import ROOT, Session, unscored
 from tests.wires.raw_pipe import RawPipe
@@ -266,7 +266,7 @@ def test_the_list_of_tools_stays_small(core: Session, record_property: Any) -> N
 def test_tools_are_run_by_an_async_handler(tmp_path: Path) -> None:
     assert inspect.iscoroutinefunction(handle_tool_call)
     assert list(TOOLS) == CORE
-    house = open_house(
+    house = open_store(
         Settings(home=tmp_path / "store", embedder={"kind": "none"}, search={"chroma": False}),
         create=True,
     )

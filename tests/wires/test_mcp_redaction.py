@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from day1.operation import Effect
+from day1.call.operation import Effect
 from day1.toolsets import operations
 from tests.wires.mcp_session import Session, environment
 

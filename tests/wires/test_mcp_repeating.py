@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from day1.operation import Effect, Repeatable
+from day1.call.fields import Repeatable
+from day1.call.operation import Effect
 from day1.toolsets import operations
 from tests.wires.least import prepared
 from tests.wires.mcp_session import Session

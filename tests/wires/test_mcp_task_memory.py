@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from day1.services.branching import delete
-from day1.services.retiring import retire
-from day1.wiring import now
+from day1.app.open import now
+from day1.services.branches.branching import delete
+from day1.services.upkeep.retiring import retire
 from tests.flows.opened_house import opened
 from tests.wires.conftest import Fork
 from tests.wires.mcp_session import Session

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from day1.model.kind import FACT, OBSERVATION
-from day1.services.branching import delete
-from day1.services.retiring import retire
+from day1.model.rows.kind import FACT, OBSERVATION
+from day1.services.branches.branching import delete
+from day1.services.upkeep.retiring import retire
 from tests.flows.opened_house import opened
 from tests.wires.beside import at_once, peers, rows
 from tests.wires.mcp_session import ISO, Session

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from day1.model.kind import FACT
-from day1.services.branching import delete
-from day1.services.templating import deprecate_template
+from day1.model.rows.kind import FACT
+from day1.services.branches.branching import delete
+from day1.services.teams.templates import deprecate_template
 from tests.engine import compact
 from tests.flows.opened_house import opened
 from tests.wires.beside import at_once, peers, rows

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from day1.adapters.archive import tar
-from day1.adapters.doltlite.lock import WriteLock
-from day1.adapters.doltlite.store import DoltLiteStore
-from day1.adapters.sql.failures import of_system
-from day1.adapters.sql.sqlite_ledger import count_records
+from day1.adapters.failures.drivers import of_system
+from day1.adapters.ledger.sqlite import count_records
+from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.errors import Refused
-from day1.model.backup import FILES
+from day1.model.files.backup import FILES
 
 _LOCK: Final = "day1-backup.lock"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from day1.adapters.archive.files import FileArchives, sync
-from day1.adapters.doltlite.lock import WriteLock
-from day1.adapters.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
-from day1.adapters.sql.failures import of_system
-from day1.adapters.sql.sqlite_ledger import scrub_ledger
+from day1.adapters.failures.drivers import of_system
+from day1.adapters.ledger.sqlite import scrub_ledger
+from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.errors import Refused
 from day1.ports.store import History, Store
 
@@ -40,7 +40,7 @@ class StoreRewriting:
             finally:
                 store.close()
 
-    def alone(self) -> AbstractContextManager[None]:
+    def exclusive(self) -> AbstractContextManager[None]:
         """Let nobody write rows in the block."""
         return self._lock.held()
 

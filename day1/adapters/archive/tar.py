@@ -19,9 +19,9 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from day1.adapters.sql.failures import of_system
+from day1.adapters.failures.drivers import of_system
 from day1.errors import StoreDamaged, StoreFull, StoreVersionUnknown
-from day1.model.backup import FILES, FORMAT, Manifest, Part
+from day1.model.files.backup import FILES, FORMAT, Manifest, Part
 
 MANIFEST: Final = "manifest.json"
 _MOST: Final = 64 * 1024 * 1024

@@ -28,13 +28,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from day1.adapters.embedders.minilm import MiniLm
-from day1.adapters.embedders.model_folder import (
-    EXPORT,
-    FILES,
-    SAFETENSORS,
-    TOKENIZER,
-    lacking,
-)
+from day1.adapters.embedders.model_folder import EXPORT, FILES, SAFETENSORS, TOKENIZER, lacking
 from day1.errors import Conflict, EmbedderUnavailable, Refused
 
 CONNECT_S = 10.0
@@ -101,7 +95,7 @@ def _install(target: Path, given: Path | None, report: Callable[[str], None]) ->
         report(f"Trying {name} …")
         try:
             with _workplace(target) as place:
-                _settle(fetch(place), place, target)
+                _recover(fetch(place), place, target)
         except (_Failed, EmbedderUnavailable) as error:
             report(f"  no: {error}")
         else:
@@ -202,7 +196,7 @@ def _try(folder: Path) -> None:
     MiniLm(lambda: folder).embed(["tried"])
 
 
-def _settle(source: Path, place: Path, target: Path) -> None:
+def _recover(source: Path, place: Path, target: Path) -> None:
     """Copy the model out of `source`, try it, and put it where `target` is.
 
     What is there is of no use and goes first; the tokenizer comes last, and without it a folder

@@ -25,7 +25,7 @@ from day1.adapters.index.database import Database
 from day1.adapters.index.lock import FileLock
 from day1.adapters.index.space import Integers, Space, top
 from day1.errors import Day1Error
-from day1.model.kind import KINDS, Kind
+from day1.model.rows.kind import KINDS, Kind
 from day1.ports.index import TextId
 
 if TYPE_CHECKING:  # a name for what numpy gives

@@ -19,7 +19,7 @@ from day1.adapters.index.chroma import Neighbours
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import Database
 from day1.adapters.index.space import Integers, Space
-from day1.model.kind import KINDS, Kind
+from day1.model.rows.kind import KINDS, Kind
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from day1.adapters.index.failures import UNUSABLE, usable
 from day1.adapters.index.lock import FileLock
-from day1.model.kind import KINDS
+from day1.model.rows.kind import KINDS
 from day1.ports.index import IndexBehind, IndexLost
 
 log = logging.getLogger(__name__)

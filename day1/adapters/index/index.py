@@ -12,7 +12,7 @@ from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import Database, MemoryDatabase
 from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
-from day1.model.kind import KINDS, Kind
+from day1.model.rows.kind import KINDS, Kind
 from day1.ports.index import IndexLost, TextId
 
 if TYPE_CHECKING:  # brings numpy

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from day1.adapters.index.database import VECTORS, Database, rows_written
 from day1.adapters.index.failures import usable
 from day1.adapters.index.sums import Sums, put
-from day1.model.ids import short_hash
+from day1.model.values.ids import short_hash
 from day1.ports.index import TextId
 
 if TYPE_CHECKING:  # a name for what numpy gives

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from day1.adapters.index.database import Database, rows_written
-from day1.model.kind import Kind
+from day1.model.rows.kind import Kind
 from day1.ports.embedder import Embedder
 from day1.ports.index import TextId
 
@@ -39,7 +39,7 @@ class FileVectors:
         self._spaces: dict[tuple[str, int], Space] = {}
         self._known: dict[tuple[str, str, int], Space] = {}
 
-    def waiting(self, embedder: Embedder) -> int:
+    def pending(self, embedder: Embedder) -> int:
         """How many texts have no vector of this embedder yet."""
         number = self._number(embedder)  # not the space: it brings numpy, and counting needs none
         with self._database.reading() as connection:
@@ -52,13 +52,13 @@ class FileVectors:
 
     def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
         """Give the newest waiting texts their vectors, some `limit` passages of them."""
-        waiting = self.waiting(embedder)
-        if waiting == 0 or self._database.read_only:
-            return waiting
+        pending = self.pending(embedder)
+        if pending == 0 or self._database.read_only:
+            return pending
         with self._database.embedding.held(wait=wait) as mine:
             if mine:
                 self._embed(embedder, limit)
-        return self.waiting(embedder)
+        return self.pending(embedder)
 
     def _embed(self, embedder: Embedder, limit: int) -> None:
         space = self._space(embedder)

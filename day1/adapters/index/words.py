@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from day1.adapters.index.database import Database, words_of
-from day1.model.ids import content_hash
-from day1.model.kind import Kind
+from day1.model.rows.kind import Kind
+from day1.model.values.ids import content_hash
 from day1.ports.index import Cursor, TextId
 
 _AT_ONCE = 2_000

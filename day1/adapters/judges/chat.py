@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from day1.errors import ChatUnavailable, Json
-from day1.model.judging import Case, Evidence, Judgement, Score, verdict_of
+from day1.model.judging.judging import Case, Evidence, Judgement, Score, verdict_of
 from day1.ports.chat import Chat
 
 _DAY_US = 86_400 * 1_000_000

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from day1.errors import InvalidRequest, NotFound, Unsupported
-from day1.model.ids import derived_id
-from day1.model.instant import SECOND
+from day1.model.values.ids import derived_id
+from day1.model.values.instant import SECOND
 from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from day1.errors import ImportBroken, Json, NotFound
-from day1.model.ids import derived_id
+from day1.model.values.ids import derived_id
 from day1.ports.source import Draft, FactDraft, RelationDraft
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from day1.errors import InvalidRequest, NotFound
-from day1.model.ids import derived_id
+from day1.model.values.ids import derived_id
 from day1.ports.source import Draft, FactDraft
 
 log = logging.getLogger(__name__)

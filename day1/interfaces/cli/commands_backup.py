@@ -11,7 +11,7 @@ from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
-    from day1.model.backup import Manifest
+    from day1.model.files.backup import Manifest
 
 
 @click.command("backup")
@@ -46,9 +46,9 @@ def backup_command(
 
 
 def _write(session: Session, file: Path) -> None:
-    from day1.engines import archives, copying
-    from day1.services.backing_up import back_up
-    from day1.wiring import now
+    from day1.app.engines import archives, copying
+    from day1.app.open import now
+    from day1.services.exchange.backup import back_up
 
     house = session.house()
     made = back_up(house.repo, copying(house.settings, house.folder), archives(), file, now())
@@ -62,10 +62,10 @@ def _write(session: Session, file: Path) -> None:
 
 
 def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -> None:
-    from day1.engines import archives
-    from day1.services.backing_up import check_backup, restore_backup
+    from day1.app.engines import archives
+    from day1.app.open import point
+    from day1.services.exchange.backup import check_backup, restore_backup
     from day1.settings import FOLDER
-    from day1.wiring import point
 
     if not restore:
         aside = file.with_name(f"{file.name}.check")
@@ -84,7 +84,7 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
 
 
 def _document(manifest: Manifest, file: Path) -> dict[str, Any]:
-    from day1.model.instant import show
+    from day1.model.values.instant import show
 
     branches = manifest.content.branches
     return {

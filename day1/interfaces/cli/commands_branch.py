@@ -10,7 +10,7 @@ from day1.errors import Refused
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.render import Part, Screen
 from day1.interfaces.cli.session import Session, branch_option, porcelain
-from day1.model.showing import short_commit
+from day1.model.values.showing import short_commit
 
 
 @click.command("branch")
@@ -64,9 +64,9 @@ def _create(
 
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
-    from day1.services.branching import delete
-    from day1.services.standing import is_taken
-    from day1.wiring import now
+    from day1.app.open import now
+    from day1.services.branches.branching import delete
+    from day1.services.upkeep.status import is_taken
 
     repo = session.repo()
     if not force and not is_taken(repo, name):
@@ -81,7 +81,7 @@ def _delete(session: Session, name: str, *, force: bool) -> None:
 
 
 def _archive(session: Session, name: str, *, archived: bool) -> None:
-    from day1.services.branching import archive
+    from day1.services.branches.branching import archive
 
     archive(session.repo(), name, archived=archived)
     if not session.answer({"branch_name": name, "archived": archived}):
@@ -160,8 +160,8 @@ def switch_command(
 
 
 def _revive(session: Session, name: str) -> bool:
-    from day1.services.retiring import revive
-    from day1.wiring import now
+    from day1.app.open import now
+    from day1.services.upkeep.retiring import revive
 
     repo = session.repo()
     known = repo.ledger.branch(name)

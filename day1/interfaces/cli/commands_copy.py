@@ -13,7 +13,7 @@ from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
-    from day1.services.cloning import Cloned
+    from day1.services.exchange.store_copy import CopiedStore
 
 
 @click.command("copy")
@@ -28,13 +28,13 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     tasks, reviews, tokens. FROM may be in use. TO must not be there yet; it is a store when the
     copy is whole and was compared with FROM. A copy that was cut off goes on where it stopped.
     """
-    from day1.model.redaction import Redaction, mask_of
-    from day1.services.cloning import as_it_is, clone
-    from day1.services.purging import leaving_behind
-    from day1.wiring import copied_to, now, open_house, seen_through, settings_at
+    from day1.app.open import copied_to, now, open_store, seen_through, settings_at
+    from day1.model.records.redaction import Redaction, mask_of
+    from day1.services.exchange.store_copy import as_it_is, copy_store
+    from day1.services.redaction.purging import leaving_behind
 
     with ExitStack() as opened:
-        house = open_house(settings_at(session.settings, source))
+        house = open_store(settings_at(session.settings, source))
         opened.callback(house.close)
         if house.read_only:
             raise StoreReadOnly(
@@ -46,7 +46,7 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
         carry = leaving_behind(seen, redactions, now()) if redactions else as_it_is
         made = opened.enter_context(copied_to(settings_at(session.settings, target), seen))
         with session.screen.progress("Copying") as report:
-            done = clone(seen, made, carry, report)
+            done = copy_store(seen, made, carry, report)
     document = {"from": _shown(source), "to": _shown(target), "purged": len(redactions)}
     if not session.answer({**document, **_document(done)}):
         count = plural(len(done.branches), "branch", "branches")
@@ -70,7 +70,7 @@ def _shown(where: str) -> str:
     return f"{url.scheme}://{url.hostname}:{url.port}{url.path}"
 
 
-def _document(done: Cloned) -> dict[str, Any]:
+def _document(done: CopiedStore) -> dict[str, Any]:
     return {
         "commits": done.commits,
         "repeated": done.repeated,

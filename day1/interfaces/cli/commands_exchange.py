@@ -15,7 +15,7 @@ from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, agent_option, at_option, branch_option, porcelain
 
 if TYPE_CHECKING:
-    from day1.services.importing import Imported, Report
+    from day1.services.exchange.importing import Imported, Report
 
 _SHOWN = 10
 _WHY = {
@@ -78,8 +78,8 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
 
     An export of a store (--all) goes into the branches that it names.
     """
-    from day1.services.importing_own import import_own
-    from day1.wiring import now
+    from day1.app.open import now
+    from day1.services.exchange.own_import import import_own
 
     context = session.context(create=True)
     branch = context.branch(given["branch"])
@@ -92,9 +92,9 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
 
 
 def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
-    from day1.operation import WriteRequest
-    from day1.services.importing import import_foreign
-    from day1.wiring import import_source
+    from day1.app.open import import_source
+    from day1.call.fields import WriteRequest
+    from day1.services.exchange.importing import import_foreign
 
     context = session.context(create=True)
     branch = context.branch(given["branch"])
@@ -151,9 +151,9 @@ def export_command(session: Session, **given: Any) -> None:
 
     With --json a summary is printed, so the lines need a FILE.
     """
-    from day1.model.change import Ref
-    from day1.model.instant import parse
-    from day1.services.exporting import export_branch, export_store
+    from day1.model.rows.change import Ref
+    from day1.model.values.instant import parse
+    from day1.services.exchange.exporting import export_branch, export_store
 
     every, at, output = given["every"], session.moment(given["at"], end=True), given["output"]
     if every and (at or given["branch"]):

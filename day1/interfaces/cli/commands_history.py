@@ -11,7 +11,7 @@ from day1.interfaces.cli.diffing import one_spaced, text_of, words
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.render import WHOLE_ID, Part, one_line, place, plural, short
 from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
-from day1.model.showing import short_commit
+from day1.model.values.showing import short_commit
 
 Document = dict[str, Any]
 
@@ -21,8 +21,8 @@ _SHOWN = 20
 
 
 def _whole(session: Session, text: str, branch: str) -> str:
-    from day1.model.change import Ref
-    from day1.services.naming import row_id
+    from day1.model.rows.change import Ref
+    from day1.services.branches.resolving import row_id
 
     with session.repo().store.reading(Ref(branch=branch)) as reading:
         return row_id(reading, text)
@@ -120,7 +120,7 @@ def revert_command(session: Session, name: str, **given: Any) -> None:
 
     What changed since keeps its present value. A revert can be reverted.
     """
-    from day1.services.naming import undoable
+    from day1.services.branches.resolving import undoable
 
     branch = session.branch(given["branch"])
     asked: Document = {"commit": undoable(session.repo(), name), "branch": branch}

@@ -12,11 +12,11 @@ from day1.interfaces.cli.diffing import told
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.render import Part, plural
 from day1.interfaces.cli.session import Session, at_option, porcelain
-from day1.model.showing import short_commit
+from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
-    from day1.model.change import Commit
-    from day1.services.deeds import Repository
+    from day1.model.rows.change import Commit
+    from day1.services.repository.repository import Repository
 
 
 @click.command("log")
@@ -32,7 +32,7 @@ def log_command(session: Session, branch: str | None, **given: Any) -> None:
 
     Without --graph and --all it is the branch's own past: merges count as one commit.
     """
-    from day1.model.instant import parse
+    from day1.model.values.instant import parse
 
     at = session.moment(given["at"], end=True)
     context = session.context()
@@ -70,7 +70,7 @@ def _commits(
 
 def _waiting(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
     from day1.interfaces.cli.graphing import WAITING_OP
-    from day1.model.change import Commit, Ref
+    from day1.model.rows.change import Commit, Ref
 
     with repo.store.reading(Ref(branch=name)) as reading:
         pending = reading.pending
@@ -81,7 +81,7 @@ def _waiting(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
 
 def _labels(repo: Repository, tips: dict[str, str], here: str) -> dict[str, list[str]]:
     """Branches and snapshots by their commit; the current branch comes first."""
-    from day1.services.snapshotting import snapshots
+    from day1.services.branches.snapshots import snapshots
 
     labels: dict[str, list[str]] = {}
     for name, tip in sorted(tips.items(), key=lambda pair: (pair[0] != here, pair[0])):
@@ -93,7 +93,7 @@ def _labels(repo: Repository, tips: dict[str, str], here: str) -> dict[str, list
 
 
 def _document(commit: Commit, labels: list[str]) -> dict[str, Any]:
-    from day1.model.instant import show
+    from day1.model.values.instant import show
 
     return {
         "commit": commit.id if commit.parents or ":" not in commit.id else None,
@@ -120,7 +120,7 @@ def _draw_list(
     session: Session, commits: Iterable[Commit], labels: dict[str, list[str]], *, oneline: bool
 ) -> None:
     from day1.interfaces.cli.graphing import WAITING_OP
-    from day1.model.instant import show
+    from day1.model.values.instant import show
 
     screen = session.screen
     for number, commit in enumerate(commits):
@@ -140,7 +140,7 @@ def _draw_list(
 
 def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
     from day1.interfaces.cli.graphing import WAITING_OP
-    from day1.model.instant import show
+    from day1.model.values.instant import show
 
     if commit.op == WAITING_OP:
         return [(commit.line, "dim")]

@@ -9,11 +9,11 @@ import click
 from day1.interfaces.cli.moments import brief, day, since
 from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, at_option, branch_option, porcelain
-from day1.model.showing import short_commit
+from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
-    from day1.services.checking import IndexState
-    from day1.services.naming import State
+    from day1.services.branches.resolving import State
+    from day1.services.upkeep.doctor import IndexState
 
 
 @click.command("status")
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 @porcelain
 def status_command(session: Session, branch: str | None) -> None:
     """Say which branch you are on, what waits, what is held, and what to do next."""
-    from day1.services.checking import index_state
-    from day1.services.standing import standing
-    from day1.wiring import model_place, now
+    from day1.app.open import model_place, now
+    from day1.services.upkeep.doctor import index_state
+    from day1.services.upkeep.status import branch_status
 
     house = session.house()
     with house.repo.ledger.steady():
-        here = standing(house.repo, session.branch(branch))
+        here = branch_status(house.repo, session.branch(branch))
         index = index_state(house.repo, house.search, here.state.branch)
     model = model_place(session.settings.embedder)
     document = {
@@ -147,7 +147,7 @@ def show_command(session: Session, name: str, **given: Any) -> None:
     NAME is a memory's id, or a commit, a snapshot or a branch (its tip).
     """
     from day1.errors import NotFound
-    from day1.services.naming import state
+    from day1.services.branches.resolving import state
 
     try:
         found = state(session.repo(), name)
@@ -163,8 +163,8 @@ def show_command(session: Session, name: str, **given: Any) -> None:
 def _show_state(session: Session, found: State) -> None:
     """A commit with what it brought, under the name it was found by."""
     from day1.interfaces.cli.diffing import change_documents, draw_changes, told
-    from day1.model.change import Ref
-    from day1.model.instant import show
+    from day1.model.rows.change import Ref
+    from day1.model.values.instant import show
 
     repo = session.repo()
     commit = next(iter(repo.history.log(found.commit)))
@@ -202,12 +202,12 @@ def _show_state(session: Session, found: State) -> None:
 
 def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     from day1.errors import NotFound
-    from day1.model.change import Query, Ref
-    from day1.model.instant import parse, show
-    from day1.model.kind import EDIT, kind_of
-    from day1.services.editing import authors
-    from day1.services.naming import row_id
-    from day1.toolsets.core.merges import shown
+    from day1.model.rows.change import Query, Ref
+    from day1.model.rows.kind import EDIT, kind_of
+    from day1.model.values.instant import parse, show
+    from day1.services.branches.resolving import row_id
+    from day1.services.rows.editing import authors
+    from day1.toolsets.day1.core.merges import shown
 
     branch, at = session.branch(given["branch"]), session.moment(given["at"], end=True)
     ref = Ref(branch=branch, until=None if at is None else parse(at))

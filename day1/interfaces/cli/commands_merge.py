@@ -14,10 +14,10 @@ from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import change_documents, draw, draw_changes, one_spaced
 from day1.interfaces.cli.render import one_line, plural, short
 from day1.interfaces.cli.session import Session, agent_option, porcelain
-from day1.model.showing import short_commit
+from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
-    from day1.services.deeds import Repository
+    from day1.services.repository.repository import Repository
 
 Document = dict[str, Any]
 Decide = Callable[[Document], Choice | None]
@@ -37,7 +37,7 @@ def diff_command(session: Session, a: str | None, b: str | None, category: str |
     B is the current branch if left out, A its parent: what merging up would bring. A may
     also be a snapshot or a commit: then what B has become since is shown.
     """
-    from day1.services.naming import state
+    from day1.services.branches.resolving import state
 
     repo = session.repo()
     b = session.branch(b)
@@ -56,7 +56,7 @@ def diff_command(session: Session, a: str | None, b: str | None, category: str |
 
 
 def _parent(repo: Repository, name: str) -> str:
-    from day1.services.branching import find
+    from day1.services.branches.lookup import find
 
     parent = find(repo, name).parent_id
     for branch in repo.ledger.branches():
@@ -68,7 +68,7 @@ def _parent(repo: Repository, name: str) -> str:
 
 
 def _since(session: Session, commit: str, branch: str) -> None:
-    from day1.model.change import Ref
+    from day1.model.rows.change import Ref
 
     changes = session.repo().history.changes(commit, Ref(branch=branch))
     documents = change_documents(changes)
@@ -161,7 +161,7 @@ def merge_command(session: Session, source: str, **given: Any) -> None:
 @porcelain
 def cherry_pick_command(session: Session, ids: tuple[str, ...], **given: Any) -> None:
     """Take single memories, as they are, from another branch into the current one."""
-    from day1.services.naming import source_of
+    from day1.services.branches.resolving import source_of
 
     target = session.branch(given["into"])
     source, items = source_of(session.repo(), ids, target, given["source"])
@@ -194,8 +194,8 @@ def _decide(session: Session, merge: _Merge, given: Mapping[str, Any]) -> None:
 
 def _chosen(session: Session, merge: _Merge, given: tuple[str, ...]) -> list[Choice]:
     """What `--choose` decides."""
-    from day1.model.change import Ref
-    from day1.services.naming import row_id
+    from day1.model.rows.change import Ref
+    from day1.services.branches.resolving import row_id
 
     choices = []
     for text in given:

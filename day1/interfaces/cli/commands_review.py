@@ -13,7 +13,7 @@ from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import one_spaced, text_of, words
 from day1.interfaces.cli.render import Screen, in_commands, plural, short
 from day1.interfaces.cli.session import Session, agent_option, porcelain
-from day1.model.showing import short_commit
+from day1.model.values.showing import short_commit
 
 Document = Mapping[str, Any]
 
@@ -168,8 +168,8 @@ def close_command(session: Session, review: str | None, **given: Any) -> None:
 
 def _find(session: Session, text: str | None) -> str:
     """The id of a review, from its last letters or from the branch that it reviews."""
-    from day1.services.branching import name_of
-    from day1.services.reviewing import reviews
+    from day1.services.branches.lookup import name_of
+    from day1.services.merges.reviews import reviews
 
     repo = session.repo()
     found, name = reviews(repo, None), text or session.branch()

@@ -13,7 +13,7 @@ from day1.errors import InvalidRequest, UnknownTool
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
-    from day1.operation import Operation
+    from day1.call.operation import Operation
 
 
 @click.command("mcp")
@@ -69,7 +69,7 @@ def call_command(
     The answer is its structured form as one JSON document. Without TOOL all operations are
     listed.
     """
-    from day1.operation import Effect
+    from day1.call.operation import Effect
 
     if tool is None:
         _list(session, toolset)

@@ -83,7 +83,7 @@ def template_use_command(session: Session, name: str, branch: str, task: str | N
 @porcelain
 def template_deprecate_command(session: Session, name: str, version: int | None) -> None:
     """Take template NAME out of use; its branches stay readable."""
-    from day1.services.templating import deprecate_template
+    from day1.services.teams.templates import deprecate_template
 
     done = deprecate_template(session.repo(), name, version)
     if not session.answer({"name": name, "versions": [t.version for t in done]}):
@@ -140,7 +140,7 @@ def bundle_list_command(session: Session, *, deprecated: bool) -> None:
 @porcelain
 def bundle_export_command(session: Session, bundle: str, file: Path | None) -> None:
     """Write BUNDLE to FILE (default: stdout)."""
-    from day1.services.bundling import export_bundle
+    from day1.services.exchange.bundles import export_bundle
 
     if session.as_json and file is None:
         raise click.UsageError("--json goes with a FILE: the lines go there.")
@@ -163,8 +163,8 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
 
     FILE is read whole first: what is not sound is refused, and nothing is taken.
     """
-    from day1.services.bundling import take_bundle
-    from day1.wiring import now
+    from day1.app.open import now
+    from day1.services.exchange.bundles import take_bundle
 
     context = session.context(create=True)
     branch = context.branch(given["branch"])
@@ -190,7 +190,7 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
 @porcelain
 def bundle_deprecate_command(session: Session, bundle: str) -> None:
     """Take BUNDLE out of use; it can still be imported by its id."""
-    from day1.services.bundling import deprecate_bundle
+    from day1.services.exchange.bundles import deprecate_bundle
 
     done = deprecate_bundle(session.repo(), bundle)
     if not session.answer({"bundle_id": done.id, "status": done.status}):

@@ -11,11 +11,11 @@ from day1.errors import Day1Error, NotAStore
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.render import Part, in_commands, plural
 from day1.interfaces.cli.session import Session, porcelain
-from day1.model.showing import short_commit
+from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.ports.rewriting import Rewriting
-    from day1.services.checking import Finding
+    from day1.services.upkeep.doctor import Finding
 
 
 @click.group("model")
@@ -31,7 +31,7 @@ def install_command(session: Session, path: Path | None) -> None:
 
     When no way leads to it that is no failure: search is by keywords then.
     """
-    from day1.wiring import install_model
+    from day1.app.open import install_model
 
     place = install_model(session.settings.embedder, path, session.screen.note)
     if not session.answer({"installed": place is not None, "folder": _text(place)}):
@@ -42,8 +42,8 @@ def install_command(session: Session, path: Path | None) -> None:
 @porcelain
 def status_command(session: Session) -> None:
     """Say which model is used and whether it works."""
+    from day1.app.open import embedder, model_place
     from day1.errors import EmbedderUnavailable
-    from day1.wiring import embedder, model_place
 
     settings = session.settings.embedder
     used = embedder(settings)
@@ -79,19 +79,19 @@ def doctor_command(session: Session, *, repair: bool) -> None:
     The exit code is 1 if anything is an error.
     """
     from day1 import __version__
-    from day1.services import checking
-    from day1.wiring import now, place_of
+    from day1.app.open import now, place_of
+    from day1.services.upkeep import doctor
 
     done: list[str] = []
     try:
         house = session.house()
         if repair:
-            done = checking.repair(house.repo, house.search, now())
-        findings = list(checking.check(house.repo, house.search, place_of(house)))
+            done = doctor.repair(house.repo, house.search, now())
+        findings = list(doctor.check(house.repo, house.search, place_of(house)))
     except NotAStore:
         raise
     except Day1Error as exc:
-        findings = [checking.Finding("store", "error", str(exc), None)]
+        findings = [doctor.Finding("store", "error", str(exc), None)]
     document = {
         "version": __version__,
         "repaired": done,
@@ -130,8 +130,8 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     Purging writes the store's files anew without the words that are redacted; commits get other
     ids, and each says which one it was. Backups and exports from before still have the words.
     """
-    from day1.services import retiring
-    from day1.wiring import now
+    from day1.app.open import now
+    from day1.services.upkeep import retiring
 
     repo, files = session.repo(), _files(session) if purges else None
     offered = retiring.candidates(repo, session.branch(), now())
@@ -164,7 +164,7 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
 
 
 def _files(session: Session) -> Rewriting:
-    from day1.engines import rewriting
+    from day1.app.engines import rewriting
 
     house = session.house()
     return rewriting(house.settings, house.folder)
@@ -172,9 +172,9 @@ def _files(session: Session) -> Rewriting:
 
 def _purge(session: Session, files: Rewriting) -> dict[str, int]:
     """Write the store anew as it reads."""
-    from day1.model.redaction import Redaction, mask_of
-    from day1.services.purging import purge
-    from day1.wiring import now, seen_through
+    from day1.app.open import now, seen_through
+    from day1.model.records.redaction import Redaction, mask_of
+    from day1.services.redaction.purging import purge
 
     house = session.house()
     redactions = house.repo.ledger.records(Redaction)

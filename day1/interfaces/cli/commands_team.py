@@ -9,7 +9,7 @@ import click
 from day1.interfaces.cli.session import Session, agent_option, porcelain
 
 if TYPE_CHECKING:
-    from day1.services.tasking import TaskState
+    from day1.services.teams.tasks import TaskState
 
 
 @click.group("task")
@@ -126,8 +126,8 @@ def update_command(session: Session, task: str, objective: int, status: str, **g
 @porcelain
 def list_command(session: Session, task_type: str | None) -> None:
     """List tasks, the newest first."""
-    from day1.model.task import status_of
-    from day1.services.tasking import tasks
+    from day1.model.records.task import status_of
+    from day1.services.teams.tasks import tasks
 
     states = tasks(session.repo(), task_type)
     if session.as_json:
@@ -147,7 +147,7 @@ def list_command(session: Session, task_type: str | None) -> None:
 
 
 def _listed(state: TaskState) -> dict[str, Any]:
-    from day1.model.task import status_of
+    from day1.model.records.task import status_of
 
     return {
         "task_id": state.task.id,

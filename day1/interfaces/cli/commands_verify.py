@@ -53,8 +53,8 @@ def _check_options(fact_id: str | None, given: dict[str, Any]) -> None:
 
 
 def _one(session: Session, fact_id: str, given: dict[str, Any]) -> None:
-    from day1.model.change import Ref
-    from day1.services.naming import row_id
+    from day1.model.rows.change import Ref
+    from day1.services.branches.resolving import row_id
 
     with session.repo().store.reading(Ref(branch=session.branch(given["branch"]))) as reading:
         whole = row_id(reading, fact_id)

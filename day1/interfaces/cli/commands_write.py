@@ -12,7 +12,7 @@ import click
 from day1.errors import InvalidRequest, Refused
 from day1.interfaces.cli.render import one_line, place, plural, short
 from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
-from day1.model.kind import FACT, MEMORIES
+from day1.model.rows.kind import FACT, MEMORIES
 
 OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
 
@@ -26,9 +26,9 @@ def init_command(session: Session, folder: Path | None) -> None:
     With DAY1_STORE__URL it is that database on its server. A store that is there already is
     left as it is.
     """
-    from day1.engines import create_store
+    from day1.app.engines import create_store
+    from day1.app.open import now, open_store
     from day1.settings import FOLDER, find_home
-    from day1.wiring import now, open_house
 
     settings = session.settings
     if settings.store.url is not None and folder is not None:
@@ -38,7 +38,7 @@ def init_command(session: Session, folder: Path | None) -> None:
     else:
         here = ((folder or Path()) / FOLDER).absolute()
     made = create_store(settings, here, now)
-    house = open_house(settings, folder=here)
+    house = open_store(settings, folder=here)
     house.close()
     if not session.answer({"store": house.where, "created": made, "branch": "main"}):
         kind = "Initialized empty" if made else "Reinitialized existing"
@@ -193,8 +193,8 @@ def edit_command(session: Session, fact_id: str, text: str | None, **given: Any)
 
 
 def _fact(session: Session, branch: str, text: str) -> dict[str, Any]:
-    from day1.model.change import Ref
-    from day1.services.naming import row_id
+    from day1.model.rows.change import Ref
+    from day1.services.branches.resolving import row_id
 
     with session.repo().store.reading(Ref(branch=branch)) as reading:
         whole = row_id(reading, text)
@@ -207,7 +207,7 @@ def _fact(session: Session, branch: str, text: str) -> dict[str, Any]:
 
 
 def _revision(row: dict[str, Any]) -> str:
-    from day1.model.kind import revision
+    from day1.model.rows.kind import revision
 
     return revision(FACT, row)
 
@@ -233,11 +233,11 @@ def rm_command(
 
     `day1 restore ID --source TIME` brings one back.
     """
-    from day1.model.change import Ref
-    from day1.model.instant import show
-    from day1.operation import WriteRequest
-    from day1.services.editing import remove
-    from day1.services.naming import row_ids
+    from day1.call.fields import WriteRequest
+    from day1.model.rows.change import Ref
+    from day1.model.values.instant import show
+    from day1.services.branches.resolving import row_ids
+    from day1.services.rows.editing import remove
 
     context = session.context()
     name = context.branch(branch)
@@ -267,7 +267,7 @@ def restore_command(session: Session, row: str | None, **given: Any) -> None:
 
     It is a new commit, and a snapshot is taken before it.
     """
-    from day1.services.snapshotting import snapshots
+    from day1.services.branches.snapshots import snapshots
 
     name = session.branch(given["branch"])
     labels = {text for s in snapshots(session.repo(), None) for text in (s.id, s.label)}
@@ -309,8 +309,8 @@ def redact_command(session: Session, row: str, confirm: str | None, **given: Any
     memory is on the branch.
     """
     from day1.errors import NotFound
-    from day1.model.change import Ref
-    from day1.services.naming import row_id
+    from day1.model.rows.change import Ref
+    from day1.services.branches.resolving import row_id
 
     name = session.branch(given["branch"])
     whole = row
@@ -341,10 +341,10 @@ def redact_command(session: Session, row: str, confirm: str | None, **given: Any
 def _anywhere(session: Session, branch: str, text: str, to: str) -> str:
     """A whole id from the branch as it is, else from the state that it comes back from."""
     from day1.errors import NotFound
-    from day1.model.change import Ref
-    from day1.model.instant import parse
-    from day1.services.naming import row_id
-    from day1.services.snapshotting import find_snapshot
+    from day1.model.rows.change import Ref
+    from day1.model.values.instant import parse
+    from day1.services.branches.resolving import row_id
+    from day1.services.branches.snapshots import find_snapshot
 
     repo = session.repo()
     with repo.store.reading(Ref(branch=branch)) as reading:

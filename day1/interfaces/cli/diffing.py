@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from day1.interfaces.cli.render import WHOLE_ID, Part, Screen, one_line, plural, short
-from day1.model.kind import BY_TABLE
-from day1.model.worddiff import changed_words
+from day1.model.merge.word_diff import changed_words
+from day1.model.rows.kind import BY_TABLE
 
 if TYPE_CHECKING:
-    from day1.model.change import Changes, Commit
+    from day1.model.rows.change import Changes, Commit
 
 Document = Mapping[str, Any]
 
 
 def change_documents(changes: Changes) -> dict[str, list[dict[str, Any]]]:
     """Changed memories as `day1 diff` has them: added, changed, removed."""
-    from day1.model.kind import MEMORIES
-    from day1.toolsets.core.merges import changed, shown
+    from day1.model.rows.kind import MEMORIES
+    from day1.toolsets.day1.core.merges import changed, shown
 
     found: dict[str, list[dict[str, Any]]] = {"added": [], "changed": [], "removed": []}
     for kind in MEMORIES:

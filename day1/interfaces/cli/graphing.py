@@ -7,7 +7,7 @@ opens, `|/` two that meet at a common parent.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from day1.model.change import Commit, CommitId
+from day1.model.rows.change import Commit, CommitId
 
 NODE = "*"
 WAITING = "o"

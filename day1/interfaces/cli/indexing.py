@@ -17,8 +17,8 @@ def bring_up(session: Session, *branches: str) -> None:
     its own: memory is stored, and the next search tries again.
     """
     from day1.ports.index import IndexLost
-    from day1.services.branching import find
-    from day1.services.following import embed_pending, follow
+    from day1.services.branches.lookup import find
+    from day1.services.search.following import embed_pending, follow
 
     house = session.house()
     search = house.search
@@ -32,7 +32,7 @@ def bring_up(session: Session, *branches: str) -> None:
     embedder = search.embedder
     if embedder is None:
         return
-    total = search.index.vectors.waiting(embedder)
+    total = search.index.vectors.pending(embedder)
     if not total:
         return
     try:

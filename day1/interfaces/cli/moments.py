@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from day1.model.instant import DAY, SECOND, parse, show
+from day1.model.values.instant import DAY, SECOND, parse, show
 
 _AGO = re.compile(r"(\d{1,9})\s*([smhdw])(?:\s+ago)?", re.IGNORECASE)
 _UNITS: Final = {

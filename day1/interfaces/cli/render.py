@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 import click
 
 from day1.interfaces.cli.codes import READER_LEFT
-from day1.model.showing import UNSEEN, short_commit, short_id
+from day1.model.values.showing import UNSEEN, short_commit, short_id
 
 Part = str | tuple[str, str]
 """Text, or text with the name of a style."""

@@ -15,10 +15,10 @@ from day1.interfaces.cli.moments import moment
 from day1.interfaces.cli.render import Screen, in_commands
 
 if TYPE_CHECKING:
-    from day1.operation import Context
-    from day1.services.deeds import Repository
+    from day1.app.open import OpenStore
+    from day1.call.context import Context
+    from day1.services.repository.repository import Repository
     from day1.settings import Settings
-    from day1.wiring import House
 
 Watch = tuple[Callable[[int, int | None], None], Callable[[], bool]]
 
@@ -35,7 +35,7 @@ class Session:
         """Open nothing yet."""
         self.as_json = as_json
         self.screen = Screen()
-        self._house: House | None = None
+        self._house: OpenStore | None = None
 
     @property
     def asks(self) -> bool:
@@ -65,16 +65,16 @@ class Session:
         to_stderr(settings.log_level)
         return settings
 
-    def house(self, *, create: bool = False) -> House:
+    def house(self, *, create: bool = False) -> OpenStore:
         """The store of this folder; with `create` it is made where there is none.
 
         Raises:
             NotAStore: there is none.
         """
         if self._house is None:
-            from day1.wiring import open_house
+            from day1.app.open import open_store
 
-            self._house = open_house(self.settings, create=create)
+            self._house = open_store(self.settings, create=create)
         return self._house
 
     def repo(self, *, create: bool = False) -> Repository:
@@ -83,8 +83,8 @@ class Session:
 
     def context(self, *, create: bool = False) -> Context:
         """What an operation works with, called by a person."""
+        from day1.call.context import Caller
         from day1.interfaces.heads import LedgerHead
-        from day1.operation import Caller
 
         house = self.house(create=create)
         settings = self.settings
@@ -121,7 +121,7 @@ class Session:
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:
         """A time that a person typed, as operations take it."""
-        from day1.wiring import now
+        from day1.app.open import now
 
         return None if text is None else moment(text, now(), end=end)
 

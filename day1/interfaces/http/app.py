@@ -14,33 +14,33 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from day1.app.open import OpenStore, now
+from day1.call.context import Context
 from day1.errors import InvalidRequest, NotFound
-from day1.interfaces.feed import Feed
+from day1.interfaces.background import run_forever
+from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
-from day1.interfaces.http.door import LOOPBACK, AtTheDoor, Rules
 from day1.interfaces.http.failures import failure, status_of
+from day1.interfaces.http.middleware import LOOPBACK, AccessMiddleware, AccessRules
 from day1.interfaces.http.replies import reply
-from day1.interfaces.lasting import lasting
 from day1.interfaces.mcp.http import streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.web import pages
 from day1.interfaces.web.events import Events
 from day1.interfaces.web.site import Server, Site, cookie_of
-from day1.operation import Context
-from day1.services.admitting import Door
+from day1.services.access.authentication import Authenticator
 from day1.settings import HttpSettings
 from day1.toolsets import LISTS, TOOLSETS, operations
-from day1.wiring import House, now
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
     """What is served, to whom."""
 
-    house: House
-    door: Door
+    house: OpenStore
+    door: Authenticator
     called: Callable[[], None]
     """Told of each call."""
 
@@ -53,7 +53,7 @@ def build_app(served: Served) -> Starlette:
     def context(meta: Any, request: Any) -> Context:
         return callers.context(request, meta)
 
-    feed = Feed(house.repo)
+    feed = Broadcaster(house.repo)
     listening = Listening(feed, lambda ctx: access_of(ctx.request))
     servers = {
         path: build_server(operations(names), context, listening) for path, names in _toolsets()
@@ -68,12 +68,12 @@ def build_app(served: Served) -> Starlette:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with mcp.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(lasting, "looking", feed.run)
-            tasks.start_soon(lasting, "telling", listening.run)
+            tasks.start_soon(run_forever, "looking", feed.run)
+            tasks.start_soon(run_forever, "telling", listening.run)
             yield
             tasks.cancel_scope.cancel()
 
-    rules = Rules(
+    rules = AccessRules(
         names=settings.names,
         rate=settings.rate,
         body_bytes=settings.body_bytes,
@@ -91,7 +91,7 @@ def build_app(served: Served) -> Starlette:
             *pages.routes(site, events),
         ],
         middleware=[
-            Middleware(AtTheDoor, door=served.door, rules=rules, metrics=metrics, clock=now)
+            Middleware(AccessMiddleware, door=served.door, rules=rules, metrics=metrics, clock=now)
         ],
         exception_handlers={404: _no_path, 405: _no_method},
     )

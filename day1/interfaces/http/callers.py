@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
+from day1.app.open import OpenStore
+from day1.call.context import Caller, Context, Head
 from day1.interfaces.heads import LedgerHead, ProcessHead, said_in
-from day1.model.access import NOTHING, Access
-from day1.model.branch import MAIN
-from day1.model.origin import Source, named
-from day1.operation import Caller, Context, Head
-from day1.wiring import House
+from day1.model.access.access import NOTHING, Access
+from day1.model.branches.branch import MAIN
+from day1.model.rows.origin import Source, named
 
 ACCESS: Final = "day1.access"
 """Where in an ASGI scope the access of its token is."""
@@ -25,7 +25,7 @@ _HEADS: Final = 10_000
 class Callers:
     """Makes of a request the context of its call. Made once for a server."""
 
-    def __init__(self, house: House, called: Callable[[], None]) -> None:
+    def __init__(self, house: OpenStore, called: Callable[[], None]) -> None:
         """Serve one memory; `called` is told of each call."""
         self.house = house
         self._called = called

@@ -13,14 +13,14 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from day1 import __version__
+from day1.app.open import OpenStore, obstacles
 from day1.errors import Day1Error, Forbidden, Json, StoreUnavailable
 from day1.interfaces.http.callers import access_of
 from day1.interfaces.http.failures import failure
 from day1.interfaces.mcp.http import Streams
-from day1.model.branch import MAIN
-from day1.model.change import Ref
-from day1.services.admitting import without_place
-from day1.wiring import House, obstacles
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import Ref
+from day1.services.access.authentication import without_place
 
 PUBLIC: Final = ("/health", "/ready")
 _READY_S: Final = 5.0
@@ -68,7 +68,7 @@ class Metrics:
         return "\n".join(lines)
 
 
-def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
+def routes(house: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     """The three probes; `/metrics` needs a token where tokens are on."""
     probing = CapacityLimiter(1)
 
@@ -111,7 +111,7 @@ def routes(house: House, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     ]
 
 
-def _ready(house: House) -> dict[str, Json]:
+def _ready(house: OpenStore) -> dict[str, Json]:
     """Read the store and the ledger; what else is wrong leaves them readable."""
     house.repo.ledger.branch(MAIN)
     with house.repo.store.reading(Ref(branch=MAIN)):

@@ -15,11 +15,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from day1 import __version__
+from day1.call.fields import Repeatable
+from day1.call.meanings import explained
+from day1.call.operation import Operation
+from day1.call.toolset import Toolset
 from day1.errors import Day1Error, InvalidRequest
 from day1.interfaces.http.callers import Callers
 from day1.interfaces.http.failures import STATUS, failure, fault
-from day1.model.meanings import explained
-from day1.operation import Operation, Repeatable, Toolset
 
 PREFIX: Final = "/api/v1"
 _REFERENCE: Final = "#/components/schemas/{model}"

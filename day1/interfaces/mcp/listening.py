@@ -23,10 +23,10 @@ from mcp.types import (
     SubscriptionsListenResult,
 )
 
-from day1.interfaces.feed import Feed
+from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.mcp.resources import BRANCHES, branch_uri
-from day1.model.access import Access
-from day1.services.watching import Moved
+from day1.model.access.access import Access
+from day1.services.upkeep.poller import Moved
 
 _SUBSCRIBED = 10_000
 """Addresses that clients of 2025 may watch; beyond, the oldest is forgotten."""
@@ -47,7 +47,7 @@ class _Listeners:
 class Listening:
     """The handlers of one server, fed by the process's one feed."""
 
-    def __init__(self, feed: Feed, access_of: Callable[[Any], Access]) -> None:
+    def __init__(self, feed: Broadcaster, access_of: Callable[[Any], Access]) -> None:
         """Listen to a feed for clients, whose access is found by their SDK context."""
         self._feed, self._access_of = feed, access_of
         self._listeners: dict[tuple[str, ...], _Listeners] = {}

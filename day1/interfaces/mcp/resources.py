@@ -33,8 +33,8 @@ from mcp.types import (
     TextResourceContents,
 )
 
+from day1.call.context import Context
 from day1.errors import NotFound
-from day1.operation import Context
 from day1.toolsets import operations
 
 BRANCHES: Final = "day1://branches"

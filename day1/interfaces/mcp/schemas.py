@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from day1.model.meanings import explained
-from day1.operation import Operation
+from day1.call.meanings import explained
+from day1.call.operation import Operation
 
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -30,11 +30,13 @@ from mcp.types import (
 )
 
 from day1 import __version__
+from day1.call.context import Context
+from day1.call.operation import Effect, Operation
+from day1.call.toolset import Toolset
 from day1.errors import Day1Error, UnknownTool
 from day1.interfaces.mcp import prompts, resources
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.schemas import listed_schema, output_schema
-from day1.operation import Context, Effect, Operation, Toolset
 
 log = logging.getLogger(__name__)
 

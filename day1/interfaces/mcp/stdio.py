@@ -23,7 +23,7 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-from day1.interfaces.lasting import Work, lasting
+from day1.interfaces.background import Work, run_forever
 
 
 def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, Work]) -> None:
@@ -37,7 +37,7 @@ def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, W
             if sys.platform != "win32":
                 tasks.start_soon(_leave_on_signal, close)
             for what, work in beside.items():
-                tasks.start_soon(lasting, what, work)
+                tasks.start_soon(run_forever, what, work)
             async with stdio_server() as (reading, writing):
                 sending, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
                 tasks.start_soon(_mend, reading, sending, writing)

@@ -11,7 +11,7 @@ from day1.errors import UnknownBranch
 from day1.interfaces.web import drawing
 from day1.interfaces.web.rendering import count, short
 from day1.interfaces.web.site import Visit
-from day1.model.kind import BY_TABLE
+from day1.model.rows.kind import BY_TABLE
 
 _PAGE: Final = 50
 _MOST: Final = 200

@@ -12,9 +12,9 @@ from anyio.streams.memory import MemoryObjectSendStream
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from day1.interfaces.feed import Feed
-from day1.model.access import Access
-from day1.services.watching import Moved
+from day1.interfaces.broadcast import Broadcaster
+from day1.model.access.access import Access
+from day1.services.upkeep.poller import Moved
 
 _BACKLOG: Final = 100
 _QUIET_S: Final = 15.0
@@ -24,7 +24,7 @@ _AGAIN_MS: Final = 1_000
 class Events:
     """Every stream that is open."""
 
-    def __init__(self, feed: Feed, access_of: Callable[[Request], Access]) -> None:
+    def __init__(self, feed: Broadcaster, access_of: Callable[[Request], Access]) -> None:
         """Pass on what a feed tells, as far as each listener's access goes."""
         self._feed, self._access_of = feed, access_of
         self._open: set[MemoryObjectSendStream[Moved]] = set()

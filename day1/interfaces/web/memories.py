@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from day1.errors import NotFound
 from day1.interfaces.web.site import Visit
-from day1.model.branch import MAIN
+from day1.model.branches.branch import MAIN
 
 _LIMIT: Final = 25
 _VERSIONS: Final = 100

@@ -18,8 +18,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from day1.interfaces.web.static_files import address
-from day1.model.showing import UNSEEN, short_commit, short_id
-from day1.model.worddiff import changed_words
+from day1.model.merge.word_diff import changed_words
+from day1.model.values.showing import UNSEEN, short_commit, short_id
 
 _FOLDED: Final = 1_200
 """A text longer than this is folded behind its beginning."""

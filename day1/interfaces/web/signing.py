@@ -13,15 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from day1.errors import TooManyRequests, Unauthorized
-from day1.interfaces.web.site import (
-    HOME,
-    LOGIN,
-    SESSION,
-    Visit,
-    cookie_name,
-    cookie_of,
-    keep,
-)
+from day1.interfaces.web.site import HOME, LOGIN, SESSION, Visit, cookie_name, cookie_of, keep
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from day1.call.context import Context
+from day1.call.operation import Operation
+from day1.call.toolset import Toolset
 from day1.errors import Day1Error, Forbidden, TooManyRequests, Unauthorized
 from day1.interfaces.web.rendering import environment
-from day1.model.access import Access, Scope, digest, new_secret
-from day1.operation import Context, Operation, Toolset
-from day1.services.admitting import SIGNED_IN_S, Door, without_place
+from day1.model.access.access import Access, Scope, digest, new_secret
+from day1.services.access.authentication import SIGNED_IN_S, Authenticator, without_place
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +121,7 @@ View = Callable[[Visit], Response]
 class Server:
     """What the pages need of the server that they are part of."""
 
-    door: Door
+    door: Authenticator
     clock: Callable[[], int]
     context: Callable[[Request], Context]
     access_of: Callable[[Request], Access]

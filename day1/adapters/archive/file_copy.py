@@ -1,0 +1,65 @@
+"""Copying an embedded store's two files while other processes use them."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from day1.adapters.failures.drivers import of_system
+from day1.adapters.ledger.sqlite import copy_ledger
+from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE
+
+_BLOCK = 1024 * 1024
+
+
+class StoreCopying:
+    """`ports.archive.Copying` on a store's folder.
+
+    Between units of work `memory.db` only grows, and what is in it does not change; compaction
+    puts another file in its place. So most of it is copied while others write, and the write lock
+    is held for what they wrote meanwhile: milliseconds, whatever the size.
+    """
+
+    def __init__(self, folder: Path, wait_s: float) -> None:
+        """Copy nothing yet; the lock is waited for at most `wait_s` seconds."""
+        self._folder, self._wait_s = folder, wait_s
+        self._lock = WriteLock(folder / LOCK_FILE, wait_s)
+        self._inode = -1
+
+    def ahead(self, to: Path) -> None:
+        """Copy what there is between two units, without the lock."""
+        with self._lock.held():
+            found = self._stat()
+        self._copy(to, found)
+
+    @contextmanager
+    def rest(self, to: Path) -> Iterator[None]:
+        """Copy what came since, and the ledger, and hold the lock for the block."""
+        with self._lock.held():
+            self._copy(to, self._stat())
+            copy_ledger(self._folder, to, self._wait_s)
+            yield
+
+    def _stat(self) -> os.stat_result:
+        path = self._folder / FILE
+        try:
+            return path.stat()
+        except OSError as exc:
+            raise of_system(exc, path, writing=False) from exc
+
+    def _copy(self, to: Path, found: os.stat_result) -> None:
+        """Append to the copy what it lacks of the file as it was found."""
+        source, copy = self._folder / FILE, to / FILE
+        try:
+            to.mkdir(mode=0o700, exist_ok=True)
+            if found.st_ino != self._inode:  # compacted meanwhile
+                copy.unlink(missing_ok=True)
+                self._inode = found.st_ino
+            with source.open("rb") as live, copy.open("ab") as copied:
+                live.seek(copied.tell())
+                left = found.st_size - copied.tell()
+                while left > 0 and (block := live.read(min(_BLOCK, left))):
+                    left -= copied.write(block)
+        except OSError as exc:
+            raise of_system(exc, to, writing=True) from exc

@@ -1,0 +1,380 @@
+"""The ledger as tables of a SQL database of its own."""
+
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+from day1.adapters.failures.drivers import translated
+from day1.adapters.ledger.tables import (
+    BRANCHES,
+    HEADS,
+    OLDEST,
+    SUM,
+    TABLES,
+    VERSION,
+    as_record,
+    as_row,
+    is_changed,
+    metadata,
+    sum_of,
+)
+from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, tables
+from day1.errors import BranchExists, Conflict, StoreDamaged, StoreVersionUnknown
+from day1.model.branches.branch import Branch
+from day1.model.records.intent import Intent
+from day1.ports.ledger import Recover
+
+T = TypeVar("T")
+_REMEMBERED = 1_000
+"""Names; those of branches that there are not are remembered too."""
+
+
+class Lock(Protocol):
+    """What keeps deeds apart."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """Hold the lock for the block."""
+
+    def held_if_free(self) -> AbstractContextManager[bool]:
+        """Hold the lock for the block if nobody has it; says whether."""
+
+
+class Watch(Protocol):
+    """What tells whether the database was written to."""
+
+    def version(self) -> Hashable:
+        """Another value after every write, whoever wrote."""
+
+    def close(self) -> None:
+        """Close what was opened for it."""
+
+
+class SqlLedger:
+    """`ports.ledger.Ledger` over one engine."""
+
+    _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
+    """A table that says of which version the others are."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        deeds: Lock,
+        name: str,
+        if_damaged: str,
+        watch: Watch | None = None,
+    ) -> None:
+        """Use a database whose tables exist (`create`).
+
+        Its name, and what to do if it is damaged, stand in error messages. Without
+        `watch` nothing is remembered.
+        """
+        self._engine = engine
+        self._own_sums = engine.dialect.name == "sqlite"
+        self._writer = engine.execution_options(writes=True)
+        self._deeds = deeds
+        self._name = name
+        self._if_damaged = if_damaged
+        self._local = threading.local()
+        self._watch = watch
+        self._seen: tuple[Hashable, dict[str, Branch | None]] = (None, {})
+
+    def create(self, version: int) -> None:
+        """Make the tables, and the columns of tables, that are missing; nothing is ever dropped.
+
+        Args:
+            version: the one that the database says it has, 0 if none.
+
+        Raises:
+            ForeignStore: it has tables that are another program's.
+        """
+        with self._writing() as connection:
+            there = own_tables(connection, version, self._name, self._marks)
+            metadata.create_all(connection)
+            for table in metadata.tables.values():
+                for column in table.columns:
+                    if column.name not in there.get(table.name, table.columns):
+                        kind = column.type.compile(connection.dialect)
+                        name = connection.dialect.identifier_preparer.quote(column.name)
+                        connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
+            for kept, table in TABLES.items():
+                _add_sums(connection, kept, table)
+
+    def check(self) -> list[str]:
+        """Read every row; in a folder also every page, and compare the checksums."""
+        problems = []
+        with self._reading() as connection:
+            if self._own_sums:
+                found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+                problems = [str(line) for line in found if line != "ok"]
+            for kind, table in TABLES.items():
+                rows = connection.execute(select(table)).all()
+                changed = self._own_sums and sum(is_changed(kind, row) for row in rows)
+                if changed:
+                    problems.append(f"{changed} of {len(rows)} rows of {table.name} were changed")
+        return problems
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make the puts inside one transaction."""
+        with self._writing():
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        open_one: Connection | None = getattr(self._local, "connection", None)
+        if open_one is not None:
+            yield open_one
+            return
+        with self._begun() as connection:
+            self._local.connection = connection
+            try:
+                yield connection
+            finally:
+                self._local.connection = None
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        """A connection in a transaction, which leaving the block makes durable."""
+        with translated(self._name, self._if_damaged), self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        open_one: Connection | None = getattr(self._local, "connection", None)
+        if open_one is not None:
+            yield open_one
+            return
+        with self._opened() as connection:
+            yield connection
+
+    @contextmanager
+    def _opened(self) -> Iterator[Connection]:
+        """A connection for single statements."""
+        with translated(self._name, self._if_damaged), self._engine.connect() as connection:
+            yield connection
+
+    def _put(self, table: Table, key: str, values: dict[str, Any]) -> None:
+        with self._writing() as connection:
+            connection.execute(delete(table).where(table.c[key] == values[key]))
+            connection.execute(insert(table), values)
+
+    def record(self, kind: type[T], record_id: str) -> T | None:
+        """A record by id."""
+        found = self.records(kind, id=record_id)
+        return found[0] if found else None
+
+    def records(self, kind: type[T], **equal: str) -> list[T]:
+        """The records of a kind with these values, oldest first."""
+        with self._reading() as connection:
+            rows = connection.execute(_records(kind, tuple(equal)), equal).all()  # type: ignore[arg-type]  # a class is hashable
+        return [self._record(kind, row) for row in rows]
+
+    def _record(self, kind: type[T], row: Row[Any]) -> T:
+        if self._own_sums and is_changed(kind, row):
+            raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
+        return as_record(kind, row)
+
+    def put(self, *records: object) -> None:
+        """Write records by id, all at once."""
+        with self._writing():
+            for record in records:
+                self._put(TABLES[type(record)], "id", as_row(record))
+
+    def steady(self) -> AbstractContextManager[None]:
+        """Let a call ask but once; here asking costs next to nothing."""
+        return nullcontext()
+
+    def stamp(self) -> Hashable:
+        """Another value after every write, whoever wrote."""
+        if self._watch is None:
+            return None
+        with translated(self._name, self._if_damaged):
+            return self._watch.version()
+
+    def branches(self) -> list[Branch]:
+        """Every branch, retired ones too, oldest first."""
+        return self.records(Branch)
+
+    def branch(self, name: str) -> Branch | None:
+        """A branch by name, without regard to case.
+
+        Every call needs its branch, and branches seldom change: what was read is remembered until
+        the ledger is written to.
+        """
+        known = self._remembered()
+        if name in known:
+            return known[name]
+        with self._reading() as connection:
+            row = connection.execute(_BY_NAME, {"folded": name.lower()}).first()
+        found = known[name] = None if row is None else self._record(Branch, row)
+        return found
+
+    def _remembered(self) -> dict[str, Branch | None]:
+        """Branches by name, as of now; one that is put in later may be newer, never older."""
+        if self._watch is None or getattr(self._local, "connection", None) is not None:
+            return {}
+        version = self.stamp()
+        seen = self._seen
+        if seen[0] != version or len(seen[1]) > _REMEMBERED:
+            seen = self._seen = (version, {})
+        return seen[1]
+
+    def put_branch(self, branch: Branch) -> None:
+        """Write a branch by id."""
+        try:
+            self._put(BRANCHES, "id", {**as_row(branch), "folded": branch.name.lower()})
+        except Conflict as exc:
+            raise BranchExists(
+                f"A branch {branch.name!r} exists already (case does not count).",
+                branch=branch.name,
+            ) from exc
+
+    def remove_branch(self, branch_id: str) -> None:
+        """Forget a branch."""
+        self.remove(Branch, branch_id)
+
+    def remove(self, kind: type, *record_ids: str) -> None:
+        """Forget records of a kind, all at once."""
+        if record_ids:
+            gone = delete(TABLES[kind]).where(TABLES[kind].c.id == bindparam("gone"))
+            with self._writing() as connection:
+                connection.execute(gone, [{"gone": record_id} for record_id in record_ids])
+
+    @contextmanager
+    def open_intent(self, intent: Intent, recover: Recover) -> Iterator[None]:
+        """Do a deed: write the intent, run the block, strike the intent out."""
+        with self.exclusive(recover):
+            self.put(intent)
+            try:
+                yield
+            except Exception:
+                self._recover(intent, recover)
+                raise
+            self.remove(Intent, intent.id)
+
+    @contextmanager
+    def exclusive(self, recover: Recover) -> Iterator[None]:
+        """Let no deed go on during the block; none is half done when it begins."""
+        with self._deeds.held():
+            self._recover_all(recover)
+            yield
+
+    def recover_orphans(self, recover: Recover) -> int:
+        """Settle intents whose process is gone, if no deed is going on; says how many."""
+        if not self.open_intents():
+            return 0
+        with self._deeds.held_if_free() as free:
+            return self._recover_all(recover) if free else 0
+
+    def open_intents(self) -> list[Intent]:
+        """Deeds that are going on, or whose process is gone."""
+        return self.records(Intent)
+
+    def _recover_all(self, recover: Recover) -> int:
+        orphans = self.open_intents()
+        for intent in orphans:
+            self._recover(intent, recover)
+        return len(orphans)
+
+    def _recover(self, intent: Intent, recover: Recover) -> None:
+        recover(intent)
+        self.remove(Intent, intent.id)
+
+    def head(self, key: str) -> str | None:
+        """The branch id that a client's HEAD points at."""
+        with self._reading() as connection:
+            statement = select(HEADS.c.branch_id).where(HEADS.c.key == key)
+            found = connection.execute(statement).scalar()
+        return None if found is None else str(found)
+
+    def heads(self) -> dict[str, str]:
+        """Every client's HEAD: the branch id by its key."""
+        with self._reading() as connection:
+            return {str(key): str(branch) for key, branch in connection.execute(select(HEADS))}
+
+    def set_head(self, key: str, branch_id: str) -> None:
+        """Point a client's HEAD at a branch."""
+        self._put(HEADS, "key", {"key": key, "branch_id": branch_id})
+
+    def close(self) -> None:
+        """Close the database; SQLite folds its log into the file."""
+        if self._watch is not None:
+            self._watch.close()
+        self._engine.dispose()
+
+
+def _add_sums(connection: Connection, kind: type, table: Table) -> None:
+    """Give rows that an earlier version of day1 wrote their checksums."""
+    rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
+    sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
+    if sums:
+        one = update(table).where(table.c.id == bindparam("row"))
+        connection.execute(one.values({SUM: bindparam("sum")}), sums)
+
+
+def own_tables(
+    connection: Connection, version: int, where: str, marks: Columns | None = None
+) -> Columns:
+    """A ledger's tables as they are there, if they are day1's: a mark alone could be anybody's.
+
+    What an earlier day1 made lacks columns that have a default, and no others. Beside a ledger
+    there may be other tables, which are left alone.
+
+    Args:
+        connection: stands on the database.
+        version: the one that it says it has, 0 if none.
+        where: names it in messages.
+        marks: the table that says so, if there is one.
+
+    Raises:
+        ForeignStore: it has tables that are another program's.
+    """
+    there, marks = tables(connection), marks or {}
+    oldest, newest = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
+    found = {name: columns(connection, name) for name in there & oldest.keys()}
+    strange = {name for name, has in found.items() if not oldest[name] <= has <= newest[name]}
+    if not version or BRANCHES.name not in found:
+        strange |= there - found.keys()
+    if strange:
+        raise foreign(where, strange)
+    return found
+
+
+def check_version(version: int, where: str) -> None:
+    """Make sure that this day1 knows the tables of a ledger.
+
+    Raises:
+        StoreVersionUnknown: a later one made them.
+    """
+    if version > VERSION:
+        raise StoreVersionUnknown(
+            f"{where} has version {version}, this day1 reads up to {VERSION}: install a newer "
+            "day1.",
+            version=version,
+        )
+
+
+@lru_cache(maxsize=128)
+def _records(kind: type, names: tuple[str, ...]) -> Select[Any]:
+    """Built once: building takes longer than asking."""
+    table = TABLES[kind]
+    tests = [table.c[name] == bindparam(name) for name in names]
+    return select(table).where(*tests).order_by(table.c.created_at, table.c.id)
+
+
+_BY_NAME = select(BRANCHES).where(BRANCHES.c.folded == bindparam("folded"))

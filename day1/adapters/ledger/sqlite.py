@@ -1,0 +1,260 @@
+"""The embedded store's ledger: a stock SQLite file in WAL mode."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from day1.adapters.failures.drivers import of_system, translated
+from day1.adapters.ledger.ledger import Lock, SqlLedger, check_version, own_tables
+from day1.adapters.ledger.tables import VERSION
+from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
+
+FILE = "ledger.db"
+_LOOK_S = 10.0
+"""How long another process that writes to the file is waited for, to see whose it is."""
+_TABLES_THERE = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+IF_DAMAGED = (
+    "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "
+    "Put a backup in its place, or none: then the branches are found again, and their notes, the "
+    "snapshots and the records of merges are lost. No memory is."
+)
+
+
+def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 10.0) -> SqlLedger:
+    """Open `ledger.db`, making it where it is missing and may be written."""
+    path = folder.absolute() / FILE
+    if not read_only and not path.exists():
+        with deeds.held():
+            _make(path)
+
+    engine = create_engine(
+        "sqlite://",
+        creator=lambda: _connect(path, read_only=read_only, wait_s=wait_s),
+        poolclass=QueuePool,
+        pool_size=4,
+        max_overflow=60,
+    )
+
+    @event.listens_for(engine, "connect")
+    def note(_: Any, record: Any) -> None:
+        record.info["opened"] = _opened(path, read_only=read_only)
+
+    @event.listens_for(engine, "checkout")
+    def compare(_: Any, record: Any, __: Any) -> None:
+        # What is written to a file that was deleted or replaced is lost.
+        if record.info["opened"] != _opened(path, read_only=read_only):
+            raise DisconnectionError
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A read is one statement, which needs no transaction.
+        if connection.get_execution_options().get("writes"):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    watch = None if read_only else FileWatch(path, wait_s)
+    ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED, watch)
+    try:
+        _bring_up(ledger, path, wait_s, read_only=read_only)
+    except Day1Error:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _bring_up(ledger: SqlLedger, path: Path, wait_s: float, *, read_only: bool) -> None:
+    """Give the file what this day1 keeps in it, once; then one look tells that it has it."""
+    with _untouched(path, wait_s, read_only=read_only) as connection:
+        version = _version(connection)
+        if version == VERSION:
+            return
+        _check_own(connection, version)
+        check_version(version, FILE)
+        if read_only:
+            raise StoreReadOnly(
+                f"{FILE} was made by an older day1, and may not be written: use the store once "
+                "where it may be, or copy the folder to where it may be and use the copy.",
+                file=FILE,
+            )
+        ledger.create(version)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def check_file(folder: Path) -> None:
+    """Make sure that a folder's `ledger.db`, if there is one, is a ledger.
+
+    Raises:
+        ForeignStore: it is another program's.
+    """
+    path = folder.absolute() / FILE
+    if os.path.isfile(path):  # noqa: PTH113 - says no of a path that the system does not take
+        with _untouched(path, _LOOK_S, read_only=False) as connection:
+            _check_own(connection, _version(connection))
+
+
+@contextmanager
+def _untouched(path: Path, wait_s: float, *, read_only: bool) -> Iterator[sqlite3.Connection]:
+    """A connection to a file that may be another program's: it is not made one in WAL mode."""
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_open(path, read_only=read_only, wait_s=wait_s)) as connection,
+    ):
+        yield connection
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_own(raw: sqlite3.Connection, version: int) -> None:
+    engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
+    with engine.connect() as connection:
+        own_tables(connection, version, FILE)
+
+
+def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
+    """Copy `ledger.db` as it is at one instant into another folder; nobody waits for it."""
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as live,
+        closing(sqlite3.connect(to / FILE)) as copy,
+    ):
+        copy.execute("PRAGMA synchronous=OFF")  # a copy that a crash takes is made anew
+        live.backup(copy)
+
+
+def scrub_ledger(folder: Path, wait_s: float) -> None:
+    """Write `ledger.db` anew without what is free in it, and empty its log.
+
+    Raises:
+        StoreBusy: somebody reads it without a pause.
+    """
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as connection,
+    ):
+        connection.execute("VACUUM")
+        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if busy:
+        raise StoreBusy(f"Others read {FILE} without a pause: try again.", file=FILE)
+
+
+def count_records(folder: Path) -> dict[str, int]:
+    """How many rows each table has, of a copy that is whole and that nobody writes to.
+
+    Raises:
+        StoreDamaged: it is not whole.
+    """
+    with translated(FILE, IF_DAMAGED), closing(_connect(folder / FILE, read_only=True)) as opened:
+        found = opened.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            raise StoreDamaged(f"{FILE} is damaged: {IF_DAMAGED}", file=FILE)
+        names = [n for (n,) in opened.execute(_TABLES_THERE)]
+        count = 'SELECT count(*) FROM "{}"'
+        return {n: opened.execute(count.format(n)).fetchone()[0] for n in names}
+
+
+class FileWatch:
+    """Tells whether the file was written to, by anybody, in a few microseconds."""
+
+    def __init__(self, path: Path, wait_s: float) -> None:
+        """Open nothing yet."""
+        self._path, self._wait_s = path, wait_s
+        self._guard = threading.Lock()
+        self._opened: tuple[object, ...] = ()
+        self._connection: sqlite3.Connection | None = None
+
+    def version(self) -> Hashable:
+        """Another value after every commit of any other connection; this one makes none."""
+        opened = _opened(self._path, read_only=False)
+        with self._guard:
+            if self._connection is None or opened != self._opened:
+                self.close()
+                self._connection = _connect(self._path, read_only=False, wait_s=self._wait_s)
+                self._opened = opened
+            return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _open(path: Path, *, read_only: bool, wait_s: float) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode={_mode(path, read_only=read_only)}",
+        uri=True,
+        timeout=wait_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _connect(path: Path, *, read_only: bool, wait_s: float = 0.0) -> sqlite3.Connection:
+    connection = _open(path, read_only=read_only, wait_s=wait_s)
+    try:
+        if not read_only:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _make(path: Path) -> None:
+    """Make the file under another name, so that it is seen in WAL mode only: nobody waits for that.
+
+    The log of a file that is gone would be played into the new one, so it goes first.
+    """
+    if path.exists():
+        return
+    fresh = path.with_name(f"{FILE}.new")
+    try:
+        for old in (fresh, path.with_name(f"{FILE}-wal"), path.with_name(f"{FILE}-shm")):
+            old.unlink(missing_ok=True)
+        with translated(FILE), closing(sqlite3.connect(fresh)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        fresh.rename(path)
+    except OSError as exc:
+        raise of_system(exc, path, writing=True) from exc
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _mode(path: Path, *, read_only: bool) -> str:
+    """How to open the file, as SQLite's URI says it.
+
+    In a folder that may not be written a file in WAL mode opens only as immutable, which is not
+    to be said while there is a log beside it: somebody writes, or was killed.
+    """
+    if not read_only:
+        return "rw"
+    log = path.with_name(f"{FILE}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return "ro&immutable=1"
+    if not path.with_name(f"{FILE}-shm").exists():
+        raise StoreReadOnly(
+            f"{FILE} was not closed, and its folder may not be written: use the store once where "
+            "it may be, or copy the folder to where it may be and use the copy.",
+            file=FILE,
+        )
+    return "ro"
+
+
+def _opened(path: Path, *, read_only: bool) -> tuple[object, ...]:
+    """What a connection was opened to; another value means that it must be opened anew."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, _mode(path, read_only=read_only)

@@ -1,0 +1,148 @@
+"""The ledger's tables: one for each kind of record, made from its fields."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from zlib import crc32
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table
+from sqlalchemy.types import TypeEngine
+
+from day1.adapters.rows.ownership import Columns
+from day1.adapters.rows.tables import LongText
+from day1.model.access.access import SignIn, Token
+from day1.model.branches.branch import Branch
+from day1.model.records.codec import from_json, to_json
+from day1.model.records.intent import Intent
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.redaction import Redaction
+from day1.model.records.review import Review
+from day1.model.records.session import Session
+from day1.model.records.sharing import Bundle, Handoff, Template
+from day1.model.records.snapshot import Snapshot
+from day1.model.records.store_copy import Clone
+from day1.model.records.task import Objective, Task, TaskAgent
+from day1.model.rows.kind import canonical
+
+T = TypeVar("T")
+
+VERSION: Final = 5
+"""To be raised with each new table or column."""
+metadata = MetaData()
+SUM: Final = "row_sum"
+"""The column with a row's checksum. SQLite has none of its own; a server has, so there it is only
+written."""
+_KEY: Final = String(255)
+_TEXT: Final = LongText()
+_hints = cache(get_type_hints)
+
+
+def _kept_as(hint: Any) -> type:
+    """What a field is kept as: text, a number, a truth; `object` for what is kept as JSON."""
+    if get_origin(hint) is Literal:
+        return str
+    given = [part for part in get_args(hint) or (hint,) if part is not type(None)]
+    return given[0] if len(given) == 1 and given[0] in _PLAIN else object
+
+
+_PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: _TEXT, int: BigInteger(), bool: Boolean()}
+
+
+def _table(name: str, kind: type, keys: Iterable[str] = (), *more: Column[Any]) -> Table:
+    """A table with a column for each field; `keys` are what records are looked up by."""
+    hints = _hints(kind)
+    columns = [_column(f.name, hints[f.name], set(keys)) for f in fields(kind)]
+    table = Table(name, metadata, *columns, *more, Column(SUM, BigInteger()))
+    for key in keys:
+        Index(f"{name}_{key}", table.c[key])
+    return table
+
+
+def _column(name: str, hint: Any, keys: set[str]) -> Column[Any]:
+    """A field's column."""
+    if name == "id":
+        return Column(name, _KEY, primary_key=True)
+    kind = _KEY if name in keys else _PLAIN.get(_kept_as(hint), _TEXT)
+    return Column(name, kind, nullable=type(None) in get_args(hint))
+
+
+BRANCHES: Final = _table(
+    "branches", Branch, (), Column("folded", String(100), nullable=False, unique=True)
+)
+TABLES: Final[Mapping[type, Table]] = {
+    Branch: BRANCHES,
+    Session: _table("sessions", Session, ("branch_id", "agent_id", "session_id", "task_id")),
+    Snapshot: _table("snapshots", Snapshot, ("branch_id",)),
+    MergeRecord: _table("merges", MergeRecord, ("source_id", "target_id")),
+    Task: _table("tasks", Task, ("task_type",)),
+    TaskAgent: _table("task_agents", TaskAgent, ("task_id", "agent_id")),
+    Objective: _table("objectives", Objective, ("task_id",)),
+    Template: _table("templates", Template, ("name",)),
+    Handoff: _table("handoffs", Handoff),
+    Bundle: _table("bundles", Bundle),
+    Token: _table("tokens", Token),
+    SignIn: _table("sign_ins", SignIn),
+    Intent: _table("intents", Intent),
+    Review: _table("reviews", Review, ("source_id", "target_id", "status")),
+    Redaction: _table("redactions", Redaction, ("row_id",)),
+    Clone: _table("clones", Clone),
+}
+HEADS: Final = Table(
+    "heads",
+    metadata,
+    Column("key", _KEY, primary_key=True),
+    Column("branch_id", _KEY, nullable=False),
+)
+_AS_JSON: Final = {
+    kind: frozenset(n for n, hint in _hints(kind).items() if _kept_as(hint) is object)
+    for kind in TABLES
+}
+
+_DEFAULTED: Final = {
+    kind: frozenset(f.name for f in fields(kind) if f.default is not MISSING) for kind in TABLES
+}
+
+OLDEST: Final[Columns] = {
+    HEADS.name: frozenset(HEADS.columns.keys()),
+    **{
+        table.name: frozenset(table.columns.keys()) - _DEFAULTED[kind] - {SUM}
+        for kind, table in TABLES.items()
+    },
+}
+"""The columns that tables had in every version: one that is younger has a default."""
+
+
+def as_row(record: object) -> dict[str, Any]:
+    """A record as its table keeps it."""
+    written = _AS_JSON[type(record)]
+    row = {n: canonical(v) if n in written else v for n, v in to_json(record).items()}
+    return {**row, SUM: _sum(row)}
+
+
+def as_record(kind: type[T], row: Row[Any]) -> T:
+    """A row of a kind's table as a record; a column that is younger than the row is its default."""
+    written = _AS_JSON[kind]
+    found = _fields(kind, row)
+    values = {n: v for n, v in found.items() if v is not None or n not in _DEFAULTED[kind]}
+    return from_json(kind, {n: json.loads(v) if n in written else v for n, v in values.items()})
+
+
+def is_changed(kind: type, row: Row[Any]) -> bool:
+    """Whether a row of a kind's table is another than was written."""
+    return row._mapping[SUM] not in {None, sum_of(kind, row)}
+
+
+def sum_of(kind: type, row: Row[Any]) -> int:
+    """The checksum of a row of a kind's table."""
+    return _sum(_fields(kind, row))
+
+
+def _fields(kind: type, row: Row[Any]) -> dict[str, Any]:
+    return {f.name: row._mapping[f.name] for f in fields(kind)}
+
+
+def _sum(row: Mapping[str, Any]) -> int:
+    """A column that is added later, and has no value yet, changes nothing."""
+    return crc32(canonical({n: v for n, v in row.items() if v is not None}).encode())

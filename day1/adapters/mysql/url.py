@@ -1,0 +1,277 @@
+"""A SQL server that keeps a store: which engine it is, and connections to it."""
+
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+from day1.adapters.failures.drivers import is_drivers, translated
+from day1.errors import InvalidRequest, Refused
+from day1.model.values.instant import SECOND
+
+DRIVER = "mysql+pymysql"
+LET_IN_S, ANSWER_S = 15.0, 60.0
+"""Seconds that a server may take to let somebody in or answer a ping, and to answer a statement."""
+_RESTED_S = 1.0
+"""A connection that was used within this time is not pinged before it is used again."""
+_KEPT = 8
+"""Connections of a pool that stay open."""
+_LOST, _NOT_CONNECTED = 2013, 2003
+"""The driver's numbers for a connection that ended, and for none that was made."""
+_IN_TRANSACTION = 1
+"""A flag of the protocol's, in each answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUrl:
+    """Where a store is: a server, and a database on it."""
+
+    url: URL
+    database: str
+
+    @property
+    def name(self) -> str:
+        """The same for messages: no user, no password."""
+        return f"{self.url.host}:{self.url.port or 3306}/{self.database}"
+
+
+def parse(text: str) -> ServerUrl:
+    """Read an address such as `mysql+pymysql://day1:…@host:3306/day1`.
+
+    Raises:
+        InvalidRequest: it is none of a database on a MySQL-like server.
+    """
+    form = f"{DRIVER}://USER:PASSWORD@HOST:3306/DATABASE"
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as exc:
+        raise InvalidRequest(f"DAY1_STORE__URL has the form {form}.") from exc
+    database = url.database or ""
+    if url.drivername not in {DRIVER, "mysql"} or not url.host:
+        raise InvalidRequest(f"DAY1_STORE__URL has the form {form}.")
+    unknown = sorted(url.query.keys() - _OPTIONS)
+    if unknown:
+        raise InvalidRequest(
+            f"DAY1_STORE__URL takes no {unknown[0]!r} behind the '?', but {', '.join(_OPTIONS)}.",
+            unknown=unknown,
+        )
+    plain = database.replace("_", "").replace("-", "")
+    if not (plain.isascii() and plain.isalnum() and len(database) <= _LONGEST):
+        raise InvalidRequest(
+            f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
+            f"digits, '_' and '-', no branch. Its form is {form}."
+        )
+    if database.lower() in _OF_SERVERS:
+        raise InvalidRequest(
+            f"DAY1_STORE__URL names {database!r}, which is the server's own: name a database of "
+            "day1's own."
+        )
+    if url.query:
+        _check_files(url)
+    server = URL.create(DRIVER, url.username, url.password, url.host, url.port, query=url.query)
+    return ServerUrl(server, database)
+
+
+def _check_files(url: URL) -> None:
+    """Read what TLS needs once, to say of a file that it does not fit; the driver says less."""
+    query = {name: str(value) for name, value in url.query.items()}
+    try:
+        context = ssl.create_default_context(
+            cafile=query.get("ssl_ca"), capath=query.get("ssl_capath")
+        )
+        if "ssl_cert" in query:
+            context.load_cert_chain(query["ssl_cert"], query.get("ssl_key"))
+    except OSError as exc:
+        raise InvalidRequest(
+            "DAY1_STORE__URL: a file of ssl_ca, ssl_cert or ssl_key is not there, cannot be read, "
+            "or holds something else."
+        ) from exc
+
+
+_OPTIONS = ("ssl_ca", "ssl_capath", "ssl_cert", "ssl_check_hostname", "ssl_cipher", "ssl_key")
+"""For TLS; others the driver would not heed, and somebody would believe that it did."""
+_OF_SERVERS = frozenset(
+    {
+        *("information_schema", "mysql", "performance_schema", "sys"),
+        *("mo_catalog", "mo_debug", "mo_task", "system", "system_metrics"),
+    }
+)
+"""Databases in which a server, Dolt or MatrixOne, keeps what is its own."""
+_LONGEST = 40
+"""Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
+
+
+def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
+    """A pool of connections to a server, each of which says itself where it stands.
+
+    A transaction is begun and ended in so many words: what the driver says by itself a
+    Dolt server does not hear (a rollback would keep the row). Who finds all `most` connections in
+    use waits `wait_s` seconds for one.
+
+    Raises:
+        InvalidRequest: the driver is not installed.
+    """
+    try:
+        engine = create_engine(
+            place.url,
+            poolclass=QueuePool,
+            pool_size=min(_KEPT, most),
+            max_overflow=max(0, most - _KEPT),
+            pool_timeout=wait_s,
+            pool_use_lifo=True,
+            pool_reset_on_return=None,
+            isolation_level="AUTOCOMMIT",
+            # `opened` rolls back what was begun; in all other cases there is nothing to roll back.
+            skip_autocommit_rollback=True,
+            hide_parameters=True,
+            connect_args={
+                # From the first: MatrixOne then says that it is on, while the driver's 0 is.
+                "autocommit": True,
+                "charset": "utf8mb4",
+                # The driver reads the server's greeting with the time limit of answers.
+                "connect_timeout": LET_IN_S,
+                "read_timeout": LET_IN_S,
+                "write_timeout": LET_IN_S,
+            },
+        )
+    except ModuleNotFoundError as exc:
+        raise InvalidRequest(
+            "A store on a server needs the package pymysql: `pip install 'day1[servers]'`."
+        ) from exc
+    event.listen(engine, "do_connect", _let_in)
+    event.listen(engine, "connect", lambda raw, _record: _answers_within(raw, ANSWER_S))
+    event.listen(engine, "checkin", _rests)
+    event.listen(engine, "checkout", _awake)
+    return engine
+
+
+def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
+    """Connect; who is let down during the greeting is not connected, and nothing was asked."""
+    failed = dialect.loaded_dbapi.OperationalError
+    try:
+        return dialect.connect(*given, **named)
+    except failed as exc:
+        if exc.args[0] != _LOST:
+            raise
+        raise failed(_NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}") from exc
+
+
+def _answers_within(raw: Any, seconds: float) -> None:
+    """Limit what the server may take for the next answers; the driver has no public way."""
+    raw._read_timeout = raw._write_timeout = seconds
+
+
+@contextmanager
+def patience(connection: Connection, seconds: float) -> Iterator[None]:
+    """Let answers take so much longer during the block: the server was asked to wait."""
+    raw: Any = connection.connection.driver_connection
+    _answers_within(raw, ANSWER_S + seconds)
+    try:
+        yield
+    finally:
+        _answers_within(raw, ANSWER_S)
+
+
+def _rests(_raw: Any, record: ConnectionPoolEntry) -> None:
+    """Note since when a connection is not used."""
+    record.info["rests"] = time.monotonic()
+
+
+def _awake(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
+    """Ping a connection that has rested: the server may have been restarted.
+
+    Raises:
+        InvalidatePoolError: it was; the pool makes new connections.
+        pymysql.Error: it does not answer in time, and would not let anybody in either.
+    """
+    rests = record.info.get("rests")
+    if rests is None or time.monotonic() - rests < _RESTED_S:
+        return
+    _answers_within(raw, LET_IN_S)
+    try:
+        raw.ping(reconnect=False)
+    except Exception as exc:
+        if not is_drivers(exc) or isinstance(exc.__context__, TimeoutError):
+            raise
+        raise InvalidatePoolError from exc
+    _answers_within(raw, ANSWER_S)
+
+
+@contextmanager
+def opened(engine: Engine, where: str) -> Iterator[Connection]:
+    """A connection of the pool, given back with nothing begun.
+
+    A dead one costs all of the pool.
+    """
+    with translated(where), engine.connect() as connection:
+        try:
+            yield connection
+        finally:
+            if not connection.invalidated:
+                raw: Any = connection.connection.driver_connection
+                if raw.open and raw.server_status & _IN_TRANSACTION:
+                    connection.exec_driver_sql("ROLLBACK")
+
+
+def clock(connection: Connection) -> int:
+    """Microseconds since 1970 UTC, as the server has it."""
+    return instant_of(connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one())
+
+
+def instant_of(found: datetime) -> int:
+    """A server's UTC time in microseconds since 1970."""
+    since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
+    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
+
+
+def make_database(connection: Connection, name: str, where: str) -> None:
+    """Make a database where there is none; a user that may not needs one that is there.
+
+    Raises:
+        Refused: there is none, and this user may not make it.
+    """
+    try:
+        if name in connection.exec_driver_sql("SHOW DATABASES").scalars().all():
+            return
+        connection.exec_driver_sql(f"CREATE DATABASE IF NOT EXISTS `{name}`")
+    except DBAPIError as exc:
+        if exc.connection_invalidated:
+            raise
+        raise Refused(
+            f"The server of {where} has no database {name} that this user may use, nor may the "
+            f"user make it: its administrator is to say CREATE DATABASE `{name}`, and the GRANT "
+            f"that docs/servers.md has for it.",
+            database=name,
+        ) from exc
+
+
+def engine_of(engine: Engine, where: str) -> tuple[str, str]:
+    """Which engine a server is, and its version: `dolt` or `matrixone`.
+
+    Raises:
+        InvalidRequest: it is neither.
+        StoreUnavailable, Refused: it does not answer, or does not let this user in.
+    """
+    with opened(engine, where) as connection:
+        version = str(connection.exec_driver_sql("SELECT version()").scalar_one())
+        before, found, after = version.partition("-MatrixOne-v")
+        if found:
+            return "matrixone", after
+        try:
+            dolt = connection.exec_driver_sql("SELECT dolt_version()").scalar_one()
+        except DBAPIError as exc:
+            if exc.connection_invalidated:
+                raise
+            raise InvalidRequest(
+                f"The server at {where} is neither Dolt nor MatrixOne (it says {before!r}): day1 "
+                "needs an engine that keeps versions. docs/servers.md says which.",
+                version=before,
+            ) from exc
+    return "dolt", str(dolt)

@@ -1,0 +1,267 @@
+"""Rows of one state over an open connection: the queries that all SQL engines share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Select, Table, bindparam, func, select
+from sqlalchemy.sql.elements import ClauseElement, ColumnElement
+
+from day1.adapters.rows.prepared import Prepared
+from day1.adapters.rows.tables import TABLES
+from day1.model.records.redaction import CLEAR, Mask
+from day1.model.rows.change import Changes, CommitId, Pending, Query
+from day1.model.rows.kind import MEMORIES, Cell, Kind, Row, when
+
+_PREPARED: dict[tuple[object, ...], Prepared] = {}
+_CHUNK = 500
+"""Ids in one IN list; engines limit the number of bound values."""
+
+
+def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
+    """Cut a list of bound values into lists that an engine takes."""
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]
+
+
+def prepared(
+    connection: Connection, build: Callable[..., ClauseElement], *shape: object
+) -> Prepared:
+    """The statement that `build` makes of a shape, compiled once for each dialect."""
+    key = (connection.dialect.name, build, *shape)
+    found = _PREPARED.get(key)
+    if found is None:
+        found = _PREPARED[key] = Prepared(build(*shape), connection.dialect)
+    return found
+
+
+class SqlReading:
+    """`ports.store.Reading` over a connection that already stands on the right state.
+
+    All rows come through `_select`, which is where redacted ones are masked.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        tip: CommitId,
+        pending: Pending,
+        *,
+        branch: str | None = None,
+        until: int | None = None,
+        mask: Mask = CLEAR,
+    ) -> None:
+        """Wrap a connection; rows with `created_at` after `until` are not seen."""
+        self.connection = connection
+        self.branch = branch
+        self.tip = tip
+        self.pending = pending
+        self.until = until
+        self.mask = mask
+        self.past: Past
+        """How the engine compares with other commits; the store sets it at once."""
+
+    def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
+        """Rows by id; unknown ids are left out."""
+        found: dict[str, Row] = {}
+        for some in chunks(list(dict.fromkeys(ids))):
+            # A list is another statement for each length; most often there is one id.
+            query = Query(among={"id": some}) if some[1:] else Query(equal={"id": some[0]})
+            for row in self._select(kind, kind.columns, "id", query):
+                found[str(row[0])] = dict(zip(kind.columns, row, strict=True))
+        return found
+
+    def find(self, kind: Kind, query: Query) -> list[Row]:
+        """Rows by conditions, ordered by time and id."""
+        parts = list(_narrowed(query))
+        rows = [
+            dict(zip(kind.columns, row, strict=True))
+            for part in parts
+            for row in self._select(kind, kind.columns, "time", part)
+        ]
+        if len(parts) == 1:
+            return rows
+        rows.sort(key=_in_time, reverse=query.descending)
+        return rows[: query.limit]
+
+    def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
+        """Some columns of the rows that `find` would give, as tuples in the order of ids.
+
+        Made for many rows: an order that an index has, no columns that are not needed, no dicts.
+        With `created_after` the order is that of `created_at`, which is the index to use then.
+        """
+        order = "id" if query.created_after is None else "created_at"
+        parts = (self._select(kind, tuple(columns), order, part) for part in _narrowed(query))
+        return [row for part in parts for row in part]
+
+    def _select(
+        self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
+    ) -> Sequence[tuple[Cell, ...]]:
+        if not self.mask:
+            return self._read(kind, columns, order, query)
+        wanted = (*columns, *self.mask.needs(kind, columns))
+        rows = self._read(kind, wanted, order, self.mask.narrowed(kind, query))
+        return [row[: len(columns)] for row in self.mask.tuples(kind, wanted, rows)]
+
+    def _read(
+        self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
+    ) -> Sequence[tuple[Cell, ...]]:
+        values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
+        values |= {f"among_{c}": list(v) for c, v in query.among.items()}
+        values |= {f"without_{c}": list(v) for c, v in query.without.items()}
+        bounds = ("after", "before", "created_after", "limit")
+        values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
+        if self.until is not None:
+            values["until"] = self.until
+        empty = tuple(c for c, v in query.equal.items() if v is None)
+        shape = (kind.table, columns, order, query.descending, empty, tuple(values))
+        if query.among or query.without:  # lists, for which each length is another statement
+            return [tuple(row) for row in self.connection.execute(_statement(*shape), values)]
+        return prepared(self.connection, _statement, *shape).rows(self.connection, values)
+
+    def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
+        """How many rows of a kind there are, or have these values."""
+        query = Query(equal=equal or {})
+        if self.mask and self.mask.narrowed(kind, query) != query:
+            return len(self._select(kind, ("id",), "id", query))
+        asked = query.equal.items()
+        values = {f"equal_{column}": value for column, value in asked if value is not None}
+        if self.until is not None:
+            values["until"] = self.until
+        empty = tuple(column for column, value in asked if value is None)
+        count = prepared(self.connection, _counting, kind.table, empty, tuple(values))
+        return int(count.rows(self.connection, values)[0][0] or 0)
+
+    def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
+        """How many rows have each value of `column`."""
+        if self.mask:
+            return Counter(value for (value,) in self.scan(kind, (column,), Query()))
+        table = TABLES[kind.table]
+        statement = self._visible(select(table.c[column], func.count()), table)
+        statement = statement.group_by(table.c[column])
+        return {value: int(n) for value, n in self.connection.execute(statement)}
+
+    def merge_base(self, other: CommitId) -> CommitId:
+        """The commit at which this history and that of an older commit last were one."""
+        return self.past.base(self, other)
+
+    def changes(self, base: CommitId) -> Changes:
+        """Rows that differ between a commit and this state."""
+        return self.past.since(self, base)
+
+    def _visible(self, statement: Select[Any], table: Table) -> Select[Any]:
+        if self.until is None:
+            return statement
+        return statement.where(table.c.created_at <= self.until)
+
+
+class Past(Protocol):
+    """What a state is compared with: the history, asked on the reading's own connection."""
+
+    def base(self, reading: SqlReading, other: CommitId) -> CommitId:
+        """As `SqlReading.merge_base`."""
+
+    def since(self, reading: SqlReading, base: CommitId) -> Changes:
+        """As `SqlReading.changes`."""
+
+
+def _when(table: Table) -> ColumnElement[int]:
+    """The time of the event, else of learning it."""
+    if "happened_at" in table.c:
+        return func.coalesce(table.c.happened_at, table.c.created_at)
+    return table.c.created_at
+
+
+def _narrowed(query: Query) -> Iterator[Query]:
+    """The query, in parts that an engine takes where a list of allowed values is long."""
+    for column, values in query.among.items():
+        if len(values) > _CHUNK:
+            for some in chunks(values):
+                yield replace(query, among={**query.among, column: some})
+            return
+    yield query
+
+
+def _counting(table_name: str, empty: tuple[str, ...], values: tuple[str, ...]) -> Select[Any]:
+    table = TABLES[table_name]
+    return select(func.count()).select_from(table).where(*_tests(table, empty, values))
+
+
+def _tests(
+    table: Table, empty: tuple[str, ...], values: tuple[str, ...]
+) -> Iterator[ColumnElement[bool]]:
+    """The conditions: columns without a value, and what bound values stand for.
+
+    These are `equal_category`, `among_id`, or a bound.
+    """
+    for column in empty:
+        yield table.c[column].is_(None)
+    for name in values:
+        how, _, column = name.partition("_")
+        if name in _BOUNDS:
+            yield _BOUNDS[name](table, bindparam(name))
+        elif how == "equal":
+            yield table.c[column] == bindparam(name)
+        elif how == "among":
+            yield table.c[column].in_(bindparam(name, expanding=True))
+        elif how == "without":
+            yield table.c[column].not_in(bindparam(name, expanding=True))
+
+
+@lru_cache(maxsize=512)
+def _statement(
+    table_name: str,
+    columns: tuple[str, ...],
+    order: str,
+    descending: bool,  # noqa: FBT001 - part of the key
+    empty: tuple[str, ...],
+    values: tuple[str, ...],
+) -> Select[Any]:
+    """The statement of a query's shape, built once: building costs more than running it.
+
+    `values` names the bound values: a bound, or what is asked of a column (`equal_category`).
+    """
+    table = TABLES[table_name]
+    first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[order]
+    by = [table.c.id] if first is None else [first, table.c.id]
+    statement = select(*(table.c[c] for c in columns))
+    statement = statement.where(*_tests(table, empty, values)).order_by(
+        *(c.desc() if descending else c for c in by)
+    )
+    return statement.limit(bindparam("limit")) if "limit" in values else statement
+
+
+_Test = Callable[[Table, Any], ColumnElement[bool]]
+_BOUNDS: dict[str, _Test] = {
+    "after": lambda table, value: _when(table) >= value,
+    "before": lambda table, value: _when(table) <= value,
+    "created_after": lambda table, value: table.c.created_at > value,
+    "until": lambda table, value: table.c.created_at <= value,
+}
+
+
+def _in_time(row: Row) -> tuple[Cell, Cell]:
+    return when(row), row["id"]
+
+
+def _waiting() -> Select[Any]:
+    parts = [
+        select(
+            func.count().label("n"),
+            func.min(TABLES[kind.table].c.created_at).label("oldest"),
+            func.max(TABLES[kind.table].c.created_at).label("newest"),
+        ).where(TABLES[kind.table].c.created_at > bindparam("after"))
+        for kind in MEMORIES
+    ]
+    together = parts[0].union_all(*parts[1:]).subquery()
+    return select(func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest))
+
+
+def pending_rows(connection: Connection, after: int) -> Pending:
+    """Count, oldest and newest of the memories that are later than a tip, by index."""
+    ((count, oldest, newest),) = prepared(connection, _waiting).rows(connection, {"after": after})
+    return Pending(int(count or 0), oldest, newest)  # type: ignore[arg-type]  # times are integers

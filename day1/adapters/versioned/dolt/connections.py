@@ -1,0 +1,104 @@
+"""Connections to a Dolt server: one pool; each unit says first on which branch it stands."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.failures.mysql import server_number
+from day1.adapters.mysql.lock import Queues, lock_name
+from day1.adapters.mysql.url import opened
+from day1.errors import NotFound, UnknownBranch
+from day1.model.branches.branch import MAIN
+
+_UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
+
+
+class DoltConnections:
+    """`adapters.versioned.dialect.Places` on a Dolt server."""
+
+    def __init__(self, engine: Engine, database: str, where: str, wait_s: float) -> None:
+        """Open nothing yet; a branch's lock is waited for at most `wait_s` seconds."""
+        self._engine = engine
+        self.database = database
+        self.where = where
+        self._queues = Queues(wait_s)
+
+    @contextmanager
+    def on_branch(self, branch: str) -> Iterator[Connection]:
+        """A connection whose plain table names mean `branch`."""
+        with opened(self._engine, self.where) as connection:
+            self.switch_to(connection, branch)
+            yield connection
+
+    @contextmanager
+    def at_commit(self, commit: str) -> Iterator[Connection]:
+        """A read-only connection at a commit."""
+        with opened(self._engine, self.where) as connection:
+            try:
+                self._use(connection, commit)
+            except DBAPIError as exc:
+                if not self._lacks(connection, exc):
+                    raise
+                raise NotFound(f"There is no commit {commit}.", commit=commit) from exc
+            yield connection
+
+    @contextmanager
+    def exclusive(self, branch: str) -> Iterator[Connection]:
+        """As `on`, with the branch's lock, which is free when its connection ends, however."""
+        with self._queues.held(
+            lock_name(self.database, branch), lambda: self.on_branch(branch)
+        ) as connection:
+            yield connection
+
+    @contextmanager
+    def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
+        """As `on`: outside a transaction each statement sees the newest state."""
+        with self.on_branch(branch) as connection:
+            yield connection
+
+    def switch_to(self, connection: Connection, branch: str) -> None:
+        """Let plain table names mean a branch from now on.
+
+        Raises:
+            UnknownBranch: there is none of that name.
+        """
+        try:
+            self._use(connection, branch)
+        except DBAPIError as exc:
+            if not self._lacks(connection, exc):
+                raise
+            raise UnknownBranch(
+                f"There is no branch {branch!r}; memory_branch_list shows those there are.",
+                branch=branch,
+            ) from exc
+
+    def _use(self, connection: Connection, revision: str) -> None:
+        name = f"{self.database}/{revision}".replace("`", "``").replace("%", "%%")
+        connection.exec_driver_sql(f"USE `{name}`")
+
+    def _lacks(self, connection: Connection, exc: DBAPIError) -> bool:
+        """Whether what failed is that the database has no such branch or commit.
+
+        A user with rights on this database only is told that access to such a one is denied.
+        """
+        if _DENIED not in str(exc.orig):
+            return server_number(exc) == _UNKNOWN_DATABASE
+        try:
+            connection.exec_driver_sql(f"USE `{self.database}`")
+        except DBAPIError:
+            return False
+        return True
+
+    def begin(self, connection: Connection, *, writes: bool) -> None:  # noqa: ARG002 - as engines differ
+        """Begin a transaction: a snapshot of all branches."""
+        connection.exec_driver_sql("START TRANSACTION")
+
+    def end(self, connection: Connection) -> None:
+        """Make the transaction durable."""
+        connection.exec_driver_sql("COMMIT")
+
+    def close(self) -> None:
+        """Close every connection that is not in use."""
+        self._engine.dispose()

@@ -1,0 +1,226 @@
+"""A store on a Dolt server: a database, which any number of day1s share."""
+
+import random
+import time
+from collections.abc import Callable, Hashable
+from functools import partial
+
+from sqlalchemy import Connection, Engine, func, insert, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from day1.adapters.mysql.lock import lock_name, locked
+from day1.adapters.mysql.url import clock as server_clock
+from day1.adapters.mysql.url import instant_of, make_database, opened
+from day1.adapters.rows.ownership import Known, columns_of, foreign, is_store, tables
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
+from day1.adapters.versioned.dolt.connections import DoltConnections
+from day1.adapters.versioned.dolt.dialect import DoltDialect
+from day1.adapters.versioned.history import SqlHistory
+from day1.adapters.versioned.messages import author_of, encode
+from day1.adapters.versioned.store import SqlStore, check_schema
+from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import CommitId, Message
+from day1.ports.store import Capabilities
+
+_KNOWN = Known(columns_of(versioned), SCHEMA.name, SCHEMA_VERSION)
+_CREATE_S = 60.0
+_PAUSES_S = (0.01, 0.05, 0.25)
+Clock = Callable[[], int]
+
+
+class DoltHistory(SqlHistory):
+    """`ports.store.History` on a Dolt server."""
+
+    def fork(self, name: str, start: CommitId) -> None:
+        """Create a branch at a commit: a new ref, whatever the number of rows."""
+        self._refuse_taken(name)
+        self._ref("CALL DOLT_BRANCH(%s, %s)", (name, start))
+
+    def drop(self, name: str) -> None:
+        """Delete a branch's ref."""
+        self._ref("CALL DOLT_BRANCH('-D', %s)", (name,))
+
+    def keep(self, name: str, commit: CommitId) -> None:
+        """Tag a commit; a tag that is there stays."""
+        with self._connections.fresh() as connection:
+            if name in self._dialect.tags(connection):
+                return
+        self._ref("CALL DOLT_TAG(%s, %s)", (name, commit))
+
+    def _ref(self, statement: str, values: tuple[str, ...]) -> None:
+        """Say a verb of refs; one that clashed with another's did nothing, and is said again."""
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                with self._connections.fresh() as connection:
+                    self._say(connection, statement, values)
+            except StoreBusy:
+                if pause_s is None:
+                    raise
+                time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311 - so that two part
+            else:
+                return
+
+    def _say(self, connection: Connection, statement: str, values: tuple[str, ...]) -> None:
+        try:
+            connection.exec_driver_sql(statement, values).all()
+        except DBAPIError as exc:
+            if "already exists" not in str(exc.orig):
+                raise
+            name = values[0]
+            raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
+
+
+class DoltStore(SqlStore):
+    """`ports.store.Store` on a database of a Dolt server."""
+
+    _connections: DoltConnections
+
+    def __init__(
+        self,
+        engine: Engine,
+        database: str,
+        *,
+        where: str,
+        version: str,
+        wait_s: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """Open a store that exists; times are the server's, unless a clock is given.
+
+        Raises:
+            NotAStore: the server has no such database, or it is empty.
+            StoreVersionUnknown: a later day1 made its tables.
+        """
+        self._version = version
+        self._given = clock
+        self._connections = DoltConnections(engine, database, where, wait_s)
+        dialect = DoltDialect(database)
+        super().__init__(self._connections, dialect, DoltHistory(self._connections, dialect))
+        try:
+            with self._connections.on_branch(MAIN) as connection:
+                if not _KNOWN.tables.keys() <= tables(connection):
+                    raise _no_store(where)
+                check_schema(connection)
+        except UnknownBranch as exc:  # a database has a main
+            raise _no_store(where) from exc
+
+    @staticmethod
+    def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
+        """Make the database, its tables and its first commit; says whether they were missing.
+
+        A killed process leaves tables without a row in `schema`: what is missing is made.
+
+        Raises:
+            ForeignStore: the database is another program's.
+            StoreDamaged: it has rows, and is no whole store.
+        """
+        with (
+            opened(engine, where) as connection,
+            locked(connection, lock_name(database, "create/"), _CREATE_S),
+        ):
+            make_database(connection, database, where)
+            connection.exec_driver_sql(f"USE `{database}`")
+            branches = set(DoltDialect(database).branches(connection))
+            if MAIN not in branches:
+                raise foreign(where, branches)
+            connection.exec_driver_sql(f"USE `{database}/{MAIN}`")
+            if is_store(connection, _KNOWN, partial(_version, connection), where):
+                return False
+            if branches != {MAIN}:
+                raise foreign(where, branches - {MAIN})
+            _make_missing(connection)
+            now = clock() if clock else server_clock(connection)
+            connection.exec_driver_sql("START TRANSACTION")
+            connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+            text = encode(Message("init", "init"), now, (), {})
+            DoltDialect(database).commit(connection, text, author_of(()), empty=False)
+        return True
+
+    def _clock(self, connection: Connection) -> int:
+        return self._given() if self._given else server_clock(connection)
+
+    def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:
+        if self._given:
+            return super()._head_and_time(connection)
+        both = "SELECT DOLT_HASHOF('HEAD'), utc_timestamp(6)"
+        head, now = connection.exec_driver_sql(both).one()
+        return str(head), instant_of(now)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What Dolt can do."""
+        return Capabilities(
+            engine="dolt",
+            version=self._version,
+            merge_base_moves=True,
+            row_history=True,
+            compaction=False,
+        )
+
+    def stamp(self) -> Hashable:
+        """Where this store's branches stand, and a hash of what each has that no commit holds."""
+        stand = "SELECT name, hash, dirty FROM dolt_branches"
+        with self._connections.fresh() as connection:
+            tips = [
+                (str(n), str(tip), dirty) for n, tip, dirty in connection.exec_driver_sql(stand)
+            ]
+            hashes = [self._working(connection, name) for name, _, dirty in tips if dirty]
+        return tuple(tips), tuple(hashes)
+
+    def _working(self, connection: Connection, branch: str) -> str | None:
+        try:
+            self._connections.switch_to(connection, branch)
+        except UnknownBranch:  # it was dropped just now
+            return None
+        return str(connection.exec_driver_sql("SELECT DOLT_HASHOF_DB('WORKING')").scalar_one())
+
+    def size(self) -> int:
+        """The server does not tell: 0."""
+        return 0
+
+    def compact(self) -> dict[str, Json]:
+        """The server does this by itself."""
+        raise Unsupported(
+            "A Dolt server gives unused space back by itself; its administrator can say "
+            "CALL DOLT_GC().",
+            engine="dolt",
+            operation="gc",
+        )
+
+    def check(self) -> list[str]:
+        """Read the tables of every branch, and look for merges that nobody finished."""
+        found = []
+        for branch in self.history.branches():
+            with self._connections.on_branch(branch) as connection:
+                for table in TABLES.values():
+                    connection.execute(table.select().with_only_columns(table.c.id)).all()
+                merging = "SELECT is_merging FROM dolt_merge_status"
+                if connection.exec_driver_sql(merging).scalar():
+                    found.append(
+                        f"{branch} is in the middle of a merge that is not day1's: end it with "
+                        "CALL DOLT_MERGE('--abort')"
+                    )
+        return found
+
+
+def _no_store(where: str) -> NotAStore:
+    return NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
+
+
+def _version(connection: Connection) -> int:
+    return int(connection.execute(select(func.max(SCHEMA.c.version))).scalar() or 0)
+
+
+def _make_missing(connection: Connection) -> None:
+    """Make the tables and indexes that are missing."""
+    there = tables(connection)
+    for table in versioned.sorted_tables:
+        if table.name not in there:
+            connection.execute(CreateTable(table))
+        found = connection.exec_driver_sql(f"SHOW INDEX FROM `{table.name}`").mappings()
+        names = {str(row["Key_name"]) for row in found}
+        for index in table.indexes:
+            if index.name not in names:
+                connection.execute(CreateIndex(index))

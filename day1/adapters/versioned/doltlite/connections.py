@@ -1,0 +1,321 @@
+"""Connections to one DoltLite file: a small pool for each branch and each past commit in use.
+
+A connection never changes its branch. The engine can switch one, but a ROLLBACK then brings
+back the rows of the branch it stood on before, under the new branch's name.
+"""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from day1.adapters.failures.drivers import HARMLESS, error_name, is_drivers, of_system, translated
+from day1.adapters.rows.tables import versioned
+from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.errors import NotFound, StoreDamaged, StoreUnavailable, StoreVersionUnknown, UnknownBranch
+from day1.model.branches.branch import MAIN
+
+AWAKEN = "SELECT version FROM schema LIMIT 1"
+_STATES = 32
+"""Branches and commits kept open; each connection costs about 1 MB."""
+_MAGIC, _FORMAT = b"CTLD", 12
+"""How a file begins that the engine reads: these bytes, then this number."""
+_OWN_TABLES = (
+    "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ("  # noqa: S608 - our own names
+    + ", ".join(f"'{name}'" for name in versioned.tables)
+    + ")"
+)
+IF_DAMAGED = (
+    "nothing was changed. Stop what uses the store, copy its folder away, and put a backup of the "
+    "file in its place. Without one, `day1 export --all` writes out what can still be read."
+)
+
+
+class SqlAlchemyDialect(SQLiteDialect_pysqlite):
+    """SQLite's, and the same for every engine: what one has compiled serves them all."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+registry.register("doltlite", __name__, SqlAlchemyDialect.__name__)
+
+
+class DoltLiteConnections:
+    """Hands out connections that stand on the branch or commit asked for."""
+
+    def __init__(
+        self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float
+    ) -> None:
+        """Open nothing yet; `path` is the DoltLite file, and `lock` the one of its writers."""
+        self.path = path
+        self.lock = lock
+        self._read_only = read_only
+        self._busy_ms = int(busy_timeout_s * 1000)
+        self._compiled: dict[Any, Any] = {}
+        self._engines: OrderedDict[tuple[str, str], Engine] = OrderedDict()
+        self._guard = threading.Lock()
+        self._seen = (0, 0)
+
+    @contextmanager
+    def on_branch(self, branch: str) -> Iterator[Connection]:
+        """A connection whose plain table names mean `branch`.
+
+        Raises:
+            UnknownBranch: the engine has no such branch.
+        """
+        with self._open("branch", branch) as connection:
+            yield connection
+
+    @contextmanager
+    def at_commit(self, commit: str) -> Iterator[Connection]:
+        """A read-only connection at a commit.
+
+        Raises:
+            NotFound: there is no such commit.
+        """
+        with self._open("commit", commit) as connection:
+            yield connection
+
+    @contextmanager
+    def exclusive(self, branch: str) -> Iterator[Connection]:
+        """As `on`, with the lock of the whole file: the engine has one writer."""
+        with self.lock.held(), self.on_branch(branch) as connection:
+            yield connection
+
+    @contextmanager
+    def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
+        """As `on`; a connection that slept learns of its peers' commits from a table read."""
+        with self.on_branch(branch) as connection:
+            connection.exec_driver_sql(AWAKEN)
+            yield connection
+
+    def begin(self, connection: Connection, *, writes: bool) -> None:
+        """Begin a transaction, which sees what peers have committed."""
+        self.execute(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
+        self.execute(connection, AWAKEN)
+
+    def end(self, connection: Connection) -> None:
+        """Make the transaction durable."""
+        self.execute(connection, "COMMIT")
+
+    def _engine(self, what: str, name: str) -> Engine:
+        with self._guard:
+            engine = self._engines.pop((what, name), None) or self._create(what, name)
+            self._engines[what, name] = engine
+            old = self._engines.popitem(last=False)[1] if len(self._engines) > _STATES else None
+        if old is not None:
+            old.dispose()
+        return engine
+
+    def _create(self, what: str, name: str) -> Engine:
+        def connect() -> Any:
+            if what == "branch" and not self._read_only:
+                # Of a damaged log the engine takes what is before the damage; and opened to be
+                # written at a branch that is not in that, it makes that the newest state of all.
+                with closing(self._reader(branch=name)) as reader:
+                    check_tables(reader, self.path)
+            return driver.connect(
+                str(self.path),
+                branch=name if what == "branch" else None,
+                commit=name if what == "commit" else None,
+                read_only=self._read_only,
+                busy_timeout_ms=self._busy_ms,
+            )
+
+        return create_engine(
+            "doltlite://",
+            module=driver,
+            creator=connect,
+            poolclass=QueuePool,
+            pool_size=8,
+            max_overflow=56,
+            pool_use_lifo=True,
+            isolation_level="AUTOCOMMIT",
+            # One cache of compiled statements, so that another state costs no compiling.
+            execution_options={"compiled_cache": self._compiled},
+        )
+
+    def _connect(self, what: str, name: str) -> Connection:
+        try:
+            return self._engine(what, name).connect()
+        except DBAPIError as exc:
+            # The engine says this also of a file that it cannot read at all.
+            if not error_name(exc).startswith("SQLITE_CANTOPEN") or name in self._look():
+                raise
+            if what == "commit":
+                raise NotFound(f"There is no commit {name}.", commit=name) from exc
+            raise UnknownBranch(
+                f"There is no branch {name!r}; memory_branch_list shows those there are.",
+                branch=name,
+            ) from exc
+
+    def _look(self) -> set[str]:
+        """The branches that the file has, if it is a store's.
+
+        Raises:
+            StoreDamaged, StoreVersionUnknown: it is none that can be read.
+        """
+        check_head(self.path)
+        with closing(self._reader()) as plain:
+            check_tables(plain, self.path)
+            names = {str(name) for (name,) in plain.execute("SELECT name FROM dolt_branches")}
+        if MAIN not in names:
+            raise StoreDamaged(f"{self.path.name} is damaged: {IF_DAMAGED}", file=self.path.name)
+        return names
+
+    def _reader(self, branch: str | None = None) -> driver.Connection:
+        return driver.connect(
+            self.path, branch=branch, read_only=True, busy_timeout_ms=self._busy_ms
+        )
+
+    def file(self) -> os.stat_result:
+        """What the file system says of the file, which was there when the store was opened.
+
+        Raises:
+            StoreUnavailable: it is not there now.
+        """
+        try:
+            return self.path.stat()
+        except FileNotFoundError as exc:
+            raise StoreUnavailable(away(self.path), file=self.path.name) from exc
+        except OSError as exc:
+            raise of_system(exc, self.path, writing=False) from exc
+
+    @contextmanager
+    def _open(self, what: str, name: str) -> Iterator[Connection]:
+        self._watch()
+        with translated(self.path.name, IF_DAMAGED), self._connect(what, name) as connection:
+            try:
+                yield connection
+            except Exception as exc:
+                if is_drivers(exc) and not error_name(exc).startswith(HARMLESS):
+                    connection.invalidate()
+                    check_head(self.path)  # the file may be gone, or another
+                raise
+            finally:
+                if not connection.invalidated:
+                    raw: Any = connection.connection.driver_connection
+                    try:
+                        raw.rollback()
+                    except driver.Error:
+                        connection.invalidate()
+                with suppress(StoreUnavailable):  # what was done is done
+                    self._watch()
+
+    def _watch(self) -> None:
+        """Close what is open if the file is another one: what it knows is wrong now.
+
+        A file only grows, so one that is smaller had a backup copied over it. Compaction, purging
+            and who moves a backup there put another in its place.
+
+        Raises:
+            StoreUnavailable: it is away. What is open could go on with it, but nobody would find
+                what is written to a file that was deleted.
+        """
+        with self._guard:
+            found = self.file()
+            file, size = self._seen
+            self._seen = found.st_ino, found.st_size
+        if file and (file != found.st_ino or found.st_size < size):
+            self.close()
+
+    @staticmethod
+    def execute(connection: Connection, statement: str) -> Any:
+        """Run a statement without values on the driver itself; answers its first cell, if any.
+
+        SQLAlchemy's set-up of a result costs four times what such a statement does.
+        """
+        raw: Any = connection.connection.driver_connection
+        row = raw.execute(statement).fetchone()
+        return None if row is None else row[0]
+
+    def forget_commits(self) -> None:
+        """Close what stands at past commits (compaction may have removed them)."""
+        with self._guard:
+            gone = [key for key in self._engines if key[0] == "commit"]
+            engines = [self._engines.pop(key) for key in gone]
+        for engine in engines:
+            engine.dispose()
+
+    def forget_branch(self, branch: str) -> None:
+        """Close what stands on a branch that is gone."""
+        with self._guard:
+            engine = self._engines.pop(("branch", branch), None)
+        if engine is not None:
+            engine.dispose()
+
+    def close(self) -> None:
+        """Close every connection that is not in use."""
+        with self._guard:
+            engines = list(self._engines.values())
+            self._engines.clear()
+        for engine in engines:
+            engine.dispose()
+
+
+def away(path: Path) -> str:
+    """What is said of a memory that was there."""
+    return (
+        f"{path.name} is not in {path.parent} any more: mount its disk again, or put the file "
+        "back, or a backup of it. Nothing that serves the store has to be restarted."
+    )
+
+
+def check_tables(connection: driver.Connection, path: Path) -> None:
+    """Make sure that a file has day1's tables: the engine opens some damaged ones as empty.
+
+    Raises:
+        StoreDamaged: it lacks one.
+    """
+    row = connection.execute(_OWN_TABLES).fetchone()
+    if row is None or row[0] < len(versioned.tables):
+        raise StoreDamaged(
+            f"{path.name} holds no tables of day1: it is another program's, or damaged: "
+            f"{IF_DAMAGED}",
+            file=path.name,
+        )
+
+
+def check_head(path: Path) -> None:
+    """Make sure that a file is one of the engine's, in the format that it reads.
+
+    Closing it frees the engine's locks of this process, as POSIX has it; day1's own lock stays.
+
+    Raises:
+        StoreDamaged: it is another program's, or its head is damaged.
+        StoreVersionUnknown: it is in another format.
+        NotAStore, StoreUnavailable: there is none, or this user may not read it.
+    """
+    try:
+        with path.open("rb") as file:
+            magic, number = file.read(4), int.from_bytes(file.read(4), "little")
+    except OSError as exc:
+        raise of_system(exc, path, writing=False) from exc
+    if magic != _MAGIC:
+        raise StoreDamaged(
+            f"{path.name} is no DoltLite file: it is another program's, or damaged: {IF_DAMAGED}",
+            file=path.name,
+        )
+    if number != _FORMAT:
+        raise StoreVersionUnknown(
+            f"{path.name} is in DoltLite's format {number}, and this day1 reads {_FORMAT}: with "
+            "the day1 that wrote it run `day1 export --all`, here then `day1 import jsonl`.",
+            file=path.name,
+            format=number,
+        )

@@ -1,0 +1,400 @@
+"""A DB-API 2.0 module over the engine's private library, for SQLAlchemy's SQLite dialect.
+
+    create_engine("sqlite://", module=driver, creator=lambda: driver.connect(path), poolclass=...)
+
+It differs from `sqlite3` where day1 needs it to: no transaction is ever begun here, every result
+is read whole before `execute` returns (the engine aborts open cursors on a checkout), parameters
+are sequences only, and a missing file is not created unless that is asked for. Below lie
+`statement.py` and `library.py`; the engine's branches and commits are SQL, unknown here.
+"""
+
+import ctypes
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any, Self
+from urllib.parse import quote
+
+from day1.adapters.versioned.doltlite.dbapi import library as engine
+from day1.adapters.versioned.doltlite.dbapi.library import library
+from day1.adapters.versioned.doltlite.dbapi.statement import Result, Row, Statement, prepare
+
+apilevel = "2.0"
+paramstyle = "qmark"
+threadsafety = 3
+Binary = bytes
+KEPT_STATEMENTS = 128
+
+
+class Warning(Exception):  # noqa: A001 - the name is PEP 249's
+    """Never raised; PEP 249 asks for the name."""
+
+
+class Error(Exception):
+    """The root; what the engine said carries its extended result code and that code's name."""
+
+    sqlite_errorcode: int | None = None
+    sqlite_errorname: str | None = None
+
+
+class InterfaceError(Error):
+    """Never raised; PEP 249 asks for the name."""
+
+
+class DatabaseError(Error):
+    """The engine refused or failed; of itself: the file is damaged or no database."""
+
+
+class DataError(DatabaseError):
+    """A value that the engine cannot hold."""
+
+
+class OperationalError(DatabaseError):
+    """The world failed, by a lock, the disk or the file; or SQL does not compile."""
+
+
+class IntegrityError(DatabaseError):
+    """A constraint was broken."""
+
+
+class InternalError(DatabaseError):
+    """The engine met a state that should not be."""
+
+
+class ProgrammingError(DatabaseError):
+    """A wrong call: a closed connection, a wrong number of parameters."""
+
+
+class NotSupportedError(DatabaseError):
+    """Left out on purpose."""
+
+
+_CLASSES: dict[str, type[DatabaseError]] = {
+    "INTERNAL": InternalError,
+    "NOTFOUND": InternalError,
+    "CORRUPT": DatabaseError,
+    "NOTADB": DatabaseError,
+    "TOOBIG": DataError,
+    "CONSTRAINT": IntegrityError,
+    "MISMATCH": IntegrityError,
+    "MISUSE": ProgrammingError,
+    "RANGE": ProgrammingError,
+}
+
+
+def __getattr__(name: str) -> Any:
+    """`sqlite_version_info`, for SQLAlchemy: only the loaded engine knows it."""
+    if name == "sqlite_version_info":
+        return tuple(int(part) for part in library().libversion().split(b"."))
+    raise AttributeError(name)
+
+
+def engine_version() -> str:
+    """The version of the engine, which is loaded for that."""
+    library()
+    return engine.ENGINE_VERSION
+
+
+def connect(  # noqa: PLR0913 - each is a choice of its own
+    path: str | os.PathLike[str],
+    *,
+    branch: str | None = None,
+    commit: str | None = None,
+    read_only: bool = False,
+    immutable: bool = False,
+    create: bool = False,
+    busy_timeout_ms: int = 5000,
+) -> "Connection":
+    """Open a database file on its default branch, on `branch`, or at `commit` (then read-only).
+
+    Args:
+        path: The file; any character is legal in it.
+        branch: A branch name; a tag or an expression such as `main~3` is refused.
+        commit: 40 hex digits.
+        read_only: Refuse writes; a folder that may not be written is then enough.
+        immutable: The file is on a medium where nobody can change it.
+        create: Make the file if it is missing.
+        busy_timeout_ms: How long a statement waits for another writer.
+
+    Raises:
+        OperationalError: SQLITE_CANTOPEN: no such file, branch or commit.
+        DatabaseError: the file is damaged or is no database.
+    """
+    file = Path(path).absolute()
+    exists = file.is_file()
+    if not exists and (branch or commit or read_only or not create):
+        # The engine would create a file that is literally named `missing.db@branch`.
+        raise _failure(engine.CANTOPEN, f"no such database file: {file}")
+    ref = f"@{branch}" if branch else f"/{commit}" if commit else ""
+    mode = "ro" if read_only or commit else "rw" if exists else "rwc"
+    uri = f"file:{quote(os.fsencode(file))}{quote(ref, safe='/@')}?mode={mode}"
+    connection = Connection(uri + "&immutable=1" * immutable, busy_timeout_ms)
+    if branch and connection.execute("SELECT active_branch()").fetchone() != (branch,):
+        connection.close()
+        raise _failure(engine.CANTOPEN, f'"{branch}" is not a branch')
+    return connection
+
+
+def _failure(code: int, message: str) -> DatabaseError:
+    """The error for an extended result code."""
+    error = _CLASSES.get(engine.primary_name(code), OperationalError)(message)
+    error.sqlite_errorcode = code
+    error.sqlite_errorname = engine.full_name(code)
+    return error
+
+
+class Connection:
+    """One connection to one database file; threads may share it, one call at a time."""
+
+    _handle: Any = None
+
+    def __init__(self, uri: str, busy_timeout_ms: int) -> None:
+        """Open `uri`, a `file:` name as SQLite defines it."""
+        self._lib = library()
+        self._lock = RLock()
+        self._closing = Lock()
+        self._statements: dict[str, Statement] = {}
+        self._functions: dict[tuple[str, int], Any] = {}
+        opened = ctypes.c_void_p()
+        code = self._lib.open_v2(uri.encode(), ctypes.byref(opened), engine.OPEN_FLAGS, None)
+        self._handle = engine.pointer(opened)
+        if code != engine.OK:
+            error = self._error(code)
+            self.close()
+            raise error
+        self._lib.busy_timeout(self._handle, busy_timeout_ms)
+
+    def __del__(self) -> None:
+        if self._handle is not None:
+            self.close()
+
+    @property
+    def isolation_level(self) -> None:
+        """None, as `sqlite3` says autocommit: no transaction is begun unasked."""
+        return None
+
+    @isolation_level.setter
+    def isolation_level(self, level: None) -> None:
+        if level is not None:
+            raise NotSupportedError("this module never begins a transaction; send BEGIN")
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        with self._lock:
+            return not self._lib.get_autocommit(self._open_handle())
+
+    def cursor(self) -> "Cursor":
+        """A cursor; it costs nothing."""
+        return Cursor(self)
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> "Cursor":
+        """Run one statement on a new cursor."""
+        return Cursor(self).execute(sql, parameters)
+
+    def commit(self) -> None:
+        """Commit the transaction that is open, if one is."""
+        with self._lock:
+            if self.in_transaction:
+                self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Roll back the transaction that is open, if one is."""
+        with self._lock:
+            if self.in_transaction:
+                self.execute("ROLLBACK")
+
+    def interrupt(self) -> None:
+        """Make the statement that runs in another thread fail with SQLITE_INTERRUPT."""
+        with self._closing:
+            if self._handle is not None:
+                self._lib.interrupt(self._handle)
+
+    def create_function(
+        self, name: str, narg: int, func: Callable[..., Any] | None, *, deterministic: bool = False
+    ) -> None:
+        """Let SQL call `func` as `name` with `narg` arguments (-1: any number); None removes it."""
+        call = func and engine.adapt(self._lib, func)
+        flags = engine.UTF8 | engine.DETERMINISTIC * deterministic
+        with self._lock:
+            code = self._lib.create_function_v2(
+                self._open_handle(), name.encode(), narg, flags, None, call, None, None, None
+            )
+            if code != engine.OK:
+                raise self._error(code)
+            self._functions[name.lower(), narg] = call
+
+    def close(self) -> None:
+        """Close; a transaction that is open is rolled back. Closing twice is no error."""
+        with self._lock, self._closing:
+            handle, self._handle = self._handle, None
+            if handle is None:
+                return
+            while self._statements:
+                self._lib.finalize(self._statements.popitem()[1].handle)
+            self._lib.close_v2(handle)
+            self._functions.clear()
+
+    def run(self, sql: str, parameters: Sequence[Any]) -> Result:
+        """Run one statement to its end and read all its rows.
+
+        Raises:
+            Error: as the engine says; `ProgrammingError` and `DataError` for the parameters.
+        """
+        lib = self._lib
+        with self._lock:
+            statement = self._take(sql)
+            if statement is None:
+                return Result()
+            try:
+                kept = self._bind(statement, parameters)
+                code = lib.step(statement.handle)
+                description = statement.description()
+                rows: list[Row] = []
+                if code == engine.ROW:
+                    code, rows = statement.fetch(len(description or ()))
+                del kept
+                if code != engine.DONE:
+                    raise self._error(code)
+                if not statement.changes_rows:
+                    return Result(rows, description)
+                changed, last = lib.changes64(self._handle), lib.last_insert_rowid(self._handle)
+                return Result(rows, description, changed, last)
+            except UnicodeDecodeError as error:
+                raise DataError("a text in the database is not UTF-8") from error
+            finally:
+                self._give_back(sql, statement)
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> Result:
+        """Run one statement without results once for each row of parameters.
+
+        The first row that fails ends it; the rows before it stay as far as the transaction does.
+        """
+        lib = self._lib
+        with self._lock:
+            statement = self._take(sql)
+            if statement is None:
+                return Result()
+            # The first row may have to wait for the lock; inside a transaction the rest will not.
+            step, then = lib.step, lib.step if lib.get_autocommit(self._handle) else lib.next_step
+            changed = 0
+            try:
+                for parameters in rows:
+                    kept = self._bind(statement, parameters)
+                    code = step(statement.handle)
+                    del kept
+                    if code == engine.ROW:
+                        raise ProgrammingError("executemany takes no statement with results")
+                    if code != engine.DONE:
+                        raise self._error(code)
+                    lib.reset(statement.handle)
+                    changed += lib.changes64(self._handle)
+                    step = then
+                return Result(rowcount=changed if statement.changes_rows else -1)
+            finally:
+                self._give_back(sql, statement)
+
+    def _open_handle(self) -> Any:
+        if self._handle is None:
+            raise ProgrammingError("Cannot operate on a closed database.")
+        return self._handle
+
+    def _error(self, code: int) -> DatabaseError:
+        """The error for the call that just failed with `code`."""
+        text = self._lib.errmsg(self._handle) or self._lib.errstr(code)
+        return _failure(code, text.decode(errors="replace"))
+
+    def _take(self, sql: str) -> Statement | None:
+        """A prepared statement for `sql`, one that was kept or a new one; None for a comment."""
+        handle = self._open_handle()
+        kept = self._statements.pop(sql, None)
+        if kept:
+            return kept
+        try:
+            code, statement = prepare(self._lib, handle, sql)
+        except ValueError as error:
+            raise ProgrammingError(str(error)) from error
+        if code != engine.OK:
+            raise self._error(code)
+        return statement
+
+    def _bind(self, statement: Statement, parameters: Sequence[Any]) -> list[bytes]:
+        """Bind the parameters; the buffers returned must live until the statement has run."""
+        if len(parameters) != statement.parameters:
+            raise ProgrammingError(
+                f"the statement has {statement.parameters} parameters, {len(parameters)} were given"
+            )
+        if not parameters:
+            return []
+        try:
+            return statement.bind(parameters)
+        except TypeError as error:
+            raise ProgrammingError(str(error)) from error
+        except OverflowError as error:
+            raise DataError(str(error)) from error
+        except UnicodeEncodeError as error:
+            raise DataError("text with a lone surrogate cannot be kept as UTF-8") from error
+
+    def _give_back(self, sql: str, statement: Statement) -> None:
+        """Keep a statement for its next use; the one unused for longest may have to go."""
+        self._lib.reset(statement.handle)
+        if statement.parameters:
+            self._lib.clear_bindings(statement.handle)
+        replaced = self._statements.pop(sql, None)  # a function called by SQL may have run it too
+        self._statements[sql] = statement
+        if replaced is None and len(self._statements) > KEPT_STATEMENTS:
+            replaced = self._statements.pop(next(iter(self._statements)))
+        if replaced is not None:
+            self._lib.finalize(replaced.handle)
+
+
+class Cursor:
+    """The result of a statement, already read, and where the reader is in it."""
+
+    arraysize = 1
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._show(Result())
+
+    def _show(self, result: Result) -> Self:
+        self._rows = iter(result.rows)
+        self.description = result.description
+        self.rowcount = result.rowcount
+        self.lastrowid = result.lastrowid
+        return self
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Self:
+        """Run one statement. Raises as `Connection.run`."""
+        return self._show(self.connection.run(sql, parameters))
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> Self:
+        """Run one statement without results for each row. Raises as `Connection.run_many`."""
+        return self._show(self.connection.run_many(sql, rows))
+
+    def fetchone(self) -> Row | None:
+        """The next row, None after the last."""
+        return next(self._rows, None)
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next `size` rows, fewer at the end."""
+        return list(islice(self._rows, size or self.arraysize))
+
+    def fetchall(self) -> list[Row]:
+        """All rows that are left."""
+        return list(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._rows
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._show(Result())
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Nothing: PEP 249 asks for the name."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Nothing: PEP 249 asks for the name."""

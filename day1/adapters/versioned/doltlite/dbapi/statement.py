@@ -1,0 +1,190 @@
+"""A prepared statement: Python values in, rows of Python values out.
+
+These are the loops in which the driver's time goes, so they are written for speed: each C function
+is called as seldom as correctness allows. `driver.py` sits above and says which error is whose.
+"""
+
+import ctypes
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from day1.adapters.versioned.doltlite.dbapi.library import (
+    FLOAT,
+    INTEGER,
+    NULL,
+    OK,
+    ROW,
+    TEXT,
+    Library,
+    pointer,
+)
+
+Row = tuple[Any, ...]
+Description = tuple[tuple[Any, ...], ...]
+
+LONGEST = 1_000_000_000
+"""Bytes of one text or blob: the engine's own limit."""
+
+_LOW, _HIGH = -(2**31), 2**31 - 1
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+_PERSISTENT, _REPREPARED = 0x01, 5
+_BLANK = re.compile(rb"(?:[\s;]++|--[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
+_VERB = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+(\w+)", re.DOTALL)
+_CHANGING = {"INSERT", "UPDATE", "DELETE", "REPLACE"}
+
+
+class Result(NamedTuple):
+    """What a statement came to; the fields are those of a PEP 249 cursor."""
+
+    rows: Sequence[Row] = ()
+    description: Description | None = None
+    rowcount: int = -1
+    lastrowid: int | None = None
+
+
+class Statement:
+    """While it runs, it belongs to one call alone."""
+
+    __slots__ = ("_description", "_lib", "_prepared", "changes_rows", "handle", "parameters")
+
+    def __init__(self, lib: Library, handle: Any, sql: str) -> None:
+        self._lib = lib
+        self.handle: Final = handle
+        self.parameters: Final[int] = lib.bind_parameter_count(handle)
+        found = _VERB.match(sql)
+        verb = found[1].upper() if found else ""
+        self.changes_rows: Final[bool] = verb in _CHANGING or (
+            verb == "WITH" and not lib.stmt_readonly(handle)
+        )
+        self._prepared = -1
+        self._description: Description | None = None
+
+    def description(self) -> Description | None:
+        """Column names as PEP 249 wants them; None where there are no columns.
+
+        Kept until the engine prepares the statement anew, as it does after a change of schema:
+        ask after the first step.
+        """
+        lib, handle = self._lib, self.handle
+        prepared = lib.stmt_status(handle, _REPREPARED, 0)
+        if prepared != self._prepared:
+            names = [lib.column_name(handle, i).decode() for i in range(lib.column_count(handle))]
+            self._description = tuple((name, *(None,) * 6) for name in names) or None
+            self._prepared = prepared
+        return self._description
+
+    def bind(self, values: Sequence[Any], first: int = 1) -> list[bytes]:
+        """Give the parameters, from `first` on, their values.
+
+        Returns the buffers that the engine now points into: they must live until the statement
+        has run. No result is looked at, since what the engine could refuse is refused before.
+
+        Raises:
+            TypeError: a value of a type that the engine does not have.
+            OverflowError: an integer beyond 64 bits, or a text or blob too long.
+            UnicodeEncodeError: text with a lone surrogate, which UTF-8 cannot say.
+        """
+        lib, handle = self._lib, self.handle
+        kept = []
+        for index, value in enumerate(values, first):
+            kind = type(value)
+            if kind is str:
+                data = value.encode()
+                kept.append(data)
+                lib.bind_text(handle, index, data, _length(data), None)
+            elif value is None:
+                lib.bind_null(handle, index)
+            elif kind is int:
+                if _LOW <= value <= _HIGH:
+                    lib.bind_int(handle, index, value)
+                elif _LOWEST <= value <= _HIGHEST:
+                    lib.bind_int64(handle, index, ctypes.c_int64(value))
+                else:
+                    raise OverflowError(f"parameter {index}: an integer of more than 64 bits")
+            elif kind is float:
+                lib.bind_double(handle, index, ctypes.c_double(value))
+            elif kind is bytes:
+                kept.append(value)
+                lib.bind_blob(handle, index, value, _length(value), None)
+            else:
+                kept += self.bind((_plain(value, index),), index)
+        return kept
+
+    def fetch(self, width: int) -> tuple[int, list[Row]]:
+        """Read the row on which the statement stands, and all after it.
+
+        Returns the result code that ended it, and the rows, each of `width` values.
+
+        Raises:
+            UnicodeDecodeError: a text in the database is not UTF-8.
+        """
+        lib, handle = self._lib, self.handle
+        kind_of, int_of = lib.column_type, lib.column_int64
+        text_of, size_of = lib.column_text, lib.column_bytes
+        columns, step, code = range(width), lib.next_step, ROW
+        rows: list[Row] = []
+        while code == ROW:
+            row: list[Any] = []
+            for i in columns:
+                kind = kind_of(handle, i)
+                if kind == TEXT:
+                    data = text_of(handle, i)  # up to the first NUL
+                    if size_of(handle, i) != len(data):
+                        data = self._bytes(i)
+                    row.append(data.decode())
+                elif kind == INTEGER:
+                    row.append(int_of(handle, i))
+                elif kind == NULL:
+                    row.append(None)
+                elif kind == FLOAT:
+                    row.append(lib.column_double(handle, i))
+                else:
+                    row.append(self._bytes(i))
+            rows.append(tuple(row))
+            code = step(handle)
+        return code, rows
+
+    def _bytes(self, column: int) -> bytes:
+        start = self._lib.column_blob(self.handle, column)
+        size = self._lib.column_bytes(self.handle, column)
+        return ctypes.string_at(start, size) if start else b""
+
+
+def prepare(lib: Library, connection: Any, sql: str) -> tuple[int, Statement | None]:
+    """Compile one statement.
+
+    Returns the result code, and the statement if the code is OK and `sql` is not just a comment.
+
+    Raises:
+        ValueError: `sql` holds a NUL, a lone surrogate or a second statement.
+    """
+    text = sql.encode()
+    if b"\0" in text:
+        raise ValueError("SQL holds a NUL character")
+    handle, tail = ctypes.c_void_p(), ctypes.c_char_p()
+    out, rest = ctypes.byref(handle), ctypes.byref(tail)
+    code = lib.prepare_v3(connection, text, len(text) + 1, _PERSISTENT, out, rest)
+    if code == OK and not _BLANK.fullmatch(tail.value or b""):
+        lib.finalize(handle)
+        raise ValueError("one statement at a time")
+    return code, Statement(lib, pointer(handle), sql) if handle.value else None
+
+
+def _length(data: bytes) -> int:
+    if len(data) > LONGEST:
+        raise OverflowError(f"a text or blob of {len(data)} bytes; {LONGEST} are the limit")
+    return len(data)
+
+
+def _plain(value: Any, index: int) -> Any:
+    """A value of a subclass (an enum, numpy's float) as its base type, a buffer as bytes."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    raise TypeError(f"parameter {index}: type {type(value).__name__} is not supported")

@@ -1,0 +1,137 @@
+"""What DoltLite says in words of its own."""
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from sqlalchemy import Connection, Float
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.rows.changes import row_changes
+from day1.adapters.rows.tables import TABLES
+from day1.adapters.versioned.dialect import Touched
+from day1.adapters.versioned.dolt_family.system_tables import SystemTables
+from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
+from day1.adapters.versioned.messages import decode
+from day1.model.records.redaction import Mask
+from day1.model.rows.change import Changes, Commit, CommitId
+from day1.model.rows.kind import BY_TABLE, Cell, Kind
+
+_COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
+
+
+class DoltLiteDialect(SystemTables):
+    """`adapters.versioned.dialect.Verbs` as SQLite's functions and virtual tables."""
+
+    _hash_of = "SELECT dolt_hashof(?)"
+
+    def head(self, connection: Connection) -> CommitId:
+        """The newest commit of the connection's branch."""
+        return str(DoltLiteConnections.execute(connection, "SELECT dolt_hashof('HEAD')"))
+
+    def read(self, connection: Connection, commit: CommitId) -> Commit:
+        """One commit."""
+        row = connection.exec_driver_sql(
+            "SELECT committer, date, message FROM dolt_log(?) LIMIT 1", (commit,)
+        ).one()
+        parents = connection.exec_driver_sql(
+            "SELECT parent_hash FROM dolt_commit_ancestors"
+            " WHERE commit_hash = ? AND parent_hash IS NOT NULL ORDER BY parent_index",
+            (commit,),
+        ).scalars()
+        return decode(commit, parents, *row)
+
+    def read_all(
+        self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
+    ) -> list[CommitId]:
+        """Read every commit reachable from `start` in two statements (3 µs a commit)."""
+        parents: dict[CommitId, list[CommitId]] = {}
+        for commit, parent in connection.exec_driver_sql(
+            "SELECT commit_hash, parent_hash FROM dolt_commit_ancestors"
+            " WHERE parent_hash IS NOT NULL ORDER BY commit_hash, parent_index"
+        ):
+            parents.setdefault(commit, []).append(parent)
+        reachable: list[CommitId] = []
+        for commit, author, date, message in connection.exec_driver_sql(
+            "SELECT commit_hash, committer, date, message FROM dolt_log(?)", (start,)
+        ):
+            reachable.append(commit)
+            if commit not in known:
+                known[commit] = decode(commit, parents.get(commit, ()), author, date, message)
+        return reachable
+
+    def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
+        """The commit at which two histories last were one."""
+        statement = "SELECT dolt_merge_base(?, ?)"
+        return str(connection.exec_driver_sql(statement, (one, other)).scalar_one())
+
+    def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
+        """Rows that differ; costs what differs."""
+        summary = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
+        try:
+            touched = connection.exec_driver_sql(summary, (base, to)).scalars()
+        except DBAPIError as exc:
+            if "WORKING" not in str(exc.orig):
+                raise
+            # A branch just forked by a process that died has no WORKING, and so nothing waiting.
+            to = "HEAD"
+            touched = connection.exec_driver_sql(summary, (base, to)).scalars()
+        found: Changes = {}
+        for table in touched:
+            kind = BY_TABLE.get(table)
+            if kind is None:
+                continue
+            sides = ((side, c) for side in ("to", "from") for c in kind.columns)
+            names = ", ".join(_column(table, side, c) for side, c in sides)
+            statement = f"SELECT {names} FROM dolt_diff_{table}(?, ?)"  # noqa: S608 - our own names
+            pairs: Any = connection.exec_driver_sql(statement, (base, to))
+            rows = row_changes(kind, pairs, mask)
+            if rows:
+                found[table] = rows
+        return found
+
+    def uncommitted(self, connection: Connection, mask: Mask, _touched: Touched) -> Changes:
+        """What the branch has beyond its head."""
+        return self.changes(connection, "HEAD", "WORKING", mask)
+
+    def row(
+        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
+    ) -> tuple[Cell, ...] | None:
+        """One row at a commit."""
+        names = ", ".join(f'"{column}"' for column in kind.columns)
+        select = f"SELECT {names} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
+        found = connection.exec_driver_sql(select, (commit, row_id)).first()
+        return None if found is None else tuple(found)
+
+    def start_merge(self, connection: Connection, source: CommitId) -> None:
+        """Begin to merge a commit into the branch."""
+        try:
+            connection.exec_driver_sql(
+                "SELECT dolt_merge('--no-ff', '--no-commit', '-m', 'merge', ?)", (source,)
+            )
+        except DBAPIError as exc:
+            if "conflict" not in str(exc.orig):
+                raise
+
+    def clear_conflicts(self, connection: Connection) -> None:
+        """Strike out every clash of the merge."""
+        tables = connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
+        for table in tables.all():
+            if table in TABLES:
+                connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
+
+    def commit(
+        self, connection: Connection, text: str, author: str, *, empty: bool
+    ) -> CommitId | None:
+        """Make the transaction one commit."""
+        flag = "--allow-empty" if empty else "--skip-empty"
+        made = str(connection.exec_driver_sql(_COMMIT, (text, author, flag)).scalar_one())
+        # dolt_commit opened a transaction of its own; nothing may be read in it.
+        connection.exec_driver_sql("COMMIT")
+        return made if made != "0" else None
+
+
+def _column(table: str, side: str, column: str) -> str:
+    """A column of a diff: the engine gives whole numbers there as integers, 1 for 1.0."""
+    name = f'"{side}_{column}"'
+    is_real = isinstance(TABLES[table].c[column].type, Float)
+    return f"CAST({name} AS REAL)" if is_real else name

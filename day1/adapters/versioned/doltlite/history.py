@@ -1,0 +1,43 @@
+"""The commit graph of a DoltLite file."""
+
+from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
+from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
+from day1.adapters.versioned.history import SqlHistory
+from day1.model.rows.change import CommitId
+
+
+class DoltLiteHistory(SqlHistory):
+    """`ports.store.History` on DoltLite."""
+
+    _connections: DoltLiteConnections
+
+    def __init__(self, connections: DoltLiteConnections, dialect: DoltLiteDialect) -> None:
+        """Share the store's connections and lock."""
+        super().__init__(connections, dialect)
+        self._connections = connections
+
+    def fork(self, name: str, start: CommitId) -> None:
+        """Create a branch at a commit: a new ref, whatever the number of rows."""
+        self._refuse_taken(name)
+        self._ref("SELECT dolt_branch(?, ?)", (name, start))
+        with self._connections.exclusive(name) as connection:
+            # A fresh branch has no WORKING to diff with until a transaction was on it.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.exec_driver_sql("COMMIT")
+
+    def drop(self, name: str) -> None:
+        """Delete a branch's ref."""
+        self._ref("SELECT dolt_branch('-D', ?)", (name,))
+        self._connections.forget_branch(name)
+
+    def keep(self, name: str, commit: CommitId) -> None:
+        """Tag a commit; a tag that is there stays."""
+        with self._connections.fresh() as connection:
+            if name in self._dialect.tags(connection):
+                return
+        self._ref("SELECT dolt_tag(?, ?)", (name, commit))
+
+    def _ref(self, statement: str, values: tuple[str, ...]) -> None:
+        with self._connections.lock.held(), self._connections.fresh() as connection:
+            # Ref verbs commit implicitly and free the engine's lock: never in a transaction.
+            connection.exec_driver_sql(statement, values).all()

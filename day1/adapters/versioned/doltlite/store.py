@@ -1,0 +1,202 @@
+"""The embedded store: one DoltLite file, units of work under one lock."""
+
+import os
+from collections.abc import Callable, Hashable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, insert
+
+from day1.adapters.failures.drivers import of_system, translated
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, versioned
+from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, away, check_tables
+from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
+from day1.adapters.versioned.doltlite.history import DoltLiteHistory
+from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.adapters.versioned.messages import author_of, encode
+from day1.adapters.versioned.store import SqlStore, check_schema
+from day1.errors import Day1Error, InvalidRequest, Json, NotAStore, StoreUnavailable
+from day1.model.rows.change import Message
+from day1.ports.store import Capabilities
+
+FILE = "memory.db"
+LOCK_FILE = "lock"
+LEDGER = "ledger.db"
+_LONGEST = 480
+"""Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
+
+Clock = Callable[[], int]
+
+
+class DoltLiteStore(SqlStore):
+    """`ports.store.Store` on a folder that holds `memory.db`."""
+
+    _connections: DoltLiteConnections
+
+    def __init__(
+        self, folder: Path, clock: Clock, *, read_only: bool = False, wait_s: float = 10.0
+    ) -> None:
+        """Open a store that exists.
+
+        Raises:
+            NotAStore: the folder holds no memory.db.
+            StoreDamaged: it cannot be read.
+            StoreVersionUnknown: its schema or file format is another version's.
+        """
+        path = folder / FILE
+        if not _is_file(path):
+            _refuse_part(folder)
+            raise NotAStore(
+                f"{folder} holds no day1 store; `day1 init` makes one.", folder=str(folder)
+            )
+        self._now = clock
+        lock = WriteLock(folder / LOCK_FILE, wait_s)
+        self._connections = DoltLiteConnections(
+            path, lock, read_only=read_only, busy_timeout_s=wait_s
+        )
+        dialect = DoltLiteDialect()
+        history = DoltLiteHistory(self._connections, dialect)
+        super().__init__(self._connections, dialect, history)
+        try:
+            self._check_version()
+        except Day1Error:
+            self.close()
+            raise
+
+    def _clock(self, _connection: Connection) -> int:
+        return self._now()
+
+    @staticmethod
+    def create(folder: Path, clock: Clock) -> bool:
+        """Make a new store's file with its tables and first commit; says whether it was missing.
+
+        The file is written under another name first: a crash leaves no half store. The
+        connection that created a file is never used again (design note on disk-full errors).
+        """
+        path = folder / FILE
+        if _is_file(path):
+            return False
+        _refuse_part(folder)
+        _make_folder(folder)
+        with WriteLock(folder / LOCK_FILE, 60.0).held(), translated(FILE):
+            if path.exists():
+                return False
+            fresh = folder / f"{FILE}.new"
+            fresh.unlink(missing_ok=True)
+            try:
+                _write_tables(fresh, clock())
+                fresh.rename(path)
+            finally:
+                fresh.unlink(missing_ok=True)
+                (folder / f".{fresh.name}-lock").unlink(missing_ok=True)
+        return True
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What DoltLite can do."""
+        return Capabilities(
+            engine="doltlite",
+            version=driver.engine_version(),
+            merge_base_moves=True,
+            row_history=True,
+            compaction=True,
+        )
+
+    def stamp(self) -> Hashable:
+        """What the file system says of the file: it grows with every unit."""
+        found = self._connections.file()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def size(self) -> int:
+        """Bytes of memory.db."""
+        return self._connections.file().st_size
+
+    def compact(self) -> dict[str, Json]:
+        """Give unused space back (`dolt_gc`); everybody else waits meanwhile."""
+        before = self.size()
+        with self._connections.lock.held():
+            self._connections.forget_commits()
+            self.point("compact.before")
+            with self._connections.on_branch("main") as connection:
+                connection.exec_driver_sql("SELECT dolt_gc()")
+        self.point("compact.done")
+        return {"bytes_before": before, "bytes_after": self.size()}
+
+    def check(self) -> list[str]:
+        """Read every page and index (72 s for 12 GB); says what is wrong."""
+        with self._connections.on_branch("main") as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+            return [str(line) for line in found if line != "ok"]
+
+    def _check_version(self) -> None:
+        with self._connections.on_branch("main") as connection:
+            raw: Any = connection.connection.driver_connection
+            check_tables(raw, self._connections.path)
+            check_schema(connection)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as exc:
+        raise of_system(exc, path, writing=False) from exc
+
+
+def _refuse_part(folder: Path) -> None:
+    """Make no new memory beside the ledger of one that is away.
+
+    Raises:
+        StoreUnavailable: it is.
+    """
+    if _is_file(folder / LEDGER):
+        raise StoreUnavailable(away(folder / FILE), file=FILE)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a store's folder, unless it is there.
+
+    Raises:
+        InvalidRequest: the engine cannot open a file of so long a path.
+        NotAStore, StoreReadOnly, StoreFull: as the operating system says.
+    """
+    length = len(os.fsencode(folder.absolute()))
+    if length > _LONGEST:
+        raise InvalidRequest(
+            f"The path of the store has {length} bytes, and the engine takes {_LONGEST}: choose a "
+            "shorter one.",
+            path=str(folder),
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise of_system(exc, folder, writing=True) from exc
+    close_to_others(folder)
+
+
+def close_to_others(folder: Path) -> None:
+    """Let what this process makes be its user's alone, if the folder is.
+
+    The engines' own files would be open to everybody once they are copied. A folder that its
+    owner opened to a group stays the group's.
+    """
+    with suppress(OSError):  # opening it says what is wrong with it
+        if not folder.stat().st_mode & 0o077:
+            os.umask(os.umask(0o077) | 0o077)
+
+
+def _write_tables(path: Path, now: int) -> None:
+    with closing(driver.connect(path, create=True)) as connection:
+        engine = create_engine(
+            "sqlite://", module=driver, creator=lambda: connection, isolation_level="AUTOCOMMIT"
+        )
+        with engine.connect() as opened:
+            opened.exec_driver_sql("BEGIN IMMEDIATE")
+            versioned.create_all(opened)
+            opened.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+            text = encode(Message("init", "init"), now, (), {})
+            opened.exec_driver_sql(
+                "SELECT dolt_commit('-A', '-m', ?, '--author', ?)", (text, author_of(()))
+            )
+            opened.exec_driver_sql("COMMIT")

@@ -1,0 +1,205 @@
+"""The commit graph, which MatrixOne does not keep: tables of day1's own in a database beside.
+
+A commit is the database of a branch at a time. It is written in the transaction that makes its
+rows, when that time is not known yet, and stamped after the server has acknowledged it.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from day1.adapters.mysql.url import clock, make_database
+from day1.adapters.rows.ownership import Known, is_store
+from day1.adapters.versioned.matrixone.position import Position
+from day1.adapters.versioned.messages import decode
+from day1.errors import StoreUnavailable
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import Commit, CommitId
+
+_TABLES: Final[Mapping[str, Mapping[str, str]]] = {
+    "commits": {
+        "id": "VARCHAR(32) PRIMARY KEY",
+        "db": "VARCHAR(64) NOT NULL",
+        "ns": "BIGINT",
+        "parent": "VARCHAR(32)",
+        "merged": "VARCHAR(32)",
+        "author": "VARCHAR(255) NOT NULL",
+        "message": "TEXT NOT NULL",
+    },
+    "branches": {
+        "name": "VARCHAR(100) PRIMARY KEY",
+        "db": "VARCHAR(64) NOT NULL",
+        "tip": "VARCHAR(32) NOT NULL",
+        "units": "BIGINT NOT NULL",
+    },
+    "tags": {"name": "VARCHAR(255) PRIMARY KEY", "commit_id": "VARCHAR(32) NOT NULL"},
+}
+_KEPT: Final = "kept"
+"""A table of what the server keeps of its past, stated by somebody who may see that."""
+_KNOWN = Known({name: frozenset(columns) for name, columns in _TABLES.items()}, "branches", 1)
+Span = tuple[int, int]
+"""Since when, and for how long, all there is is kept: microseconds, the first since 1970 UTC."""
+_COMMIT = "id, parent, merged, author, message"
+_TRIES, _PAUSE_S = 200, 0.005
+"""How long a commit is waited for that was acknowledged but is not in the past yet."""
+
+
+class CommitStore:
+    """Commits, branches and tags of one store."""
+
+    def __init__(self, database: str) -> None:
+        """Name the store's database."""
+        self.database = f"{database}_graph"
+        self._commits, self._branches, self._tags = (
+            f"`{self.database}`.`{table}`" for table in ("commits", "branches", "tags")
+        )
+
+    def create(self, connection: Connection, where: str) -> bool:
+        """Make what is missing; says whether a store is there already.
+
+        Raises:
+            ForeignStore: the graph's database is another program's.
+            StoreDamaged: it has commits, and no branch.
+        """
+        make_database(connection, self.database, where)
+        connection.exec_driver_sql(f"USE `{self.database}`")
+        if is_store(connection, _KNOWN, lambda: self._has_main(connection), self.database):
+            return True
+        for table, columns in _TABLES.items():
+            made = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {table} ({made})")
+        return False
+
+    def _has_main(self, connection: Connection) -> int:
+        return int(self.branch(connection, MAIN) is not None)
+
+    def state_kept(self, connection: Connection, spans: Sequence[Span]) -> None:
+        """Write down what the server keeps of its past, for users who may not ask it."""
+        table = f"`{self.database}`.`{_KEPT}`"
+        connection.exec_driver_sql(
+            f"CREATE TABLE IF NOT EXISTS {table} (since BIGINT NOT NULL, length BIGINT NOT NULL)"
+        )
+        connection.exec_driver_sql("START TRANSACTION")
+        connection.exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        for span in spans:
+            statement = f"INSERT INTO {table} (since, length) VALUES (%s, %s)"  # noqa: S608 - our own names
+            connection.exec_driver_sql(statement, span)
+        connection.exec_driver_sql("COMMIT")
+
+    def stated_kept(self, connection: Connection) -> list[Span]:
+        """What was written down so; empty if nobody did."""
+        there = connection.exec_driver_sql(f"SHOW TABLES FROM `{self.database}`").scalars()
+        if _KEPT not in there.all():
+            return []
+        statement = f"SELECT since, length FROM `{self.database}`.`{_KEPT}`"  # noqa: S608 - our own names
+        rows = connection.exec_driver_sql(statement).all()
+        return [(int(since), int(length)) for since, length in rows]
+
+    def branch(
+        self, connection: Connection, name: str, ns: int | None = None
+    ) -> tuple[str, CommitId, int] | None:
+        """A branch's database, tip and number of units of work, now or at a time."""
+        when = "" if ns is None else f" {{MO_TS = {ns}}}"
+        statement = f"SELECT db, tip, units FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
+        found = connection.exec_driver_sql(statement, (name,)).first()
+        return None if found is None else (str(found[0]), str(found[1]), int(found[2]))
+
+    def branches(self, connection: Connection) -> dict[str, tuple[str, CommitId]]:
+        """Every branch with its database and tip."""
+        statement = f"SELECT name, db, tip FROM {self._branches}"  # noqa: S608 - our own names
+        rows = connection.exec_driver_sql(statement).all()
+        return {str(name): (str(database), str(tip)) for name, database, tip in rows}
+
+    def branch_of(self, connection: Connection, database: str) -> str:
+        """The branch that has a database; empty if it is gone."""
+        statement = f"SELECT name FROM {self._branches} WHERE db = %s"  # noqa: S608 - our own names
+        return str(connection.exec_driver_sql(statement, (database,)).scalar() or "")
+
+    def put_branch(self, connection: Connection, name: str, database: str, tip: CommitId) -> None:
+        """Note a branch."""
+        statement = f"INSERT INTO {self._branches} (name, db, tip, units) VALUES (%s, %s, %s, 0)"  # noqa: S608 - our own names
+        connection.exec_driver_sql(statement, (name, database, tip))
+
+    def remove_branch(self, connection: Connection, name: str) -> None:
+        """Forget a branch; its commits stay."""
+        connection.exec_driver_sql(f"DELETE FROM {self._branches} WHERE name = %s", (name,))  # noqa: S608 - our own names
+
+    def tags(self, connection: Connection) -> dict[str, CommitId]:
+        """Every tag with its commit."""
+        statement = f"SELECT name, commit_id FROM {self._tags}"  # noqa: S608 - our own names
+        return {str(name): str(tip) for name, tip in connection.exec_driver_sql(statement).all()}
+
+    def put_tag(self, connection: Connection, name: str, commit: CommitId) -> None:
+        """Note a tag; one that is there stays."""
+        statement = f"INSERT IGNORE INTO {self._tags} (name, commit_id) VALUES (%s, %s)"  # noqa: S608 - our own names
+        connection.exec_driver_sql(statement, (name, commit))
+
+    def commit(self, connection: Connection, commit: CommitId) -> Commit | None:
+        """One commit."""
+        statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
+        found = connection.exec_driver_sql(statement, (commit,)).first()
+        return None if found is None else _decoded(found)
+
+    def commits(self, connection: Connection) -> Iterator[Commit]:
+        """Every commit there is."""
+        statement = f"SELECT {_COMMIT} FROM {self._commits}"  # noqa: S608 - our own names
+        return map(_decoded, connection.exec_driver_sql(statement).all())
+
+    def put_commit(
+        self, connection: Connection, commit: CommitId, position: Position, author: str, text: str
+    ) -> None:
+        """Write a commit, without its time, as the new tip of where a connection stands."""
+        connection.exec_driver_sql(
+            f"INSERT INTO {self._commits} (id, db, parent, merged, author, message)"  # noqa: S608 - our own names
+            " VALUES (%s, %s, %s, %s, %s, %s)",
+            (commit, position.database, position.tip or None, position.source, author, text),
+        )
+        self.count_unit(connection, position.branch, commit)
+
+    def count_unit(self, connection: Connection, branch: str, tip: CommitId) -> None:
+        """Count a unit of work of a branch, which has this tip by it."""
+        statement = f"UPDATE {self._branches} SET tip = %s, units = units + 1 WHERE name = %s"  # noqa: S608 - our own names
+        connection.exec_driver_sql(statement, (tip, branch))
+
+    def units(self, connection: Connection) -> tuple[tuple[str, int], ...]:
+        """How many units of work each branch has seen."""
+        statement = f"SELECT db, units FROM {self._branches} ORDER BY db"  # noqa: S608 - our own names
+        rows = connection.exec_driver_sql(statement).all()
+        return tuple((str(database), int(units)) for database, units in rows)
+
+    def place(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
+        """The database of a commit, and its time if that is known; None if there is no commit."""
+        statement = f"SELECT db, ns FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
+        found = connection.exec_driver_sql(statement, (commit,)).first()
+        return None if found is None else (str(found[0]), found[1] and int(found[1]))
+
+    def stamp(self, connection: Connection, commit: CommitId) -> int:
+        """Write down when the rows of a commit were there; its branch takes no writes meanwhile.
+
+        The time is one at which the past has the commit, so also its rows: a server whose clock
+        is behind the one that committed is waited for.
+
+        Raises:
+            StoreUnavailable: the past does not get it.
+        """
+        for _ in range(_TRIES):
+            ns = clock(connection) * 1_000
+            past = f"SELECT 1 FROM {self._commits} {{MO_TS = {ns}}} WHERE id = %s"  # noqa: S608 - our own names
+            if connection.exec_driver_sql(past, (commit,)).first() is not None:
+                statement = f"UPDATE {self._commits} SET ns = %s WHERE id = %s"  # noqa: S608 - our own names
+                connection.exec_driver_sql(statement, (ns, commit))
+                return ns
+            time.sleep(_PAUSE_S)
+        raise StoreUnavailable(
+            "The server's clocks are too far apart for day1 to name a state: let them be set by "
+            "NTP, then try again.",
+            commit=commit,
+        )
+
+
+def _decoded(row: Any) -> Commit:
+    commit, parent, merged, author, message = row
+    parents = [str(one) for one in (parent, merged) if one is not None]
+    return decode(str(commit), parents, str(author), "1970-01-01", str(message))

@@ -1,0 +1,215 @@
+"""What MatrixOne says in words of its own, and what day1 does in its place: the graph."""
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
+
+from sqlalchemy import Connection
+
+from day1.adapters.mysql.url import clock
+from day1.adapters.rows.changes import row_changes
+from day1.adapters.rows.rows import chunks
+from day1.adapters.versioned.dialect import Touched
+from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
+from day1.adapters.versioned.matrixone.position import Position, position_of
+from day1.adapters.versioned.matrixone.time_cursor import PastState
+from day1.errors import NotFound
+from day1.model.records.redaction import Mask
+from day1.model.rows.change import Changes, Commit, CommitId
+from day1.model.rows.kind import KINDS, MEMORIES, RECORDS, Cell, Kind
+
+
+class MatrixOneDialect:
+    """The `Dialect` of MatrixOne: differences are the server's, commits and merges day1's."""
+
+    def __init__(self, connections: MatrixOneConnections) -> None:
+        """Share the store's connections, which know where states are."""
+        self._connections = connections
+        self._graph = connections.graph
+        self._known: dict[CommitId, Commit] = {}
+        self.point: Callable[[str], None] = lambda _: None
+        """Called at a named point of a commit, where a test may kill the process."""
+
+    def head(self, connection: Connection) -> CommitId:
+        """The newest commit of where the connection stands."""
+        return position_of(connection).tip
+
+    def resolve(self, connection: Connection, name: str) -> CommitId:
+        """The commit that a name means."""
+        found = self._graph.branch(connection, name)
+        if found is not None:
+            return found[1]
+        return self.read(connection, name).id
+
+    def read(self, connection: Connection, commit: CommitId) -> Commit:
+        """One commit."""
+        found = self._known.get(commit) or self._graph.commit(connection, commit)
+        if found is None:
+            raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
+        return self._known.setdefault(commit, found)
+
+    def read_all(
+        self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
+    ) -> list[CommitId]:
+        """Read every commit reachable from `start`, in at most one statement."""
+        past = self.past(connection, start)
+        known.update({commit: self._known[commit] for commit in past if commit not in known})
+        return list(past)
+
+    def past(self, connection: Connection, start: CommitId) -> dict[CommitId, None]:
+        """A commit and all before it; those that are not known yet are read together."""
+        found: dict[CommitId, None] = {}
+        queue = [start]
+        while queue:
+            commit = queue.pop()
+            if commit in found:
+                continue
+            if commit not in self._known:
+                self._known |= {one.id: one for one in self._graph.commits(connection)}
+            found[commit] = None
+            queue += self.read(connection, commit).parents
+        return found
+
+    def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
+        """The newest commit that both have in their past: a child is later than its parents."""
+        common = self.past(connection, one).keys() & self.past(connection, other).keys()
+        return max(common, key=lambda commit: (self._known[commit].ts, commit))
+
+    def branches(self, connection: Connection) -> dict[str, CommitId]:
+        """Every branch with its tip."""
+        return {name: tip for name, (_, tip) in self._graph.branches(connection).items()}
+
+    def dirty(self, connection: Connection) -> set[str]:
+        """Branches that have rows which no commit holds yet."""
+        return {
+            name
+            for name, (database, tip) in self._graph.branches(connection).items()
+            if _later(connection, database, self.read(connection, tip).ts)
+        }
+
+    def tags(self, connection: Connection) -> dict[str, CommitId]:
+        """Every tag with its commit."""
+        return self._graph.tags(connection)
+
+    def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
+        """Rows that differ; costs what differs, and some milliseconds for each table."""
+        before = self._connections.state(connection, base)
+        after = position_of(connection).state if to == "WORKING" else None
+        after = after or self._connections.state(connection, to)
+        found: Changes = {}
+        for kind in KINDS:
+            ids = differing(connection, kind, before, after)
+            befores = _rows(connection, kind, before, ids)
+            rows = row_changes(
+                kind, _pairs(ids, befores, _rows(connection, kind, after, ids)), mask
+            )
+            if rows:
+                found[kind.table] = rows
+        return found
+
+    def uncommitted(self, connection: Connection, mask: Mask, touched: Touched) -> Changes:
+        """What the branch has beyond its tip, the open transaction included.
+
+        A difference does not see what is not committed yet: those rows are looked up. Of the
+        tables that the transaction did not touch, those where rows wait are looked through.
+        """
+        position = position_of(connection)
+        before = self._connections.state(connection, position.tip)
+        after = PastState(position.database, clock(connection) * 1_000)
+        tables = touched or self._waiting(connection, position)
+        found: Changes = {}
+        position.differs = False
+        for kind in KINDS:
+            if kind.table not in tables:
+                continue
+            ids = differing(connection, kind, before, after) | touched.get(kind.table, set())
+            befores = _rows(connection, kind, before, ids)
+            pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids)))
+            position.differs |= bool(pairs)
+            rows = row_changes(kind, pairs, mask)
+            if rows:
+                found[kind.table] = rows
+        return found
+
+    def _waiting(self, connection: Connection, position: Position) -> set[str]:
+        """Tables that may have rows which no commit holds yet; of records nobody knows quickly."""
+        after = self.read(connection, position.tip).ts
+        return {*_later(connection, position.database, after), *(kind.table for kind in RECORDS)}
+
+    def row(
+        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
+    ) -> tuple[Cell, ...] | None:
+        """One row at a commit."""
+        state = self._connections.state(connection, commit)
+        return _rows(connection, kind, state, [row_id]).get(row_id)
+
+    def start_merge(self, connection: Connection, source: CommitId) -> None:
+        """Note what is merged: the server's own merge loses rows, so the plan brings them all."""
+        position_of(connection).source = source
+
+    def clear_conflicts(self, connection: Connection) -> None:
+        """Nothing clashed, since nothing was merged."""
+
+    def commit(
+        self, connection: Connection, text: str, author: str, *, empty: bool
+    ) -> CommitId | None:
+        """Make the transaction one commit, and stamp it."""
+        position = position_of(connection)
+        if not (empty or position.differs):
+            connection.exec_driver_sql("ROLLBACK")
+            return None
+        commit = new_commit()
+        self._graph.put_commit(connection, commit, position, author.rpartition(" <")[0], text)
+        connection.exec_driver_sql("COMMIT")
+        self.point("commit.before_stamp")
+        self._graph.stamp(connection, commit)
+        position.tip, position.source = commit, None
+        position.units += 1
+        return commit
+
+
+def new_commit() -> CommitId:
+    """An id that no commit has."""
+    return secrets.token_hex(16)
+
+
+def differing(connection: Connection, kind: Kind, before: PastState, after: PastState) -> set[str]:
+    """Ids of rows that one of two states has otherwise than where their databases parted."""
+    states = f"{after.of(kind.table)} AGAINST {before.of(kind.table)}"
+    rows = connection.exec_driver_sql(f"DATA BRANCH DIFF {states} COLUMNS (id)")
+    return {str(row[-1]) for row in rows}
+
+
+_Rows = dict[str, tuple[Cell, ...]]
+
+
+def _rows(
+    connection: Connection, kind: Kind, state: PastState | None, ids: Collection[str]
+) -> _Rows:
+    """Rows of a state by id, or of the open transaction."""
+    columns = ", ".join(f"`{column}`" for column in kind.columns)
+    table = f"`{kind.table}`" if state is None else state.of(kind.table)
+    found: _Rows = {}
+    for some in chunks(sorted(ids)):
+        marks = ", ".join(["%s"] * len(some))
+        statement = f"SELECT {columns} FROM {table} WHERE id IN ({marks})"  # noqa: S608 - our own names
+        found |= {row[0]: tuple(row) for row in connection.exec_driver_sql(statement, tuple(some))}
+    return found
+
+
+def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[Cell, ...]]:
+    """Rows that differ, as they are and as they were."""
+    for row_id in ids:
+        before, after = befores.get(row_id), afters.get(row_id)
+        if before != after:
+            none = (None,) * len(before or after or ())
+            yield (after or none) + (before or none)
+
+
+def _later(connection: Connection, database: str, after: int) -> set[str]:
+    """Tables of memories that have rows later than an instant."""
+    parts = (
+        f"(SELECT '{kind.table}' FROM `{database}`.`{kind.table}`"  # noqa: S608 - our own names
+        f" WHERE created_at > {after} LIMIT 1)"
+        for kind in MEMORIES
+    )
+    return {str(name) for name in connection.exec_driver_sql(" UNION ALL ".join(parts)).scalars()}

@@ -1,0 +1,166 @@
+"""Branches as databases, and the past of rows, on a MatrixOne server."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from itertools import repeat
+from typing import NoReturn
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from day1.adapters.mysql.url import clock
+from day1.adapters.rows.row import row_of
+from day1.adapters.rows.rows import chunks
+from day1.adapters.versioned.history import SqlHistory
+from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
+from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect, differing
+from day1.adapters.versioned.matrixone.time_cursor import PastState
+from day1.errors import BranchExists, NotFound, Refused, Unsupported
+from day1.model.rows.change import CommitId
+from day1.model.rows.kind import HELD, KINDS, Cell, Kind, Row
+
+_SLUG = 12
+_QUOTA = "has reached the limit"
+
+
+class MatrixOneHistory(SqlHistory):
+    """`ports.store.History` on a MatrixOne server."""
+
+    _connections: MatrixOneConnections
+
+    def __init__(
+        self, connections: MatrixOneConnections, dialect: MatrixOneDialect, database: str
+    ) -> None:
+        """Name the store's database: those of its branches are named after it."""
+        super().__init__(connections, dialect)
+        self._connections = connections
+        self._graph = connections.graph
+        self._past = dialect.past
+        self._database = database
+
+    def fork(self, name: str, start: CommitId) -> None:
+        """Create a branch at a commit: a clone, whose cost grows little with the rows."""
+        self._refuse_taken(name)
+        database = fresh_database(self._database, name)
+        with self._connections.plain() as connection:
+            state = self._connections.state(connection, start)
+            if self._graph.branch_of(connection, state.database):
+                connection.exec_driver_sql("START TRANSACTION")
+                _clone(connection, database, state)
+            else:
+                living = self._living(connection, start)
+                # Rows that are written together with the clone are in no difference afterwards.
+                _clone(connection, database, living)
+                connection.exec_driver_sql("START TRANSACTION")
+                _bring(connection, database, living, state)
+            try:
+                self._graph.put_branch(connection, name, database, start)
+            except IntegrityError as exc:  # another was quicker
+                raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
+            connection.exec_driver_sql("COMMIT")
+
+    def _living(self, connection: Connection, start: CommitId) -> PastState:
+        """The newest state in the past of a commit whose database is there still.
+
+        That of a branch that is gone can be read, but not cloned.
+        """
+        there = {database for database, _ in self._graph.branches(connection).values()}
+        past = map(self.commit, repeat(connection), self._past(connection, start))
+        for commit in sorted(past, key=lambda commit: commit.ts, reverse=True):
+            state = self._connections.state(connection, commit.id)
+            if state.database in there:
+                return state
+        raise NotFound(f"Nothing that commit {start} stands on is there any more.", commit=start)
+
+    def drop(self, name: str) -> None:
+        """Delete a branch; its commits can be read for as long as the server keeps the past."""
+        with self._connections.exclusive(name) as connection:
+            found = self._graph.branch(connection, name)
+            connection.exec_driver_sql("START TRANSACTION")
+            self._graph.remove_branch(connection, name)
+            connection.exec_driver_sql(f"DATA BRANCH DELETE DATABASE `{found and found[0]}`")
+            connection.exec_driver_sql("COMMIT")
+
+    def keep(self, name: str, commit: CommitId) -> None:
+        """Tag a commit; a tag that is there stays."""
+        with self._connections.plain() as connection:
+            self._graph.put_tag(connection, name, commit)
+
+    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
+        """Every version of a row, or of the held items on it, as it was written.
+
+        Each commit is asked by itself (2 ms), since there is no history of rows.
+        """
+        found: dict[tuple[Cell, ...], Row] = {}
+        with self._connections.plain() as connection:
+            for state in self._states(connection):
+                key = "row_id" if kind is HELD else "id"
+                columns = ", ".join(f"`{column}`" for column in kind.columns)
+                statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {key} = %s"  # noqa: S608 - our own names
+                rows = connection.exec_driver_sql(statement, (row_id,)).all()
+                found |= {tuple(row): row_of(kind, row) for row in rows}
+        return list(found.values())
+
+    def _states(self, connection: Connection) -> Iterator[PastState]:
+        """Every state that a branch or tag still has: the present ones, and all before."""
+        branches = self._graph.branches(connection)
+        now = clock(connection) * 1_000
+        yield from (PastState(database, now) for database, _ in branches.values())
+        past: dict[CommitId, None] = {}
+        for tip in (*(tip for _, tip in branches.values()), *self._graph.tags(connection).values()):
+            past |= self._past(connection, tip)
+        for commit in past:
+            try:
+                yield self._connections.state(connection, commit)
+            except NotFound:  # the server no longer keeps it
+                continue
+
+    def versions(self, _kind: Kind, _row_id: str, _start: CommitId) -> NoReturn:
+        """There is no history of rows: they are asked for commit by commit."""
+        raise Unsupported(
+            "MatrixOne keeps no history of rows.",
+            operation="versions",
+            instead="read the row at each commit (`row`), as memory_history does",
+        )
+
+
+def fresh_database(database: str, branch: str) -> str:
+    """A name for a branch's database that was never used: those deleted can still be read."""
+    slug = re.sub(r"[^a-z0-9]+", "_", branch.lower())[:_SLUG].strip("_")
+    return f"{database.lower()}_b_{slug}_{secrets.token_hex(4)}"
+
+
+def _clone(connection: Connection, database: str, state: PastState) -> None:
+    """Make a database that has the rows of a state.
+
+    Raises:
+        Refused: the server lets this tenant make no more.
+    """
+    statement = f"DATA BRANCH CREATE DATABASE `{database}` FROM `{state.database}`"
+    try:
+        connection.exec_driver_sql(f"{statement} {{MO_TS = {state.ns}}}")
+    except DBAPIError as exc:
+        if _QUOTA not in str(exc.orig):
+            raise
+        raise Refused(
+            "The server's quota of branch tables is used up (each branch of day1 takes 8): "
+            "`day1 gc` offers branches to retire, or the administrator of the tenant `sys` "
+            "raises the quota of BRANCH in mo_catalog.mo_feature_limit.",
+            engine="matrixone",
+            tables_of_a_branch=8,
+        ) from exc
+
+
+def _bring(connection: Connection, database: str, cloned: PastState, state: PastState) -> None:
+    """Give a clone the rows of another state, where they differ."""
+    for kind in KINDS:
+        clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in kind.columns)
+        for some in chunks(sorted(differing(connection, kind, cloned, state))):
+            chosen, ids = f"WHERE id IN ({', '.join(['%s'] * len(some))})", tuple(some)
+            connection.exec_driver_sql(f"DELETE FROM {clone} {chosen}", ids)  # noqa: S608 - our own names
+            connection.exec_driver_sql(
+                f"INSERT INTO {clone} ({columns})"  # noqa: S608 - our own names
+                f" SELECT {columns} FROM {state.of(kind.table)} {chosen}",
+                ids,
+            )

@@ -1,0 +1,188 @@
+"""A store on a MatrixOne server: a database for each branch, and the graph beside them."""
+
+import re
+from collections.abc import Callable, Hashable
+
+from sqlalchemy import Connection, Engine, insert
+
+from day1.adapters.mysql.lock import lock_name, locked
+from day1.adapters.mysql.url import clock as server_clock
+from day1.adapters.mysql.url import opened
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
+from day1.adapters.versioned.matrixone.commit_store import CommitStore
+from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
+from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect, new_commit
+from day1.adapters.versioned.matrixone.history import MatrixOneHistory, fresh_database
+from day1.adapters.versioned.matrixone.position import Position, set_position
+from day1.adapters.versioned.matrixone.retention import UNKNOWN, WITHOUT, keep
+from day1.adapters.versioned.messages import encode
+from day1.adapters.versioned.store import SqlStore, check_schema
+from day1.errors import Json, NotAStore, Unsupported
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import Message
+from day1.ports.store import Capabilities
+
+Clock = Callable[[], int]
+_CREATE_S = 60.0
+_OLDEST = (4, 2)
+"""The first that has GET_LOCK, and differences between two times."""
+
+
+class MatrixOneStore(SqlStore):
+    """`ports.store.Store` on databases of a MatrixOne server."""
+
+    _connections: MatrixOneConnections
+
+    def __init__(
+        self,
+        engine: Engine,
+        database: str,
+        *,
+        where: str,
+        version: str,
+        wait_s: float = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """Open a store that exists; times are the server's, unless a clock is given.
+
+        Raises:
+            NotAStore: the server has none of that name.
+            StoreVersionUnknown: a later day1 made its tables.
+            Unsupported: the server is too old.
+        """
+        check_version(version)
+        self._version = version
+        self._given = clock
+        self._database = database
+        self._connections = MatrixOneConnections(engine, database, where, wait_s)
+        dialect = MatrixOneDialect(self._connections)
+        super().__init__(
+            self._connections, dialect, MatrixOneHistory(self._connections, dialect, database)
+        )
+        with self._connections.plain() as connection:
+            if self._connections.graph.branch(connection, MAIN) is None:
+                raise NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
+        with self._connections.on_branch(MAIN) as connection:
+            check_schema(connection)
+
+    @staticmethod
+    def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
+        """Make the graph, the first branch and its first commit; says whether they were missing.
+
+        The server is told to keep its past, unless it is told so or this user may not; for how
+        long it does is written down for users who may not see that.
+
+        Raises:
+            ForeignStore: the graph's database is another program's.
+        """
+        graph = CommitStore(database)
+        with (
+            opened(engine, where) as connection,
+            locked(connection, lock_name(database, "create/"), _CREATE_S),
+        ):
+            set_position(connection, None)
+            made = graph.create(connection, where)
+            kept = keep(connection, graph)
+            if not made:
+                now = clock() if clock else server_clock(connection)
+                _make(connection, graph, fresh_database(database, MAIN), now)
+            if kept:
+                graph.state_kept(connection, kept)
+        return not made
+
+    def _clock(self, connection: Connection) -> int:
+        return self._given() if self._given else server_clock(connection)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What MatrixOne can do, with day1's graph."""
+        return Capabilities(
+            engine="matrixone",
+            version=self._version,
+            merge_base_moves=True,
+            row_history=False,
+            compaction=False,
+        )
+
+    def stamp(self) -> Hashable:
+        """How many units of work each branch has seen."""
+        with self._connections.plain() as connection:
+            return self._connections.graph.units(connection)
+
+    def size(self) -> int:
+        """Bytes of the branches' tables as the server counts them: their past is not in it."""
+        statement = "SELECT SUM(data_length) FROM information_schema.tables WHERE table_schema = %s"
+        with self._connections.plain() as connection:
+            branches = self._connections.graph.branches(connection).values()
+            found = (
+                connection.exec_driver_sql(statement, (name,)).scalar() for name, _ in branches
+            )
+            return sum(int(size or 0) for size in found)
+
+    def compact(self) -> dict[str, Json]:
+        """The server does this by itself."""
+        raise Unsupported(
+            "A MatrixOne server gives unused space back by itself, as its PITR allows.",
+            engine="matrixone",
+            operation="gc",
+            instead="ALTER PITR with a shorter range, by the server's administrator",
+        )
+
+    def check(self) -> list[str]:
+        """Read the tables of every branch; see that the past is kept, and nothing is left over."""
+        found = []
+        with self._connections.plain() as connection:
+            branches = self._connections.graph.branches(connection)
+            there = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
+            self._connections.retention.look(connection)
+        used = {database for database, _ in branches.values()}
+        prefix = f"{self._database.lower()}_b_"
+        found += [
+            f"{name} is the database of no branch: DATA BRANCH DELETE DATABASE `{name}` removes it"
+            for name in there
+            if name.startswith(prefix) and name not in used
+        ]
+        if self._connections.retention.known and not self._connections.retention.kept:
+            found.append(WITHOUT)
+        for branch in branches:
+            with self._connections.on_branch(branch) as connection:
+                for table in TABLES.values():
+                    connection.execute(table.select().with_only_columns(table.c.id)).all()
+        return found
+
+    def doubts(self) -> list[str]:
+        """Whether it is not known how far back the server goes."""
+        with self._connections.plain() as connection:
+            self._connections.retention.look(connection)
+        return [] if self._connections.retention.known else [UNKNOWN]
+
+
+def _make(connection: Connection, graph: CommitStore, database: str, now: int) -> None:
+    """Make the first branch's database, with its first commit."""
+    position = Position(MAIN, database, "")
+    connection.exec_driver_sql("START TRANSACTION")
+    connection.exec_driver_sql(f"CREATE DATABASE `{position.database}`")
+    connection.exec_driver_sql(f"USE `{position.database}`")
+    versioned.create_all(connection, checkfirst=False)
+    connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+    commit, text = new_commit(), encode(Message("init", "init"), now, (), {})
+    graph.put_branch(connection, MAIN, position.database, commit)
+    graph.put_commit(connection, commit, position, "day1", text)
+    connection.exec_driver_sql("COMMIT")
+    graph.stamp(connection, commit)
+
+
+def check_version(version: str) -> None:
+    """Let a server pass that is new enough.
+
+    Raises:
+        Unsupported: it is not.
+    """
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or tuple(map(int, numbers.groups())) < _OLDEST:
+        raise Unsupported(
+            f"The server is MatrixOne {version}, and day1 needs 4.2 or later: upgrade it.",
+            engine="matrixone",
+            version=version,
+            instead="MatrixOne 4.2, a Dolt server, or a store in a folder",
+        )

@@ -1,0 +1,62 @@
+"""The cursor that reads a past state: it puts the time into each statement.
+
+A statement of the past names its time beside each table. Statements are the same for all engines
+and are compiled once, so the cursor puts the time in; one that it does not understand is refused,
+since without a time it would read the present and be silently wrong.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pymysql.cursors import Cursor
+
+from day1.adapters.rows.tables import SCHEMA, TABLES
+from day1.errors import IntegrityBroken
+
+_TABLES = frozenset({*TABLES, SCHEMA.name})
+_READ = re.compile(r"\b(FROM|JOIN)\s+(`[^`]+`\.)?`?(\w+)`?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """The rows of a database at a time; one statement reads one state."""
+
+    database: str
+    ns: int
+
+    def of(self, table: str) -> str:
+        """A table of this state, as a statement names it."""
+        return f"`{self.database}`.`{table}` {{MO_TS = {self.ns}}}"
+
+
+class TimeCursor(Cursor):  # type: ignore[misc]  # the driver has no types
+    """Reads day1's tables as of the state that its connection stands on."""
+
+    def execute(self, query: str, args: Any = None) -> Any:
+        """Run a statement, with its time put in."""
+        position = getattr(self.connection, "position", None)
+        if position is not None and position.state is not None:
+            query = timed(query, position.state)
+        return super().execute(query, args)
+
+
+def timed(query: str, state: PastState) -> str:
+    """A statement with each plain table of day1 as of a state.
+
+    Raises:
+        IntegrityBroken: it reads a table that cannot be timed.
+    """
+
+    def place(found: re.Match[str]) -> str:
+        verb, database, table = found.groups()
+        if database is not None:
+            return found.group()
+        if table not in _TABLES:
+            raise IntegrityBroken(
+                "A statement would read the present instead of the past; nothing was read.",
+                table=table,
+            )
+        return f"{verb} {state.of(table)}"
+
+    return _READ.sub(place, query)

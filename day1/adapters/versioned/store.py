@@ -1,0 +1,222 @@
+"""Readings and units of work, for all engines that keep commits."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, func, select
+
+from day1.adapters.rows.rows import SqlReading, pending_rows
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
+from day1.adapters.versioned.connections import Connections
+from day1.adapters.versioned.dialect import Dialect
+from day1.adapters.versioned.empty import EmptyReading
+from day1.adapters.versioned.history import SqlHistory
+from day1.adapters.versioned.work import SqlWork, commit_rows
+from day1.errors import IntegrityBroken, Json, NotAStore, StoreVersionUnknown
+from day1.model.records.redaction import CLEAR, Mask
+from day1.model.rows.change import Commit, CommitId, Pending, Ref, Writes
+from day1.model.values.instant import SECOND
+from day1.ports.store import Additions, Capabilities, Reading, Work
+
+CUT_AT_ROWS = 256
+CUT_AT_AGE = 600 * SECOND
+
+Masks = Callable[[], Mask]
+"""What is redacted by now, by whichever process."""
+Point = Callable[[str], None]
+"""Called at named points of a unit, where a test may kill the process."""
+
+
+class SqlStore(ABC):
+    """`ports.store.Store`; an engine adds what it can do, its size and its upkeep."""
+
+    def __init__(self, connections: Connections, dialect: Dialect, history: SqlHistory) -> None:
+        """Use an engine's connections and statements; nothing is opened yet."""
+        self._connections = connections
+        self._dialect = dialect
+        self.history = history
+        self.point: Point = _pass
+        self._mask: Masks = _clear
+
+    @abstractmethod
+    def _clock(self, connection: Connection) -> int:
+        """Microseconds since 1970 UTC, as the store has it."""
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What the engine can do."""
+
+    @abstractmethod
+    def stamp(self) -> Hashable:
+        """Another value after every unit of work, whoever did it."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes that the store takes."""
+
+    @abstractmethod
+    def compact(self) -> dict[str, Json]:
+        """Give unused space back."""
+
+    @abstractmethod
+    def check(self) -> list[str]:
+        """Read everything; says what is wrong."""
+
+    def doubts(self) -> list[str]:
+        """What cannot be known of the store, and should be."""
+        return []
+
+    def obey(self, mask: Masks) -> None:
+        """Read and write through the mask that is given for each reading and unit."""
+        self._mask = self.history.mask = mask
+
+    @contextmanager
+    def reading(self, ref: Ref) -> Iterator[Reading]:
+        """Open a state for reading, as one snapshot."""
+        if ref.empty:
+            yield EmptyReading(ref.branch)
+            return
+        if ref.branch is None:
+            with self._connections.at_commit(str(ref.commit)) as connection:
+                yield self._reading(connection, str(ref.commit), None, ref.until)
+            return
+        with self._connections.on_branch(ref.branch) as connection:
+            tip, pending = self._stand(connection)
+            if ref.until is None or ref.until >= tip.ts:
+                yield self._reading(connection, tip.id, ref.branch, ref.until, pending)
+                return
+        past = self.history.before(tip, ref.until)
+        if past.empty:
+            yield EmptyReading(ref.branch)
+            return
+        with self._connections.at_commit(str(past.commit)) as connection:
+            yield self._reading(connection, str(past.commit), ref.branch, past.until)
+
+    def _reading(
+        self,
+        connection: Connection,
+        tip: CommitId,
+        branch: str | None,
+        until: int | None,
+        pending: Pending = Pending(),  # noqa: B008 - frozen
+    ) -> SqlReading:
+        mask = self._mask()
+        reading = SqlReading(connection, tip, pending, branch=branch, until=until, mask=mask)
+        reading.past = self.history
+        return reading
+
+    def _stand(self, connection: Connection, *, writes: bool = False) -> tuple[Commit, Pending]:
+        """Begin a transaction; says the tip and what waits."""
+        self._connections.begin(connection, writes=writes)
+        tip = self.history.tip(connection)
+        return tip, pending_rows(connection, tip.ts)
+
+    @contextmanager
+    def adding(self, branch: str) -> Iterator[Additions]:
+        """Open work that only adds rows; leaving it makes them durable, without a commit."""
+        with self._connections.exclusive(branch) as connection:
+            work = self._begin(connection, branch)
+            if _is_due(work.pending, work.now):
+                commit_rows(connection, self._dialect, work.pending)
+                work = self._begin(connection, branch)
+            yield work.additions
+            self.point("add.before_commit")
+            self._connections.end(connection)
+            self.point("add.after_commit")
+
+    @contextmanager
+    def changing(self, branch: str) -> Iterator[Work]:
+        """Open work that ends in its own commit; waiting rows are cut before it."""
+        with self._connections.exclusive(branch) as connection:
+            work = self._begin(connection, branch)
+            if work.pending.count:
+                commit_rows(connection, self._dialect, work.pending)
+                self.point("change.after_cut")
+                work = self._begin(connection, branch)
+            work.point = self.point
+            yield work
+
+    def _begin(self, connection: Connection, branch: str) -> SqlWork:
+        self._connections.begin(connection, writes=True)
+        head, now = self._head_and_time(connection)
+        tip = self.history.commit(connection, head)
+        pending = pending_rows(connection, tip.ts)
+        work = SqlWork(connection, self._dialect, branch, tip.id, pending, self._mask())
+        work.now = max(now, max(tip.ts, pending.newest or 0) + 1)
+        work.past = self.history
+        return work
+
+    def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:
+        """Where a unit begins, and when: an engine may say both at once."""
+        return self._dialect.head(connection), self._clock(connection)
+
+    def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
+        """Make a commit of another store on a branch: its rows, times, author and message."""
+        with self._connections.exclusive(branch) as connection:
+            work = self._begin(connection, branch)
+            if work.tip != commit.parents[0]:
+                raise IntegrityBroken(
+                    f"{branch!r} was written to meanwhile: a copy is used when it is whole.",
+                    branch=branch,
+                )
+            return work.repeat(commit, writes)
+
+    def commit_pending(self, branch: str) -> CommitId:
+        """Commit the waiting rows of a branch as one `add`; returns the tip."""
+        with self._connections.exclusive(branch) as connection:
+            tip, pending = self._stand(connection, writes=True)
+            if not pending.count:
+                return tip.id
+            self.point("pending.before_commit")
+            commit = commit_rows(connection, self._dialect, pending)
+            self.point("pending.after_commit")
+            return commit
+
+    def commit_pending_if_due(self, branch: str) -> None:
+        """Cut when 256 rows wait or the oldest has waited ten minutes."""
+        with self._connections.on_branch(branch) as connection:
+            _, pending = self._stand(connection)
+            due = _is_due(pending, self._clock(connection))
+        if due:
+            self.commit_pending(branch)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._connections.close()
+
+
+def _is_due(pending: Pending, now: int) -> bool:
+    old = pending.oldest is not None and now - pending.oldest >= CUT_AT_AGE
+    return pending.count >= CUT_AT_ROWS or old
+
+
+def check_schema(connection: Connection) -> None:
+    """Make sure that this day1 knows the tables of a state.
+
+    Raises:
+        NotAStore: they were begun, and not all made.
+        StoreVersionUnknown: a later one made them.
+    """
+    version = connection.execute(select(func.max(SCHEMA.c.version))).scalar()
+    if version is None:
+        raise NotAStore(
+            "The store has tables of day1 and no version: `day1 init` makes it whole, if it is "
+            "empty."
+        )
+    if version > SCHEMA_VERSION:
+        raise StoreVersionUnknown(
+            f"The store has schema version {version}, this day1 reads up to "
+            f"{SCHEMA_VERSION}: install a newer day1.",
+            version=version,
+        )
+
+
+def _clear() -> Mask:
+    """Nothing is redacted in a store without a ledger."""
+    return CLEAR
+
+
+def _pass(_: str) -> None:
+    """No point is armed outside tests."""

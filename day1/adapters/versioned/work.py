@@ -1,0 +1,228 @@
+"""A unit of work on a branch: an open transaction, with nobody else at work on the branch."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Insert, delete, insert, update
+
+from day1.adapters.rows.rows import SqlReading, chunks, prepared
+from day1.adapters.rows.tables import TABLES
+from day1.adapters.versioned.dialect import Dialect
+from day1.adapters.versioned.messages import author_of, encode, encode_again
+from day1.errors import IntegrityBroken
+from day1.model.records.redaction import CLEAR, Mask
+from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
+from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
+
+
+class SqlAdditions(SqlReading):
+    """`ports.store.Additions`; the store begins and ends its transaction."""
+
+    now = 0
+    """The store says it at once."""
+
+    def add(self, kind: Kind, rows: Sequence[Row]) -> None:
+        """Insert rows."""
+        if rows:
+            prepared(self.connection, _insert, kind.table).many(self.connection, rows)
+
+
+class SqlWork(SqlAdditions):
+    """`ports.store.Work`; the store begins and ends its transaction."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dialect: Dialect,
+        branch: str,
+        tip: CommitId,
+        pending: Pending,
+        mask: Mask,
+    ) -> None:
+        """Wrap a connection on which a transaction was begun."""
+        super().__init__(connection, tip, pending, branch=branch, mask=mask)
+        self._dialect = dialect
+        self.point: Callable[[str], None] = lambda _: None
+        """Called at named points of `commit`, where a test may kill the process."""
+        self._touched: dict[str, set[str]] = {}
+        self._planned: Writes | None = None
+        self._empty = False
+        """Whether a commit without changes is meant, beside that of a merge."""
+        self._merged: Changes | None = None
+        """What a merge changed in all, until more is written."""
+
+    def not_before(self, instant: int) -> None:
+        """Move `now` past an instant that enters the branch with this unit."""
+        self.now = max(self.now, instant + 1)
+
+    def turn_back(self, instant: int) -> None:
+        """Give this unit, which may come without changes, a time before that of its branch."""
+        self.now, self._empty = instant, True
+
+    @property
+    def additions(self) -> SqlAdditions:
+        """The same unit, for who may only add."""
+        only = SqlAdditions(
+            self.connection, self.tip, self.pending, branch=self.branch, mask=self.mask
+        )
+        only.now, only.past = self.now, self.past
+        return only
+
+    def add(self, kind: Kind, rows: Sequence[Row]) -> None:
+        """Insert rows."""
+        self._touch(kind.table, [str(row["id"]) for row in rows])
+        super().add(kind, rows)
+
+    def change(self, kind: Kind, row_id: str, values: Row) -> None:
+        """Set columns of a row that exists."""
+        self._touch(kind.table, [row_id])
+        table = TABLES[kind.table]
+        self.connection.execute(update(table).where(table.c.id == row_id).values(values))
+
+    def apply(self, writes: Writes) -> None:
+        """Bring rows to the given values: insert, replace or remove."""
+        for table_name, rows in writes.items():
+            self._touch(table_name, list(rows))
+            table = TABLES[table_name]
+            for some in chunks(list(rows)):
+                self.connection.execute(delete(table).where(table.c.id.in_(some)))
+            present = [row for row in rows.values() if row is not None]
+            if present:
+                prepared(self.connection, _insert, table_name).many(self.connection, present)
+
+    def _touch(self, table: str, ids: Sequence[str]) -> None:
+        self._merged = None
+        self._touched.setdefault(table, set()).update(ids)
+
+    def merge(self, source: CommitId, writes: Writes) -> None:
+        """Join `source`, then bring every row where engine and plan differ to the plan's value.
+
+        A clashing row stays as it is on the target until then, so the conflicts that are left
+        are decided ones: they are deleted by key (their ids renumber).
+        """
+        self._dialect.start_merge(self.connection, source)
+        merged = self._mend(self._changed(), writes)
+        self._dialect.clear_conflicts(self.connection)
+        for table, rows in writes.items():
+            self._touch(table, list(rows))
+        self._planned, self._merged = writes, merged
+
+    def _changed(self) -> Changes:
+        """What the unit has changed by now, as it reads: as plans have it."""
+        return self._dialect.uncommitted(self.connection, self.mask, self._touched)
+
+    def _mend(self, found: Changes, writes: Writes) -> Changes:
+        """Bring what the engine changed to what is wanted; says what is changed then.
+
+        The rows that are set here are read back by key, so that the check before the commit need
+        not ask the engine for the whole difference once more.
+        """
+        mend = _to_mend(found, writes)
+        merged = {table: {c.id: c for c in changes} for table, changes in found.items()}
+        befores = {table: self.get(BY_TABLE[table], list(rows)) for table, rows in mend.items()}
+        self.apply(mend)
+        for table, rows in mend.items():
+            changes = merged.setdefault(table, {})
+            afters = self.get(BY_TABLE[table], list(rows))
+            for row_id in rows:
+                known = changes.pop(row_id, None)
+                before = known.before if known else befores[table].get(row_id)
+                after = afters.get(row_id)
+                if before != after:
+                    changes[row_id] = RowChange(row_id, before, after)
+        return {table: list(changes.values()) for table, changes in merged.items() if changes}
+
+    def commit(self, message: Message) -> CommitId:
+        """Make the unit durable as one commit of its own."""
+        found = self._merged
+        if found is None:
+            found = self._changed()
+        self._check(found)
+        agents = _agents(found)
+        text = encode(message, self.now, agents, _counts(found))
+        self.point("change.before_commit")
+        empty = self._empty or self._planned is not None
+        made = self._dialect.commit(self.connection, text, author_of(agents), empty=empty)
+        self.point("change.after_commit")
+        return made or self.tip
+
+    def repeat(self, commit: Commit, writes: Writes) -> CommitId:
+        """Bring about what a commit of another store changed, and make it durable as that one."""
+        if commit.parents[1:]:
+            self.merge(commit.parents[1], writes)
+        else:
+            self.apply(writes)
+            self._planned = writes
+        self._check(self._changed() if self._merged is None else self._merged)
+        author = author_of([commit.author])
+        made = self._dialect.commit(self.connection, encode_again(commit), author, empty=True)
+        return str(made)
+
+    def _check(self, found: Changes) -> None:
+        """Refuse to commit rows that are not of this unit, or not as the plan has them."""
+        for table, changes in found.items():
+            foreign = {c.id for c in changes} - self._touched.get(table, set())
+            if foreign:
+                raise IntegrityBroken(
+                    "Rows of another unit would slip into this commit; nothing was committed. "
+                    "Try again, and run `day1 doctor` if it stays.",
+                    table=table,
+                    ids=sorted(foreign)[:10],
+                )
+        if self._planned is None:
+            return
+        wrong = [row_id for rows in _to_mend(found, self._planned).values() for row_id in rows]
+        if wrong:
+            raise IntegrityBroken(
+                "What the engine changed is not what was planned; nothing was committed.",
+                ids=sorted(wrong)[:10],
+            )
+
+
+def _insert(table_name: str) -> Insert:
+    return insert(TABLES[table_name])
+
+
+def commit_rows(connection: Connection, dialect: Dialect, pending: Pending) -> CommitId:
+    """Commit a branch's waiting rows as one `add`, having checked that they only add.
+
+    The transaction is begun by the caller, alone on the branch, and ended here.
+    """
+    found = dialect.uncommitted(connection, CLEAR, {})
+    added = {c.id for changes in found.values() for c in changes if c.how == "added"}
+    others = {c.id for changes in found.values() for c in changes} - added
+    memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)
+    if others or memories != pending.count or pending.newest is None:
+        raise IntegrityBroken(
+            "The branch has uncommitted rows that are not additions; nothing was committed. "
+            "Run `day1 doctor`.",
+            ids=sorted(others)[:10],
+        )
+    agents = _agents(found)
+    line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
+    text = encode(Message("add", line), pending.newest, agents, _counts(found))
+    return str(dialect.commit(connection, text, author_of(agents), empty=False))
+
+
+def _to_mend(found: Changes, wanted: Writes) -> Writes:
+    """Where what the engine did is not what is wanted: the rows to set."""
+    mend: Writes = {}
+    for kind in KINDS:
+        wants = wanted.get(kind.table, {})
+        done = {c.id: c for c in found.get(kind.table, ())}
+        for row_id in done.keys() | wants.keys():
+            change = done.get(row_id)
+            if row_id not in wants:
+                mend.setdefault(kind.table, {})[row_id] = change.before if change else None
+            elif change is None or change.after != wants[row_id]:
+                mend.setdefault(kind.table, {})[row_id] = wants[row_id]
+    return mend
+
+
+def _agents(found: Changes) -> set[str]:
+    rows: list[Any] = [c.after or c.before for changes in found.values() for c in changes]
+    return {str(row["agent_id"]) for row in rows if row["agent_id"] is not None}
+
+
+def _counts(found: Changes) -> dict[str, int]:
+    return {table: len(changes) for table, changes in sorted(found.items())}

@@ -1,0 +1,233 @@
+"""Which engine keeps a store, as the settings say; knows the adapters of engines."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Engine
+
+from day1.adapters.failures.drivers import of_system
+from day1.adapters.ledger.ledger import SqlLedger
+from day1.adapters.ledger.server import DOLT_STAMP, check_ledger, open_server_ledger
+from day1.adapters.ledger.sqlite import FILE as LEDGER
+from day1.adapters.ledger.sqlite import check_file, open_ledger
+from day1.adapters.mysql.url import ServerUrl, connect, engine_of, parse
+from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
+from day1.adapters.versioned.store import SqlStore
+from day1.errors import Day1Error, StoreFull, Unsupported
+from day1.model.values.ids import new_id
+from day1.settings import Settings
+
+if TYPE_CHECKING:
+    from day1.adapters.versioned.dolt.store import DoltStore
+    from day1.adapters.versioned.matrixone.store import MatrixOneStore
+    from day1.ports.archive import Archives, Copying
+    from day1.ports.rewriting import Rewriting
+
+DEEDS = "deeds.lock"
+_LEAST_ROOM = 256 * 1024
+"""Bytes; a write takes some ten thousand."""
+NODE = "node"
+LEFT = "purged.tmp"
+"""What a process leaves that is killed while it writes a store's rows anew."""
+
+Clock = Callable[[], int]
+
+
+def create_store(
+    settings: Settings, folder: Path, clock: Clock, server_clock: Clock | None = None
+) -> bool:
+    """Make a store where there is none; says whether one was made. Clocks as in `open_memory`.
+
+    Raises:
+        ForeignStore: another program has what would be the store's, or its ledger's.
+    """
+    if settings.store.url is None:
+        check_file(folder)
+        return DoltLiteStore.create(folder, clock)
+    with ExitStack() as opened:
+        server = _server(settings, opened)
+        place = server.place
+        check_ledger(place)
+        return server.adapter.create(server.engine, place.database, place.name, server_clock)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineHandles:
+    """What only the engine's adapter knows how to open."""
+
+    store: SqlStore
+    ledger: SqlLedger
+    where: str
+    node: str = ""
+    read_only: bool = False
+
+
+def open_memory(
+    settings: Settings,
+    folder: Path,
+    clock: Clock,
+    opened: ExitStack,
+    server_clock: Clock | None = None,
+) -> EngineHandles:
+    """Open rows and ledger; `opened` closes them.
+
+    Rows on a server have its times, unless tests give a `server_clock`.
+
+    Raises:
+        NotAStore: there is none.
+    """
+    if settings.store.url is None:
+        return _in_folder(settings, folder, clock, opened)
+    store, ledger, where = _on_server(settings, opened, server_clock)
+    return EngineHandles(store, ledger, where, _node(folder, clock))
+
+
+def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack) -> EngineHandles:
+    close_to_others(folder)
+    try:
+        read_only = folder.is_dir() and not _writable(folder)
+        left = not read_only and (folder / LEFT).exists()
+    except OSError as exc:
+        raise of_system(exc, folder, writing=False) from exc
+    wait_s = settings.store.wait_s
+    if left:
+        from day1.adapters.archive.rewriting import clear
+
+        clear(folder)
+    store = DoltLiteStore(folder, clock, read_only=read_only, wait_s=wait_s)
+    opened.callback(store.close)
+    deeds = WriteLock(folder / DEEDS, wait_s)
+    ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=wait_s)
+    opened.callback(ledger.close)
+    return EngineHandles(store, ledger, str(folder), read_only=read_only)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server that answers, and what its engine's adapter is."""
+
+    place: ServerUrl
+    engine: Engine
+    adapter: type[DoltStore] | type[MatrixOneStore]
+    version: str
+    stamp: str | None
+    """Asks for a value that changes with each write to the ledger."""
+
+
+def _server(settings: Settings, opened: ExitStack) -> _Server:
+    url = settings.store.url
+    place = parse(url.get_secret_value() if url else "")
+    engine = connect(place, settings.store.wait_s)
+    opened.callback(engine.dispose)
+    kind, version = engine_of(engine, place.name)
+    if kind == "dolt":
+        from day1.adapters.versioned.dolt.store import DoltStore
+
+        return _Server(place, engine, DoltStore, version, DOLT_STAMP)
+    from day1.adapters.versioned.matrixone.store import MatrixOneStore
+
+    return _Server(place, engine, MatrixOneStore, version, None)
+
+
+def _on_server(
+    settings: Settings, opened: ExitStack, clock: Clock | None
+) -> tuple[SqlStore, SqlLedger, str]:
+    server = _server(settings, opened)
+    place, wait_s = server.place, settings.store.wait_s
+    store = server.adapter(
+        server.engine,
+        place.database,
+        where=place.name,
+        version=server.version,
+        wait_s=wait_s,
+        clock=clock,
+    )
+    opened.callback(store.close)
+    ledger = open_server_ledger(server.engine, place, wait_s=wait_s, stamp=server.stamp)
+    opened.callback(ledger.close)
+    return store, ledger, place.name
+
+
+def _node(folder: Path, clock: Clock) -> str:
+    """What this machine is known by; made when it first opens the store."""
+    path = folder / NODE
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        close_to_others(folder)
+        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+            file.write(new_id("node", clock()))
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        raise of_system(exc, path, writing=True) from exc
+
+
+def _writable(folder: Path) -> bool:
+    """Whether this user may write the folder and what is in it: another one may own a part."""
+    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, DEEDS)]
+    return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
+
+
+def in_the_way(folder: Path) -> list[Day1Error]:
+    """What would keep this user from writing a store in a folder now."""
+    found: list[Day1Error] = []
+    for name in (LOCK_FILE, DEEDS):
+        try:
+            with WriteLock(folder / name, 0).held_if_free():
+                pass
+        except Day1Error as exc:
+            found.append(exc)
+    free = shutil.disk_usage(folder).free
+    if free < _LEAST_ROOM:
+        text = f"The disk has {free:,} bytes free: free some space. Reading goes on."
+        found.append(StoreFull(text, free=free))
+    return found
+
+
+def archives() -> Archives:
+    """Where backups are kept: files."""
+    from day1.adapters.archive.files import FileArchives
+
+    return FileArchives()
+
+
+def copying(settings: Settings, folder: Path) -> Copying:
+    """What copies an open store's files.
+
+    Raises:
+        Unsupported: a server has them.
+    """
+    if settings.store.url is not None:
+        raise Unsupported(
+            "A store on a server is backed up with the server's own tools (docs/servers.md says "
+            "how); `day1 copy` brings it into a folder, and `day1 export --all` into text.",
+            operation="backup",
+        )
+    from day1.adapters.archive.file_copy import StoreCopying
+
+    return StoreCopying(folder, settings.store.wait_s)
+
+
+def rewriting(settings: Settings, folder: Path) -> Rewriting:
+    """What writes an open store's rows anew, without what is redacted.
+
+    Raises:
+        Unsupported: a server has them.
+    """
+    if settings.store.url is not None:
+        raise Unsupported(
+            "A database on a server cannot be written anew in its place: `day1 copy "
+            "--purge-redacted` writes it into a new one, which you then use instead.",
+            operation="purge",
+            instead="day1 copy --purge-redacted",
+        )
+    from day1.adapters.archive.rewriting import StoreRewriting
+
+    return StoreRewriting(folder, settings.store.wait_s)

@@ -1,0 +1,400 @@
+"""Settings in, an open memory out; with app/engines.py the only file that knows an adapter."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from day1.adapters.embedders.install import find as find_model
+from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.embedders.model_folder import lacking
+from day1.adapters.failures.drivers import of_system
+from day1.adapters.judges.rules.judge import RulesJudge
+from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.app.engines import create_store, in_the_way, open_memory
+from day1.call.context import Caller, Context, Limits
+from day1.errors import Conflict, Day1Error, EmbedderUnavailable, InvalidRequest, NotAStore
+from day1.model.records.redaction import Mask
+from day1.model.search.ranking import Weights
+from day1.model.values.ids import new_id, short_hash
+from day1.services.access.scoped import scoped
+from day1.services.branches.branching import adopt
+from day1.services.branches.lookup import first_commit
+from day1.services.exchange.store_copy import begin, born, refuse_half
+from day1.services.redaction.masking import Masking
+from day1.services.redaction.redacting import forget_redacted
+from day1.services.repository.intents import recover
+from day1.services.repository.repository import Point, Repository, no_point
+from day1.services.search.candidates import SearchLimits
+from day1.services.search.searching import SearchPorts
+from day1.settings import (
+    ChatSettings,
+    EmbedderSettings,
+    Settings,
+    find_home,
+    model_folders,
+    own_model_folder,
+)
+
+if TYPE_CHECKING:
+    from day1.adapters.index.chroma_address import ChromaAddress
+    from day1.ports.chat import Chat
+    from day1.ports.embedder import Embedder
+    from day1.ports.index import Index
+    from day1.ports.judge import Judge
+    from day1.ports.source import Source
+    from day1.services.upkeep.doctor import Place
+    from day1.services.upkeep.worker import BackgroundWorker
+
+SERVED = "serve.lock"
+"""Held by the one HTTP server of a store; says where that is."""
+
+
+def now() -> int:
+    """The clock: microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+@dataclass(slots=True)
+class OpenStore:
+    """An open store with everything that works on it; close it once."""
+
+    folder: Path
+    """Of a store on a server: what this machine has of its own."""
+    where: str
+    """The store, as a person knows it: a path, or HOST:PORT/DATABASE."""
+    node: str
+    """Tells this machine's HEAD from those of others; empty where the store is a folder."""
+    settings: Settings
+    repo: Repository
+    search: SearchPorts
+    chat: Chat | None
+    judge: Judge
+    read_only: bool
+    _closing: ExitStack
+
+    def context(self, caller: Caller) -> Context:
+        """What one call works with, as far as the caller's access goes."""
+        write = self.settings.write
+        limits = Limits(write.raw_characters, write.secrets)
+        repo, search = self.repo, self.search
+        if caller.access.branches:
+            repo = scoped(repo, caller.access)
+            search = replace(search, store=repo.store, history=repo.history)
+        return Context(repo, search, now, self.judge, caller, limits, self.chat)
+
+    def tender(self) -> BackgroundWorker:
+        """What keeps the store up between the calls of a process that stays."""
+        from day1.services.upkeep.worker import BackgroundWorker
+
+        compacts = self.settings.store.compact and not self.read_only
+        return BackgroundWorker(self.repo, self.search, compacts=compacts)
+
+    def close(self) -> None:
+        """Close files and connections; doing it twice is harmless."""
+        self._closing.close()
+
+
+def open_store(
+    settings: Settings, *, create: bool = False, serves: bool = False, folder: Path | None = None
+) -> OpenStore:
+    """Open the store that the settings name.
+
+    Args:
+        settings: where, and how.
+        create: make the store if it is not there.
+        serves: the process stays, so it may own the Chroma collections.
+        folder: the store's folder; default: as the settings say.
+
+    Raises:
+        NotAStore: there is none, and `create` was not said.
+    """
+    try:
+        folder = folder or find_home(settings)
+    except OSError as exc:  # another user's .day1 on the way up
+        raise of_system(exc, Path(exc.filename), writing=False) from exc
+    talker = chat(settings.chat)
+    with ExitStack() as opened:
+        try:
+            memory = open_memory(settings, folder, now, opened)
+        except NotAStore:
+            if not create:
+                raise
+            create_store(settings, folder, now)
+            memory = open_memory(settings, folder, now, opened)
+        store, ledger, read_only = memory.store, memory.ledger, memory.read_only
+        refuse_half(ledger, memory.where)
+        store.obey(Masking(ledger))
+        store.point = _point(settings.kill_at)
+        chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
+        index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
+        opened.callback(index.close)
+        repo = Repository(store, store.history, ledger, new_id, store.point, index.forget)
+        if not read_only:
+            _settle(repo)
+            forget_redacted(repo)
+        search = _search_ports(settings, repo, index)
+        return OpenStore(
+            folder,
+            memory.where,
+            memory.node,
+            settings,
+            repo,
+            search,
+            talker,
+            _judge(settings, talker),
+            read_only,
+            opened.pop_all(),
+        )
+
+
+@contextmanager
+def seen_through(house: OpenStore, mask: Mask) -> Iterator[Repository]:
+    """The memory of a house through a mask that stays the same, whatever is redacted."""
+    with ExitStack() as opened:
+        memory = open_memory(house.settings, house.folder, now, opened)
+        memory.store.obey(lambda: mask)
+        yield replace(house.repo, store=memory.store, history=memory.store.history)
+
+
+@contextmanager
+def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
+    """The store that the settings name, made or found as a copy of `source` that is not whole.
+
+    Raises:
+        Conflict: another store is there.
+    """
+    folder, instant = find_home(settings), born(source)
+
+    def clock() -> int:  # that of the first commit; by it nothing waits for too long either
+        return instant
+
+    create_store(settings, folder, clock, clock)
+    with ExitStack() as opened:
+        memory = open_memory(settings, folder, clock, opened, clock)
+        store = memory.store
+        point = _point(settings.kill_at)
+        target = Repository(store, store.history, memory.ledger, new_id, point)
+        begin(source, target, memory.where, now())
+        yield target
+
+
+def settings_at(settings: Settings, where: str) -> Settings:
+    """The settings for the store at an address: a server's URL, or a folder."""
+    url = SecretStr(where) if "://" in where else None
+    home = None if url else Path(where).expanduser().absolute()
+    store = settings.store.model_copy(update={"url": url})
+    return settings.model_copy(update={"home": home, "store": store})
+
+
+@contextmanager
+def sole_server(house: OpenStore, address: str) -> Iterator[None]:
+    """Be the one HTTP server of a store for the block: HEADs and rates are known to one process.
+
+    Raises:
+        Conflict: another one is; the message says where.
+    """
+    if house.read_only:
+        yield
+        return
+    path = house.folder / SERVED
+    with WriteLock(path, 0).held_if_free() as free:
+        if not free:
+            holder = path.read_text(encoding="utf-8") or "Another process"
+            raise Conflict(f"{holder} serves this store already: use that, or stop it first.")
+        path.write_text(f"{address} (process {os.getpid()})", encoding="utf-8")
+        yield
+
+
+def _settle(repo: Repository) -> None:
+    """Bring ledger and engine together: what a killed process left, and refs nobody noted.
+
+    A new store's main is such a ref, and every branch once a ledger was lost. No deed may be
+    going on meanwhile: a fork makes its ref before its row.
+    """
+    ledger, recover_one = repo.ledger, partial(recover, repo)
+    ledger.recover_orphans(recover_one)
+    if repo.history.branches().keys() - {branch.name for branch in ledger.branches()}:
+        # Who made a ref may have been killed since: then its row or the ref's end comes first.
+        with ledger.exclusive(recover_one), ledger.together():
+            adopt(repo, now())
+
+
+def _chroma_server(settings: Settings, store: Callable[[], str]) -> ChromaAddress | None:
+    """The Chroma server that the settings name; `store` keeps stores apart there."""
+    if settings.index.chroma_url is None:
+        return None
+    from day1.adapters.index.chroma_address import ChromaAddress
+
+    return ChromaAddress(
+        settings.index.chroma_url, settings.index.chroma_token.get_secret_value(), store
+    )
+
+
+def _index(
+    settings: Settings,
+    folder: Path,
+    chroma: ChromaAddress | None,
+    *,
+    read_only: bool,
+    serves: bool,
+) -> Index:
+    from day1.adapters.index.index import LocalIndex
+
+    return LocalIndex(
+        folder,
+        read_only=read_only,
+        chroma=serves and settings.search.chroma,
+        chroma_above=settings.search.exact_rows,
+        chroma_server=chroma,
+    )
+
+
+def _search_ports(settings: Settings, repo: Repository, index: Index) -> SearchPorts:
+    weight = settings.search.vector_weight
+    return SearchPorts(
+        repo.store,
+        repo.history,
+        index,
+        embedder(settings.embedder),
+        weights=Weights(vector=weight, keyword=1 - weight),
+        reach=SearchLimits(exact_rows=settings.search.exact_rows),
+    )
+
+
+def embedder(settings: EmbedderSettings) -> Embedder | None:
+    """The embedder that the settings name; it loads when it is first used."""
+    if settings.kind == "none":
+        return None
+    if settings.kind == "openai":
+        from day1.adapters.embedders.openai import OpenAiEmbedder
+
+        if settings.url is None or settings.model is None:
+            raise EmbedderUnavailable(
+                "The endpoint needs DAY1_EMBEDDER__URL and DAY1_EMBEDDER__MODEL."
+            )
+        return OpenAiEmbedder(
+            settings.url,
+            settings.model,
+            key=settings.key.get_secret_value(),
+            dimension=settings.dimension,
+        )
+    return MiniLm(
+        partial(find_model, settings.model_dir, model_folders()), threads=settings.threads
+    )
+
+
+def chat(settings: ChatSettings) -> Chat | None:
+    """The chat model that the settings name, if they name one.
+
+    Raises:
+        InvalidRequest: they name an address or a model only.
+    """
+    if settings.url is None and settings.model is None:
+        return None
+    if settings.url is None or settings.model is None:
+        raise InvalidRequest("A chat model needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
+    from day1.adapters.chat.openai import OpenAiChat
+
+    return OpenAiChat(
+        settings.url,
+        settings.model,
+        key=settings.key.get_secret_value(),
+        timeout_s=settings.timeout_s,
+        tries=settings.tries,
+    )
+
+
+def _judge(settings: Settings, chat: Chat | None) -> Judge:
+    if settings.judge == "rules" or (settings.judge == "auto" and chat is None):
+        return RulesJudge()
+    if chat is None:
+        raise InvalidRequest("DAY1_JUDGE=chat needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
+    from day1.adapters.judges.chat import ChatJudge
+
+    return ChatJudge(chat)
+
+
+def _point(kill_at: str | None) -> Point:
+    """A point at which the process kills itself: how tests prove what survives."""
+    if kill_at is None:
+        return no_point
+
+    def at(name: str) -> None:
+        if name == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return at
+
+
+def model_place(settings: EmbedderSettings) -> str | None:
+    """Where the embedding model is, at a glance; None if there is none."""
+    if settings.kind == "none":
+        return None
+    if settings.kind == "openai":
+        return settings.url
+    folder = find_model(settings.model_dir, model_folders())
+    return None if folder is None or lacking(folder) is not None else str(folder)
+
+
+def install_model(
+    settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
+) -> Path | None:
+    """Put the model where it is looked for; None if no way led to it."""
+    from day1.adapters.embedders.install import install
+
+    return install(settings.model_dir or own_model_folder(), given=given, report=report)
+
+
+def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
+    """A place to import from: git, markdown or graph; of the first and last the one path."""
+    if kind == "git":
+        from day1.adapters.sources.git import GitSource
+
+        return GitSource(paths[0])
+    if kind == "graph":
+        from day1.adapters.sources.graph import GraphSource
+
+        return GraphSource(paths[0])
+    from day1.adapters.sources.markdown import MarkdownSource
+
+    return MarkdownSource(paths, root)
+
+
+def point(settings: Settings) -> Point:
+    """The named points of deeds that need no open store."""
+    return _point(settings.kill_at)
+
+
+def obstacles(house: OpenStore) -> list[Day1Error]:
+    """What would keep a store that can be read from being written now."""
+    return [] if house.read_only or house.node else in_the_way(house.folder)
+
+
+def place_of(house: OpenStore) -> Place:
+    """What is known of where a store lies."""
+    from day1.adapters.index.index import chroma_trouble
+    from day1.services.upkeep.doctor import Place
+
+    return Place(
+        obstacles=tuple(map(str, obstacles(house))),
+        store_bytes=house.repo.store.size(),
+        free_bytes=shutil.disk_usage(house.folder).free,
+        read_only=house.read_only,
+        chroma=(house.folder / "chroma").is_dir(),
+        chroma_trouble=chroma_trouble(house.folder),
+        node=str(house.folder) if house.node else None,
+        chroma_server=urlsplit(house.settings.index.chroma_url or "").hostname,
+        now=now(),
+    )

@@ -1,0 +1,177 @@
+"""What one call works with: who calls, on which branch, with what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from day1.call.fields import Repeatable, WriteRequest
+from day1.errors import Forbidden, Refused, UnknownBranch
+from day1.model.access.access import EVERYTHING, Access
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.rows.origin import Origin, Source
+from day1.model.values.ids import ids_of_request
+from day1.services.branches.lookup import find, refuse_protected
+from day1.services.teams.sessions import note
+
+if TYPE_CHECKING:
+    from day1.ports.chat import Chat
+    from day1.ports.judge import Judge
+    from day1.services.repository.repository import Repository
+    from day1.services.search.searching import SearchPorts
+
+
+class Head(Protocol):
+    """A client's own active branch."""
+
+    def name(self) -> str | None:
+        """The branch it points at, which may be gone; None if it was never moved.
+
+        Raises:
+            UnknownBranch: it is known to be gone.
+        """
+
+    def move(self, name: str) -> None:
+        """Point it at another branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, as far as the wire knows."""
+
+    agent_id: str | None = None
+    session_id: str | None = None
+    task_id: str | None = None
+    source: Source = "agent"
+    branch: str | None = None
+    """A branch that the wire names for this call (`_meta`, a header)."""
+    head: Head | None = None
+    access: Access = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Settings that operations obey."""
+
+    raw_characters: int = 4_000
+    """`raw_input` and `raw_output` are cut here."""
+    secrets: str = "warn"
+    """warn, refuse or ignore what looks like a secret."""
+
+
+def unseen(done: int, total: int | None) -> None:
+    """Report progress to nobody."""
+
+
+def never() -> bool:
+    """Nobody can stop this call."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What one call works with."""
+
+    repo: Repository
+    search: SearchPorts
+    clock: Callable[[], int]
+    judge: Judge
+    caller: Caller = field(default_factory=Caller)
+    limits: Limits = field(default_factory=Limits)
+    chat: Chat | None = None
+    """A chat model, where one is configured."""
+    progress: Callable[[int, int | None], None] = unseen
+    """Tell the caller how many of how many are done; it costs a message, so not for each row."""
+    stopped: Callable[[], bool] = never
+    """Whether the caller wants no more: an operation asks between parts of its work."""
+
+    def branch(self, given: str | None) -> str:
+        """The branch of this call: given, named by the wire, the client's HEAD, else main.
+
+        Raises:
+            UnknownBranch: there is no such branch.
+        """
+        return self._branch(given).name
+
+    def writable(self, given: str | None) -> Branch:
+        """The branch of this call, if it takes writes; which token writes there is noted.
+
+        Raises:
+            UnknownBranch: there is no such branch.
+            BranchClosed, BranchProtected: it takes none.
+        """
+        branch = refuse_protected(self._branch(given))
+        self.note_token(branch)
+        return branch
+
+    def note_token(self, branch: Branch) -> None:
+        """Note that the caller's token writes on a branch: others may have to merge it."""
+        token = self.caller.access.token_id
+        if token is not None:
+            note(self.repo, branch, Origin(), self.clock(), token)
+
+    def _branch(self, given: str | None) -> Branch:
+        name = given or self.caller.branch
+        if name is None and self.caller.head is not None:
+            name = self.caller.head.name()
+        return find(self.repo, name or self.caller.access.home or MAIN)
+
+    def repeatable(self, request: Repeatable, branch: Branch | None = None) -> Repository:
+        """The repository, whose new ids are those of the request if it has a `request_id`.
+
+        The same `request_id` of another agent, or on another branch, is another request; so is
+        one of a token with other limits, which does not see what it would write anew.
+        """
+        if request.request_id is None:
+            return self.repo
+        agent = self.agent(getattr(request, "agent_id", None))
+        where = ("", *self.caller.access.branches) if branch is None else (branch.id,)
+        whose = (agent or "", *where)
+        return replace(self.repo, new_id=ids_of_request(request.request_id, *whose))
+
+    def here(self) -> str | None:
+        """The branch of a call that names none; None where it is gone or beyond the limits."""
+        try:
+            return self.branch(None)
+        except (Forbidden, UnknownBranch):
+            return None
+
+    def origin(self, request: WriteRequest, branch: Branch | None = None) -> Origin:
+        """Who writes: what the request says, else what the wire knows, else whose branch it is.
+
+        Raises:
+            Forbidden: the token is bound to another agent than the request says.
+        """
+        caller = self.caller
+        agent, task = (branch.agent_id, branch.task_id) if branch else (None, None)
+        return Origin(
+            self.agent(request.agent_id) or agent,
+            request.session_id or caller.session_id,
+            request.task_id or caller.task_id or task,
+            caller.source,
+        )
+
+    def agent(self, given: str | None) -> str | None:
+        """The agent of this call: the one given, else the one that the wire knows.
+
+        Raises:
+            Forbidden: the token is bound to another agent than the one given.
+        """
+        return self.caller.access.writes_as(given) or self.caller.agent_id
+
+    def writer(self, request: WriteRequest, branch: Branch) -> Origin:
+        """Who is about to add rows to a branch, noted so that those rows are found again."""
+        origin = self.origin(request, branch)
+        note(self.repo, branch, origin, self.clock())
+        return origin
+
+    def switch(self, name: str) -> None:
+        """Move the client's HEAD.
+
+        Raises:
+            Refused: nothing identifies the client.
+        """
+        if self.caller.head is None:
+            raise Refused("Nothing identifies this client, so it has no HEAD: pass `branch`.")
+        self.caller.head.move(find(self.repo, name).name)

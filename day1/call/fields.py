@@ -1,0 +1,136 @@
+"""The types of arguments and answers that operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    JsonValue,
+)
+
+from day1.call.meanings import put_meanings
+from day1.errors import InvalidRequest
+from day1.model.rows.origin import MAX_LABEL
+from day1.model.rows.validation import MAX_TEXT, clean, sound
+from day1.model.values.instant import parse
+
+if TYPE_CHECKING:
+    pass
+
+
+def _timed(text: str) -> str:
+    try:
+        parse(text)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from exc
+    return text
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+Text = Annotated[
+    str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(clean), AfterValidator(_filled)
+]
+"""What memory is made of: not empty, no NUL, at most 32,768 characters."""
+LongText = Annotated[str, AfterValidator(clean)]
+"""Debugging output: cut by the operation instead of refused."""
+Label = Annotated[
+    str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(clean), AfterValidator(_filled)
+]
+"""A short name."""
+Labels = Annotated[list[Label], Field(max_length=100)]
+"""Tags and the like: every list of what they are on repeats them."""
+When = Annotated[Label, AfterValidator(_timed)]
+"""A date or time as ISO 8601 has it; what does not fit is refused by the argument's name."""
+OnBranch = Annotated[Label | None, Field(description="default: your active branch, at first main")]
+"""The branch of a call."""
+
+
+JsonObject = Annotated[dict[str, JsonValue], AfterValidator(sound)]
+"""Open JSON: its texts as clean as `Text`, its numbers finite, no longer than a text."""
+JsonList = Annotated[list[JsonValue], AfterValidator(sound)]
+"""The same as a list."""
+
+
+class Request(BaseModel):
+    """What a caller says; unknown arguments are refused, by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Give each argument the meaning that the docstring tells of it."""
+        schema = handler(core_schema)
+        put_meanings(cls, handler.resolve_ref_schema(schema))
+        return schema
+
+
+class Repeatable(Request):
+    """A call that writes: with the same `request_id` it is one call, however often it is made.
+
+    Attributes:
+        request_id: A name for this call, used for no other: calling again with it writes nothing
+            more, and is answered with what was written.
+    """
+
+    request_id: Label | None = None
+
+
+class WriteRequest(Repeatable):
+    """A write may say who writes (checklist S1-088).
+
+    Attributes:
+        agent_id: Who writes: any name that tells agents apart. Default: what the connection or
+            token says, else the agent whose branch of a task it is.
+        session_id: The session that it is written in, by which memory_session_context finds it
+            again. Default: what the connection says.
+        task_id: The task that it is written for. Default: what the connection says, else the task
+            whose branch it is.
+    """
+
+    agent_id: Label | None = None
+    session_id: Label | None = None
+    task_id: Label | None = None
+
+
+class Read(BaseModel):
+    """The state that an answer was read from."""
+
+    branch: str | None
+    commit: str
+    pending: int = 0
+    """Rows that no commit holds yet."""
+    mode: str | None = None
+    notes: list[str] = Field(default_factory=list)
+
+
+class Written(BaseModel):
+    """Where a write went."""
+
+    branch: str
+    commit: str
+    pending: int = 0
+    notes: list[str] = Field(default_factory=list)
+
+
+class Response(BaseModel):
+    """An answer; a field called `result` makes it a list on wires that have one."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+def written(branch: str, commit: str, pending: int = 0, notes: Iterable[str] = ()) -> Written:
+    """Say where a write went, and how many rows no commit holds yet."""
+    return Written(branch=branch, commit=commit, pending=pending, notes=list(notes))

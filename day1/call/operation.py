@@ -1,0 +1,97 @@
+"""One typed operation for every wire: name, request, response, function, effect.
+
+`Operation.call` is the only door: it validates, runs and dumps. Nothing enters elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import (
+    ValidationError,
+)
+
+from day1.call.context import Context
+from day1.call.fields import Request, Response
+from day1.call.problems import invalid
+from day1.errors import Day1Error, InvalidRequest, Json
+from day1.model.access.access import Scope
+
+if TYPE_CHECKING:
+    pass
+
+
+log = logging.getLogger(__name__)
+
+
+class Effect(Enum):
+    """What an operation does to memory; each wire turns it into its own hints."""
+
+    READ = "read"
+    WRITE = "write"
+    DESTROY = "destroy"
+
+
+Q = TypeVar("Q", bound=Request)
+R = TypeVar("R", bound=Response)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[Q, R]):
+    """A tool, a route, a command: declared once."""
+
+    name: str
+    request: type[Q]
+    response: type[R]
+    run: Callable[[Context, Q], R]
+    effect: Effect
+    idempotent: bool = False
+    scope: Scope | None = None
+    """What a token needs for it; default: read for what reads, else write."""
+
+    def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
+        """Validate, run and dump; the answer is the structured form.
+
+        Raises:
+            InvalidRequest: the arguments do not fit; every problem is named.
+            Day1Error: as the operation says.
+        """
+        started, outcome = time.perf_counter(), "ok"
+        try:
+            ctx.caller.access.require(self.needs, self.name)
+            request = self.request.model_validate(dict(arguments))
+            with ctx.repo.ledger.steady():
+                return self.run(ctx, request).model_dump(mode="json")
+        except ValidationError as exc:
+            outcome = InvalidRequest.code
+            raise invalid(self.name, self.request, exc) from exc
+        except Day1Error as exc:
+            outcome = exc.code
+            raise
+        except Exception:
+            outcome = "internal"
+            raise
+        finally:
+            spent = round((time.perf_counter() - started) * 1e3, 1)
+            log.info("%s %s %s ms", self.name, outcome, spent)
+
+    @property
+    def needs(self) -> Scope:
+        """What a token needs for it."""
+        return self.scope or ("read" if self.effect is Effect.READ else "write")
+
+    @property
+    def is_list(self) -> bool:
+        """The seed promises a bare list."""
+        return "result" in self.response.model_fields
+
+    @property
+    def description(self) -> str:
+        """What an agent reads: the function's docstring."""
+        lines = (self.run.__doc__ or "").strip().splitlines()
+        return "\n".join(line.strip() for line in lines).strip()

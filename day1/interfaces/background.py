@@ -1,0 +1,26 @@
+"""Work beside the calls of a server, which goes on as long as the server does."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import anyio
+
+from day1.logs import note_failure
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Awaitable[None]]
+_PAUSE_S: Final = 1.0
+
+
+async def run_forever(what: str, work: Work) -> None:
+    """Do some work; whatever ends it before its time is logged, and it begins again."""
+    while True:
+        try:
+            await work()
+        except Exception as exc:  # noqa: BLE001 - no failure beside the calls may end the server
+            note_failure(log, what, exc)
+            await anyio.sleep(_PAUSE_S)
+        else:
+            return

@@ -1,0 +1,218 @@
+"""In front of every path: Host and Origin, the token, how often, how much, and the access log.
+
+Written as plain ASGI, so that streams pass through untouched.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from anyio import CapacityLimiter, to_thread
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from day1.errors import Day1Error, TooManyRequests
+from day1.interfaces.http.bodies import WholeBodies
+from day1.interfaces.http.callers import ACCESS
+from day1.interfaces.http.failures import failure, fault, refusal
+from day1.interfaces.http.probes import Metrics
+from day1.interfaces.http.replies import reply
+from day1.model.access.access import Access
+from day1.services.access.authentication import Authenticator, without_place
+
+log = logging.getLogger("day1.access")
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_BEARER: Final = "bearer "
+_IDLE_S: Final = 60.0
+_BUCKETS: Final = 1_000
+_LOGGED: Final = 200
+"""Bytes of a path that the log shows."""
+_UNKNOWN_BYTES: Final = 16_384
+"""Of the body of whoever has shown no token yet: a form to sign in."""
+_ASKING: Final = 8
+"""Threads of the door's own: those that run calls may all be waiting for the store."""
+_TRUSTED_S: Final = 1.0
+"""A call that answers within this time does so to the end, even if it revokes its own token."""
+_CLIENT_LEFT: Final = 499
+"""What others log of a request whose client did not wait for an answer; it is never sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRules:
+    """What the door goes by."""
+
+    names: tuple[str, ...]
+    """Host names beside loopback's by which the server is reached."""
+    rate: float
+    """Requests a second of one token; 0: any number."""
+    body_bytes: int
+    public: Callable[[str], bool]
+    """Whether a path needs no token."""
+    page: Callable[[str], bool]
+    """Whether a path is a page, which sends to the sign-in rather than refuse."""
+    cookie: Callable[[Headers], str | None]
+    """What a browser that signed in has in its cookie."""
+    refused: Callable[[Day1Error, Request], Response]
+    """What a page shows in place of itself."""
+
+
+@dataclass(slots=True)
+class Buckets:
+    """How often each token may ask: a second's worth at once, then at the rate."""
+
+    rate: float
+    _left: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def take(self, key: str) -> None:
+        """Count one request.
+
+        Raises:
+            TooManyRequests: it comes too soon.
+        """
+        if not self.rate:
+            return
+        now, most = time.monotonic(), max(self.rate, 1.0)
+        left, then = self._left.get(key, (most, now))
+        left = min(most, left + (now - then) * self.rate)
+        if left < 1:
+            wait = round((1 - left) / self.rate, 3)
+            raise TooManyRequests(
+                "This token asks more often than it may: wait, then go on.", retry_after=wait
+            )
+        if len(self._left) > _BUCKETS:
+            self._left = {k: v for k, v in self._left.items() if now - v[1] < _IDLE_S}
+        self._left[key] = left - 1, now
+
+
+class AccessMiddleware:
+    """ASGI middleware around the whole app."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        door: Authenticator,
+        rules: AccessRules,
+        metrics: Metrics,
+        clock: Callable[[], int],
+    ) -> None:
+        """Stand before an app."""
+        self._app = app
+        self._limited = WholeBodies(app, rules.body_bytes)
+        self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES))
+        self._door, self._rules, self._metrics, self._clock = door, rules, metrics, clock
+        self._buckets = Buckets(rules.rate)
+        self._asking = CapacityLimiter(_ASKING)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or say why not; note it in the log in either case."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status, ended = time.perf_counter(), 500, False
+
+        async def noted(message: Message) -> None:
+            nonlocal status, ended
+            if ended:
+                return
+            # A stream that goes on shows its token again with each message: it may be revoked.
+            if message.get("more_body") and time.perf_counter() - started > _TRUSTED_S:
+                ended = ACCESS in scope and not await self._admits(Headers(scope=scope))
+                message = {"type": "http.response.body", "body": b""} if ended else message
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                given = {name.lower() for name, _ in message["headers"]}
+                safe = [pair for pair in _SAFE if pair[0] not in given]
+                message = {**message, "headers": [*message["headers"], *safe]}
+            await send(message)
+
+        try:
+            refused = await self._refusal(scope)
+            if refused is not None:
+                refused = await reply(refused, scope, receive)
+            # An idle MCP stream has no body, and its reading would be held as long as the stream.
+            stands = scope["method"] == "GET" and scope["path"].startswith("/mcp")
+            limited = self._app if stands else self._limited
+            known = limited if ACCESS in scope else self._unknown
+            await (refused or known)(scope, receive, noted)
+        except ClientDisconnect:
+            status = _CLIENT_LEFT
+        finally:
+            spent = time.perf_counter() - started
+            who = scope[ACCESS].token_id if ACCESS in scope else None
+            self._metrics.count(scope["path"], status, spent)
+            # The path alone: what is searched for stands in the query. As it was sent: decoded, it
+            # may hold the end of a line.
+            log.info(
+                "%s %s %s %.1f ms %s",
+                scope["method"],
+                scope["raw_path"][:_LOGGED].decode("ascii", "replace"),
+                status,
+                spent * 1e3,
+                who or "-",
+            )
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._is_ours(host):
+            message = f"This server is not called {host[:100]!r}: name it in DAY1_HTTP__NAMES."
+            return refusal("host_unknown", message, 421)
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2] != host:
+            return refusal("origin_forbidden", "Pages of other sites may not call this one.", 403)
+        if self._rules.public(scope["path"]):
+            return None
+        try:
+            access = await self._admit(headers)
+            self._buckets.take(access.token_id or "")
+        except Day1Error as exc:
+            said = without_place(exc)
+            if not self._rules.page(scope["path"]) or "authorization" in headers:
+                return failure(said)
+            return self._rules.refused(said, Request(scope))
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
+            return fault(exc)
+        scope[ACCESS] = access
+        if access.token_id is not None:  # what the SDK ties MCP sessions to
+            known = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
+            scope["user"] = AuthenticatedUser(known)
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        return name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
+
+    async def _admits(self, headers: Headers) -> bool:
+        try:
+            await self._admit(headers)
+        except Day1Error:
+            return False
+        return True
+
+    async def _admit(self, headers: Headers) -> Access:
+        """Ask the store in a thread: a slow one keeps those waiting who need a token, only."""
+        given = headers.get("authorization", "")
+        if given:
+            secret = given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
+            ask = partial(self._door.admit, secret, self._clock())
+        else:
+            cookie = self._rules.cookie(headers)
+            ask = partial(self._door.admit_browser, cookie, self._clock())
+        return await to_thread.run_sync(ask, limiter=self._asking)
+
+
+_SAFE: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)

@@ -1,0 +1,75 @@
+"""What a backup says of itself: the files that it holds, and the memory that is in them."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.rows.kind import Cell, canonical
+
+FORMAT: Final = 1
+"""To be raised when an older day1 could not restore what is written."""
+FILES: Final = ("memory.db", "ledger.db")
+"""What cannot be derived. The index can, and is built anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of the store, as it lies in the archive."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchContent:
+    """All that a branch has, in a few words: two with equal ones hold the same rows."""
+
+    name: str
+    commit: str
+    waiting: int
+    """Rows that no commit holds yet."""
+    rows: int
+    sha256: str
+    """Over every column of every row, waiting ones too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A whole memory in a few words."""
+
+    branches: tuple[BranchContent, ...]
+    records: Mapping[str, int]
+    """How many the ledger has of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The first thing in an archive: without it nothing else is read."""
+
+    format: int
+    day1: str
+    engine: str
+    created_at: int
+    content: Content
+    files: tuple[Part, ...]
+
+
+class RowsHash:
+    """Takes rows one table after another; equal rows in equal order have equal hashes."""
+
+    def __init__(self) -> None:
+        """Begin with no rows."""
+        self._hash, self.rows = hashlib.sha256(), 0
+
+    def take(self, table: str, rows: Iterable[tuple[Cell, ...]]) -> None:
+        """Take the rows of a table."""
+        self._hash.update(f"{table}\n".encode())
+        for row in rows:
+            self._hash.update(canonical(row).encode("utf-8", "surrogatepass") + b"\n")
+            self.rows += 1
+
+    def hexdigest(self) -> str:
+        """The hash of all that was taken."""
+        return self._hash.hexdigest()

@@ -1,0 +1,154 @@
+"""A bundle as a file: JSON Lines that say what they hold, and prove it.
+
+    {"format":"day1-bundle","version":1,"id":…,"source_commit":…,"sha256":…,"checksum":…,"counts":…}
+    {"id":…,"kind":"facts",…}             by table, then by id
+
+`sha256` is over the canonical JSON of every row's line, each with its line end; `checksum` over
+that of the first line without itself.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from day1.errors import ImportBroken, InvalidRequest, Json
+from day1.model.files.export import RowLine, json_line, json_object, parsed_row, row_line
+from day1.model.records.sharing import Bundle
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION, Kind, Row
+
+_FORMAT: Final = "day1-bundle"
+_VERSION: Final = 1
+_SAID: Final = ("id", "name", "description", "source_branch", "source_commit", "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFile:
+    """A bundle that was read whole and found to be sound."""
+
+    id: str
+    name: str
+    description: str | None
+    tags: tuple[str, ...]
+    source_branch: str
+    source_commit: str
+    verified_only: bool
+    sha256: str
+    created_at: int
+    rows: Mapping[Kind, Sequence[Row]]
+
+
+def digest(rows: Mapping[Kind, Sequence[Row]]) -> str:
+    """SHA-256 of the rows' lines, in hex."""
+    found = hashlib.sha256()
+    for line in _rows(rows):
+        found.update(line)
+    return found.hexdigest()
+
+
+def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, int]:
+    """How many rows of each kind there are, as a bundle states it."""
+    kinds = {"fact": FACT, "relation": RELATION, "conversation": CONVERSATION, "message": MESSAGE}
+    return {f"{name}_count": len(rows.get(kind, ())) for name, kind in kinds.items()}
+
+
+def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
+    """Write a bundle out."""
+    head: dict[str, object] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        **{name: getattr(bundle, name) for name in _SAID},
+        "tags": list(bundle.tags),
+        "only_verified": bundle.verified_only,
+        "created_at": bundle.created_at,
+        "counts": counted(rows),
+    }
+    yield json_line({**head, "checksum": _checksum(head)})
+    yield from _rows(rows)
+
+
+def _checksum(head: Mapping[str, object]) -> str:
+    return hashlib.sha256(json_line(head)).hexdigest()
+
+
+def _rows(rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
+    for kind in sorted(rows, key=lambda kind: kind.table):
+        for row in sorted(rows[kind], key=lambda row: str(row["id"])):
+            yield row_line(kind, row)
+
+
+def read_bundle(lines: Iterable[bytes]) -> BundleFile:
+    """Read a bundle whole, and hold it against what it says of itself.
+
+    Raises:
+        ImportBroken: a line does not fit, or hash or counts are other ones; nothing is to be used.
+    """
+    rows: dict[Kind, list[Row]] = {}
+    head: Mapping[str, Json] = {}
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            if number == 1:
+                head = _header(line)
+                continue
+            found: RowLine = parsed_row(line)
+        except (ValueError, InvalidRequest) as exc:
+            raise _broken(number, str(exc)) from exc
+        rows.setdefault(found.kind, []).append(found.row)
+    if not number:
+        raise _broken(1, "the file is empty")
+    if counted(rows) != head["counts"]:
+        raise _broken(number + 1, "the file has other numbers of rows than it says")
+    if digest(rows) != head["sha256"]:
+        raise _broken(1, "the rows are not those that its hash was made of")
+    return _file(head, rows)
+
+
+def _header(line: bytes) -> Mapping[str, Json]:
+    head = json_object(line)
+    checksum = head.pop("checksum", None)
+    if head.get("format") != _FORMAT:
+        raise ValueError("it does not begin as a day1 bundle does")
+    if head.get("version") != _VERSION:
+        raise ValueError(f"this day1 reads version {_VERSION} of the format; install a newer one")
+    if checksum != _checksum(head):
+        raise ValueError("it is not as it was written")
+    texts = [head.get(name) for name in _SAID if name != "description"]
+    tags, created_at = head.get("tags"), head.get("created_at")
+    fits = (
+        all(isinstance(text, str) and text for text in texts)
+        and str(head.get("id")).startswith("bundle_")
+        and isinstance(head.get("description"), str | None)
+        and isinstance(tags, list)
+        and all(isinstance(tag, str) for tag in tags)
+        and isinstance(head.get("only_verified"), bool)
+        and type(created_at) is int
+        and isinstance(head.get("counts"), dict)
+    )
+    if not fits:
+        raise ValueError("it does not say what a bundle says of itself")
+    return head
+
+
+def _file(head: Mapping[str, Json], rows: Mapping[Kind, Sequence[Row]]) -> BundleFile:
+    tags = head["tags"]
+    return BundleFile(
+        id=str(head["id"]),
+        name=str(head["name"]),
+        description=None if head["description"] is None else str(head["description"]),
+        tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+        source_branch=str(head["source_branch"]),
+        source_commit=str(head["source_commit"]),
+        verified_only=bool(head["only_verified"]),
+        sha256=str(head["sha256"]),
+        created_at=int(str(head["created_at"])),
+        rows=rows,
+    )
+
+
+def _broken(number: int, why: str) -> ImportBroken:
+    return ImportBroken(
+        f"Line {number} of the bundle cannot be used: {why}. Nothing of it was taken: get a whole "
+        "copy and import that.",
+        line=number,
+    )

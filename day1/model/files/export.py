@@ -1,0 +1,267 @@
+"""Memory as a file: JSON Lines, one row a line with every column, the same bytes for the same rows.
+
+    {"format":"day1-export","version":1}
+    {"branch":{"name":…,"parent":…,…}}    before each branch's rows, in the export of a store
+    {"id":…,"kind":"facts",…}             by table, then by id
+    {"end":{"rows":…}}                    a file without it was cut off
+
+Nothing says when, where or at which commit it was written.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from day1.errors import ImportBroken, InvalidRequest, Json
+from day1.model.branches.branch import check_name
+from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row, canonical
+from day1.model.values.ids import content_hash
+
+_FORMAT: Final = "day1-export"
+_VERSION: Final = 1
+_INTEGERS: Final = frozenset(("created_at", "happened_at"))
+_LARGEST: Final = 2**53
+_LONGEST_ID: Final = 64
+_ID: Final = re.compile("[0-9A-Za-z_-]+")
+"""What follows the kind in an id: it stands in addresses and command lines as it is."""
+_NEEDED: Final = frozenset(
+    (
+        "content_hash",
+        "source_entity",
+        "target_entity",
+        "relation_type",
+        "row_id",
+        "row_kind",
+        "conversation_id",
+    )
+)
+_AMONG: Final[Mapping[str, frozenset[str]]] = {
+    "status": frozenset(("active", "superseded", "archived")),
+    "verification": frozenset(("unverified", "verified", "invalidated")),
+    "role": frozenset(("user", "assistant", "system", "tool")),
+    "source": frozenset(("user", "agent", "tool", "import", "merge")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BranchLine:
+    """The branch that the rows after it are of, and what is said about it."""
+
+    name: str
+    parent: str | None = None
+    description: str | None = None
+    purpose: str | None = None
+    owner: str | None = None
+    ttl_days: int | None = None
+    tags: tuple[str, ...] = ()
+    archived: bool = False
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowLine:
+    """One row of one table."""
+
+    kind: Kind
+    row: Row
+
+
+def header_line() -> bytes:
+    """The first line."""
+    return json_line({"format": _FORMAT, "version": _VERSION})
+
+
+def branch_line(branch: BranchLine) -> bytes:
+    """The line before a branch's rows."""
+    return json_line({"branch": asdict(branch)})
+
+
+def row_line(kind: Kind, row: Mapping[str, Cell]) -> bytes:
+    """One row with every column."""
+    return json_line({"kind": kind.table, **row})
+
+
+def end_line(rows: int) -> bytes:
+    """The last line: how many rows came before it."""
+    return json_line({"end": {"rows": rows}})
+
+
+def json_line(value: Mapping[str, object]) -> bytes:
+    """One object as a line of canonical JSON."""
+    return canonical(value).encode() + b"\n"
+
+
+def is_export(first_line: bytes) -> bool:
+    """Say whether a file that begins so is day1's own (of whichever version)."""
+    try:
+        return bool(json_object(first_line).get("format") == _FORMAT)
+    except ValueError:
+        return False
+
+
+def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
+    """Read an export, line by line.
+
+    Raises:
+        ImportBroken: a line is cut off or does not fit, or the last one is missing;
+            `details["line"]` names it. What came before was given.
+    """
+    number, rows, ended = 0, 0, False
+    for number, line in enumerate(lines, start=1):
+        try:
+            found = _read(line) if number > 1 else _header(line)
+            ended = _is_end(found, rows, ended=ended)
+        except (ValueError, InvalidRequest) as exc:
+            raise _broken(number, str(exc)) from exc
+        if isinstance(found, BranchLine | RowLine):
+            rows += isinstance(found, RowLine)
+            yield found
+    if not ended:
+        raise _broken(number + 1, "the file ends before its last line")
+
+
+def _is_end(found: object, rows: int, *, ended: bool) -> bool:
+    if ended:
+        raise ValueError("the file goes on after its end")
+    if isinstance(found, int) and found != rows:
+        raise ValueError(f"it counts {found} rows where there were {rows}")
+    return isinstance(found, int)
+
+
+def _broken(number: int, why: str) -> ImportBroken:
+    return ImportBroken(
+        f"Line {number} of the import file cannot be used: {why}. What came before it is stored: "
+        "mend the file, or take a whole one, and import it again.",
+        line=number,
+    )
+
+
+def json_object(line: bytes) -> dict[str, Json]:
+    """A line's JSON object.
+
+    Raises:
+        ValueError: it is none, or holds what is no JSON, no text or no sound number.
+    """
+    try:
+        value = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        raise ValueError("it is cut off or no JSON") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - the one error of a line
+    return value
+
+
+def _header(line: bytes) -> Mapping[str, Json]:
+    header = json_object(line)
+    if header.get("format") != _FORMAT:
+        raise ValueError("it does not begin as a day1 export does")
+    if header.get("version") != _VERSION:
+        raise ValueError(f"this day1 reads version {_VERSION} of the format; install a newer one")
+    return header
+
+
+def _read(line: bytes) -> BranchLine | RowLine | int:
+    """A line after the first: a branch, a row, or the number of rows at the end."""
+    value = json_object(line)
+    match value:
+        case {"kind": str()}:
+            return _row_line(value)
+        case {"branch": dict(note)}:
+            return _branch(note)
+        case {"end": {"rows": int(rows)}}:
+            return rows
+    raise ValueError("it is no row, no branch and no end")
+
+
+def parsed_row(line: bytes) -> RowLine:
+    """A row's line.
+
+    Raises:
+        ValueError: it is none, or a column does not fit.
+    """
+    return _row_line(json_object(line))
+
+
+def _row_line(value: Mapping[str, Json]) -> RowLine:
+    kind = BY_TABLE.get(str(value.get("kind")))
+    if kind is None:
+        raise ValueError("it is no row of a table that there is")
+    return RowLine(kind, _row(kind, {k: v for k, v in value.items() if k != "kind"}))
+
+
+def _branch(note: Mapping[str, Json]) -> BranchLine:
+    """Hold what is said about a branch against its types.
+
+    Raises:
+        ValueError, InvalidRequest: something does not fit.
+    """
+    match note:
+        case {
+            "name": str(name),
+            "parent": None | str() as parent,
+            "description": None | str() as description,
+            "purpose": None | str() as purpose,
+            "owner": None | str() as owner,
+            "ttl_days": None | int() as ttl_days,
+            "tags": list(tags),
+            "archived": bool(archived),
+            "closed": bool(closed),
+        } if len(note) == len(BranchLine.__slots__) and all(isinstance(t, str) for t in tags):
+            texts = (parent, description, purpose, owner, *map(str, tags))
+            if all(text is None or _is_text(text) for text in texts):
+                return BranchLine(
+                    check_name(name),
+                    parent,
+                    description,
+                    purpose,
+                    owner,
+                    ttl_days,
+                    tuple(map(str, tags)),
+                    archived,
+                    closed,
+                )
+    raise ValueError("it does not describe a branch")
+
+
+def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
+    """Hold a row against its kind: the same columns, each of its type."""
+    if columns.keys() != set(kind.columns):
+        raise ValueError(f"its columns are not those of a {kind.name}")
+    row: Row = {}
+    for column in kind.columns:
+        value = columns[column]
+        if not _fits(kind, column, value):
+            raise ValueError(f"{column} does not fit")
+        row[column] = value  # type: ignore[assignment]  # no list or mapping fits a column
+    if kind.text is not None and row["content_hash"] != content_hash(str(row[kind.text])):
+        raise ValueError("content_hash is not that of its text")
+    return row
+
+
+def _fits(kind: Kind, column: str, value: Json) -> bool:
+    if column in _INTEGERS:
+        least = 0 if column == "created_at" else -_LARGEST + 1  # day1 was not there before 1970
+        whole = type(value) is int and least <= value < _LARGEST
+        return whole or (value is None and column != "created_at")
+    if column == "confidence":
+        return isinstance(value, float) and math.isfinite(value)
+    if value is None:
+        return column not in _NEEDED and column not in _AMONG and column not in ("id", kind.text)
+    if not isinstance(value, str) or not _is_text(value):
+        return False
+    if column == "id":
+        prefix, _, letters = value.partition("_")
+        return prefix == kind.prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(letters))
+    return column not in _AMONG or value in _AMONG[column]
+
+
+def _is_text(value: str) -> bool:
+    """Whether every engine can keep it: no NUL, and no half of a surrogate pair from an escape."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in value

@@ -1,0 +1,299 @@
+"""Judging a fact: what a judge is given, what it answers, and the judge that is always there.
+
+A verdict follows from the mean of the scores: `VERIFIED` and above verified, below `INVALIDATED`
+invalidated, else unverified. One rule stands beside it: what memory clearly refutes (newer or
+weightier evidence says the contrary) is invalidated, however well it is worded.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from day1.model.judging.stance import Stance, content_stems, names_in, stance
+from day1.model.judging.untrusted import plain
+
+Verdict = Literal["verified", "unverified", "invalidated"]
+
+DIMENSIONS: Final = ("accuracy", "relevance", "specificity")
+VERIFIED: Final = 0.6
+INVALIDATED: Final = 0.3
+RULES: Final = "rules"
+YEAR_US: Final = 365 * 86_400 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A memory that was found for a claim."""
+
+    id: str
+    kind: str
+    """fact or observation."""
+    text: str
+    at: int
+    """When it happened, else when it was learned; microseconds UTC."""
+    agent_id: str | None = None
+    source: str | None = None
+    verified: bool = False
+    confidence: float = 1.0
+    cosine: float | None = None
+    stance: Stance = "related"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A claim with what memory knows of it. All its texts were written by others."""
+
+    text: str
+    at: int
+    now: int
+    category: str | None = None
+    confidence: float = 1.0
+    agent_id: str | None = None
+    source: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    relations: tuple[str, ...] = ()
+    """Relations that touch what the claim names, each as a line."""
+    context: str | None = None
+    dimensions: tuple[str, ...] = DIMENSIONS
+    left_out: int = 0
+    """Pieces of its texts that spoke to the judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One dimension, 0 to 1, with a reason in words."""
+
+    dimension: str
+    score: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge found."""
+
+    verdict: Verdict
+    reason: str
+    scores: tuple[Score, ...]
+    judge: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def verdict_of(scores: Sequence[Score], *, refuted: bool = False) -> Verdict:
+    """The verdict that scores amount to; `refuted` says that memory clearly says the contrary."""
+    if refuted:
+        return "invalidated"
+    if not scores:
+        return "unverified"
+    mean = math.fsum(s.score for s in scores) / len(scores)
+    # Scores have two decimals: what prints as 0.60 must not fail by a bit of the machine's.
+    mean = round(mean, 6)
+    if mean >= VERIFIED:
+        return "verified"
+    return "invalidated" if mean < INVALIDATED else "unverified"
+
+
+def prepared(case: Case) -> Case:
+    """A case as it goes to a judge: without what speaks to the judge, each stance settled.
+
+    Evidence that is about something else is left out, and so is what only spoke to the judge.
+    """
+    text, count = plain(case.text)
+    context, left = plain(case.context or "")
+    relations = [plain(relation) for relation in case.relations]
+    evidence = []
+    for one in case.evidence:
+        shown = plain(one.text)
+        found = stance(text, shown.text, one.cosine) if shown.text else None
+        count += shown.left_out if found else 0
+        if found is not None:
+            evidence.append(replace(one, text=shown.text, stance=found))
+    return replace(
+        case,
+        text=text,
+        category=plain(case.category or "").text or None,
+        context=context or None,
+        relations=tuple(relation.text for relation in relations if not relation.left_out),
+        evidence=tuple(evidence),
+        left_out=count + left,
+    )
+
+
+@dataclass(slots=True)
+class _Weight:
+    """Evidence on one side: how much it weighs together, and what it is."""
+
+    total: float = 0.0
+    said: list[str] = field(default_factory=list)
+
+
+_OTHERS, _SEEN, _SEEN_BY_AUTHOR, _OWN, _OWN_MOST = 0.8, 1.0, 0.7, 0.25, 0.3
+"""Weight of a fact of others; of an observation; of the author's; of the author's other facts."""
+_IF_OLDER = 0.5
+_ENOUGH, _CLEAR = 0.5, 0.6
+"""Support from which style counts; contradiction from which a claim can be refuted."""
+_NAMED = 3
+_STYLE_LEAST, _STYLE_MOST = INVALIDATED, 0.55
+_BASE, _REACH, _GROWTH = 0.4, 0.55, 1.2
+
+
+def by_rules(case: Case) -> Judgement:
+    """Judge a prepared case by the evidence in memory, with no model.
+
+    Verdicts on the evidence weigh nothing: two facts would vouch for each other, more each time.
+    Without enough support, and wherever support and contradiction are level, good style counts
+    for at most 0.55: so no fact is verified for its wording. Bad style counts for no less than
+    0.3: so none is invalidated for it.
+    """
+    support, against = _support(case), _against(case)
+    refuted = against.total >= _CLEAR and against.total > support.total
+    settled = support.total >= _ENOUGH and support.total > 2 * against.total
+    scores = []
+    for dimension in case.dimensions:
+        rule = _STYLE.get(dimension)
+        if dimension == "accuracy":
+            score = _accuracy(case, support, against)
+        elif rule is not None:
+            score = rule(case)
+            if not settled and score.score > _STYLE_MOST:
+                why = f"{score.reason}; evidence does not settle it"
+                score = replace(score, score=_STYLE_MOST, reason=why)
+            score = replace(score, score=max(_STYLE_LEAST, score.score))
+        else:
+            score = Score(dimension, 0.5, "the rules do not know this dimension")
+        scores.append(replace(score, score=round(score.score, 2)))
+    verdict = verdict_of(scores, refuted=refuted)
+    return Judgement(verdict, _reason(verdict, scores, refuted=refuted), tuple(scores), RULES)
+
+
+def _reason(verdict: Verdict, scores: Sequence[Score], *, refuted: bool) -> str:
+    mean = math.fsum(s.score for s in scores) / max(1, len(scores))
+    why = "memory says the contrary" if refuted else f"mean {mean:.2f}"
+    parts = [f"{s.dimension} {s.score:.2f}: {s.reason}" for s in scores]
+    return f"{verdict} ({why}). " + ". ".join(parts) + "."
+
+
+def _is_others(one: Evidence, case: Case) -> bool:
+    """Whether it comes from somebody else, as far as is known."""
+    return one.agent_id != case.agent_id or one.source != case.source
+
+
+def _support(case: Case) -> _Weight:
+    weight, own = _Weight(), 0.0
+    for one in _of(case, "supports"):
+        others = _is_others(one, case)
+        if one.kind == "observation":
+            value = _SEEN if others else _SEEN_BY_AUTHOR
+        else:
+            value = _OTHERS if others else _OWN
+        value *= one.confidence
+        if one.kind != "observation" and not others:  # to repeat oneself is little evidence
+            value = min(value, _OWN_MOST - own)
+            own += value
+        weight.total += value
+        weight.said.append(_called(one, case))
+    return weight
+
+
+def _against(case: Case) -> _Weight:
+    weight = _Weight()
+    for one in _of(case, "contradicts"):
+        newer = one.at > case.at
+        value = (_SEEN if one.kind == "observation" else _OTHERS) * one.confidence
+        if not newer:
+            value *= _IF_OLDER if _is_others(one, case) else _OWN
+        weight.total += value
+        weight.said.append(f"{'newer' if newer else 'older'} {_called(one, case)}")
+    return weight
+
+
+def _of(case: Case, which: Stance) -> list[Evidence]:
+    return [one for one in case.evidence if one.stance == which]
+
+
+def _called(one: Evidence, case: Case) -> str:
+    whose = "another source" if _is_others(one, case) else "the same author"
+    return f"{one.kind} {one.id} of {whose}"
+
+
+def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
+    value = _BASE + _REACH * (_grown(support.total) - _grown(against.total))
+    reasons = []
+    if support.said:
+        reasons.append(f"supported by {_listed(support.said)}")
+    if against.said:
+        reasons.append(f"contradicted by {_listed(against.said)}")
+    if not reasons:
+        reasons.append("nothing in memory supports or contradicts it")
+    if case.now - case.at > YEAR_US:
+        value -= 0.05
+        reasons.append("older than a year")
+    if case.confidence < 0.5:  # noqa: PLR2004 - half sure
+        value -= 0.1
+        reasons.append("its author was not sure")
+    least = 0.0 if against.said else _STYLE_LEAST
+    return Score("accuracy", min(1.0, max(least, value)), "; ".join(reasons))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _grown(total: float) -> float:
+    """From 0 to 1: the first evidence tells most."""
+    return 1 - math.exp(-_GROWTH * total)
+
+
+def _relevance(case: Case) -> Score:
+    value, reasons = 0.4, []
+    if case.category:
+        value += 0.15
+        reasons.append("it has a category")
+    if case.relations:
+        value += 0.2
+        reasons.append("relations touch what it names")
+    if case.evidence:
+        value += 0.25
+        reasons.append("other memories are about the same")
+    if case.context is not None:
+        wanted, words = content_stems(case.context), content_stems(case.text)
+        share = len(wanted & words) / max(1, min(len(wanted), len(words)))
+        value = value / 2 + share / 2
+        reasons.append(f"it shares {share:.0%} of its words with the context")
+    return Score("relevance", value, "; ".join(reasons) or "nothing in memory is about the same")
+
+
+_NUMBER = re.compile(r"\d")
+_PLACE = re.compile(r"`[^`]+`|\w[.-]*/[\w./-]|\w\.[a-z]{1,5}\b|\w_\w|\b[A-Z]\w+[A-Z]")
+_HEDGE = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|might|some(?:thing|how|times|one)?|seems?|apparently"
+    r"|likely|roughly|somewhat|stuff|things?|various|several|etc|and so on|i think|not sure"
+    r"|usually)\b",
+    re.IGNORECASE,
+)
+_SHORT, _LONG = 3, 120
+
+
+def _specificity(case: Case) -> Score:
+    words, names = len(case.text.split()), len(names_in(case.text))
+    numbers, places = _NUMBER.search(case.text), _PLACE.search(case.text)
+    hedges = len(_HEDGE.findall(case.text))
+    value = 0.35 + 0.15 * min(2, names) + 0.2 * bool(numbers) + 0.15 * bool(places)
+    reasons = [f"names {names}", "has numbers" if numbers else "no numbers"]
+    if hedges:
+        value -= 0.15 * min(3, hedges)
+        reasons.append(f"hedges {hedges}")
+    if len(content_stems(case.text)) < _SHORT:
+        value -= 0.15
+        reasons.append("very short")
+    if words > _LONG:
+        value -= 0.1
+        reasons.append("long for one claim")
+    return Score("specificity", value, ", ".join(reasons))
+
+
+_STYLE = {"relevance": _relevance, "specificity": _specificity}

@@ -1,0 +1,262 @@
+"""What one memory says of another: whether it supports it, contradicts it, or is about the same.
+
+Neither words nor vectors tell a contradiction from an agreement ("30 seconds" and "60 seconds" are
+0.96 alike). So two texts that are nearly equal are laid side by side, and what differs decides: a
+number, a negation or a word and its opposite. It reads English; in other languages numbers remain.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from day1.model.search.wording import STOP_WORDS, dates
+
+Stance = Literal["supports", "contradicts", "related"]
+
+_NEAR, _NEAR_COSINE, _NEAR_WITH_COSINE = 0.6, 0.85, 0.4
+"""Share of the words in common from which two texts are nearly equal; less if vectors say so."""
+_COVERED, _LIKE_COSINE, _COVERED_WITH_COSINE = 0.6, 0.7, 0.3
+"""Share of the claim's words that a supporting text has."""
+_RELATED, _RELATED_COSINE = 0.34, 0.5
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    r"\d{4}-\d\d(?:-\d\d)?(?:[T ]\d\d:\d\d\S*)?|\b(?:19[7-9]|20\d)\d\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b|\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?:\b(?:issue|pr|ticket|bug|task|step|phase|chapter|section|page|node|host|server|shard|replica"
+    r"|worker|case|example|run|commit|build|sprint|row|column|figure|table|user|customer|order|room)"
+    r"\s+#?|#)(\d+)\b(?!\.\d)|\b(\d+(?:\.\d+){2,})\b",
+    re.IGNORECASE,
+)
+"""Numbers that are names: issue 12, #12, 10.0.0.1."""
+
+_NEGATIONS = frozenset(
+    (
+        *("not", "no", "never", "without", "cannot", "none", "neither", "nor", "hardly"),
+        *("untrue", "incorrect", "wrong", "mistaken", "myth", "doubt", "doubts", "doubtful"),
+    )
+)
+_FALSE = re.compile(r"\bfalse(?=\s+that\b)", re.IGNORECASE)
+"""Said of a claim, and so its denial; elsewhere a value."""
+_COUNTS = (
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+_NUMBERS = {word: str(number) for number, word in enumerate(_COUNTS, start=2)}
+_UNITS = {
+    name: unit
+    for unit, names in enumerate(
+        (
+            "ms millisecond milliseconds",
+            "s sec secs second seconds",
+            "min mins minute minutes",
+            "h hour hours",
+            "day days",
+            "week weeks",
+            "month months",
+            "year years",
+            "kb",
+            "mb",
+            "gb",
+            "tb",
+            "% percent",
+        )
+    )
+    for name in names.split()
+}
+_MEASURE = re.compile(
+    r"(?<!\d)(?<!\d[.,])(\d++(?:[.,]\d++)*+)"
+    rf"\s*+({'|'.join(sorted(_UNITS, key=len, reverse=True))})(?!\w)",
+    re.IGNORECASE,
+)
+"""A number is read from its first digit, and once: a long one without a unit is many starts."""
+_OPPOSITES = (
+    ("enabled enable enables on", "disabled disable disables off"),
+    ("true", "false"),
+    ("allowed allows permitted permits", "forbidden forbids denied denies prohibited banned"),
+    ("required mandatory requires", "optional"),
+    ("open opened opens", "closed closes shut"),
+    ("up", "down"),
+    ("passes passed passing pass succeeds succeeded", "fails failed failing fail"),
+    ("works working", "broken"),
+    ("always", "never"),
+    ("before", "after"),
+    ("increases increased rises rose grows grew", "decreases decreased falls fell shrinks shrank"),
+    ("adds added", "removes removed"),
+    ("public", "private"),
+    ("supports supported", "lacks"),
+    ("active", "inactive"),
+    ("internal", "external"),
+    ("minimum min", "maximum max"),
+    ("left", "right"),
+    ("more", "less fewer"),
+    ("higher above", "lower below"),
+    ("faster", "slower"),
+    ("larger bigger", "smaller"),
+    ("first", "last"),
+    ("accepts accepted", "rejects rejected refuses refused"),
+    ("online", "offline"),
+    ("writable", "readonly"),
+    ("encrypted", "plaintext"),
+    ("started starts running runs", "stopped stops"),
+    ("merged", "reverted"),
+    ("present", "absent missing"),
+    ("likes loves", "dislikes hates"),
+    ("prefers", "avoids"),
+)
+_SIDES = {
+    word: (pair, side)
+    for pair, sides in enumerate(_OPPOSITES)
+    for side, words in enumerate(sides)
+    for word in words.split()
+}
+_PREFIXES = ("un", "in", "im", "non", "dis", "de", "a")
+_ENDINGS = ("ing", "ed", "es", "s", "ly")
+_STEM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a text says, taken apart."""
+
+    words: frozenset[str]
+    """Stems of content words."""
+    all_words: frozenset[str]
+    names: frozenset[str]
+    numbers: frozenset[str]
+    sides: frozenset[tuple[int, int]]
+    """Which word of which pair of opposites it has."""
+    units: dict[str, int]
+    """Number -> what it counts, where that is said."""
+    negated: bool
+
+
+def stance(claim: str, other: str, cosine: float | None = None) -> Stance | None:
+    """Say what `other` means for `claim`; None if it is about something else.
+
+    Args:
+        claim: the text that is judged.
+        other: a text that was found for it.
+        cosine: of their vectors, where there are any.
+    """
+    one, two = _read(claim), _read(other)
+    turned = _turned(one.words, two.words)
+    shared = len(one.words & two.words) + turned
+    if not shared:
+        return "related" if (cosine or 0) >= _RELATED_COSINE else None
+    alike = shared / (len(one.words | two.words) - turned)
+    covered = shared / len(one.words)
+    near = alike >= _NEAR or ((cosine or 0) >= _NEAR_COSINE and alike >= _NEAR_WITH_COSINE)
+    same_names = one.names <= two.all_words and two.names <= one.all_words
+    opposed = _opposed(one, two, turned)
+    contrary = opposed or _other_numbers(one, two)
+    if _same_time(claim, other) and not other.rstrip().endswith("?"):
+        if near and same_names and contrary:
+            return "contradicts"
+        said = covered >= _COVERED or (
+            (cosine or 0) >= _LIKE_COSINE and covered >= _COVERED_WITH_COSINE
+        )
+        if said and not contrary and one.names <= two.all_words and one.numbers <= two.numbers:
+            return "supports"
+    if covered >= _RELATED or (cosine or 0) >= _RELATED_COSINE:
+        return "related"
+    return None
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """The stems of a text's content words: what two texts about one thing share."""
+    return _read(text).words
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Words that name something: capitalised, or a number that is a name."""
+    return _read(text).names
+
+
+def _other_numbers(one: _Read, two: _Read) -> bool:
+    """Each has a number that the other lacks, or the same number counts something else."""
+    if one.numbers - two.numbers and two.numbers - one.numbers:
+        return True
+    return any(two.units.get(number, unit) != unit for number, unit in one.units.items())
+
+
+def _turned(one: frozenset[str], two: frozenset[str]) -> int:
+    """How many words of one are a word of the other with a prefix that turns it round."""
+    pairs = ((one - two, two - one), (two - one, one - two))
+    return sum(
+        any(prefix + word in other for prefix in _PREFIXES)
+        for mine, other in pairs
+        for word in mine
+    )
+
+
+def _opposed(one: _Read, two: _Read, turned: int) -> bool:
+    """An odd number of negations and opposites between the two."""
+    mine, theirs = one.sides - two.sides, two.sides - one.sides
+    turns = turned + (one.negated != two.negated)
+    turns += any((pair, 1 - side) in theirs for pair, side in mine)
+    return turns % 2 == 1
+
+
+def _same_time(claim: str, other: str) -> bool:
+    """Whether two texts may speak of one time: not if both name dates that have none in common."""
+    mine, theirs = dates(claim, ()), dates(other, ())
+    if not mine or not theirs:
+        return True
+    return any(a.start_us < b.end_us and b.start_us < a.end_us for a in mine for b in theirs)
+
+
+def _read(text: str) -> _Read:
+    undated = _FALSE.sub("not", _DATE.sub(" ", text))
+    named = {number for found in _NAMED.finditer(undated) for number in found.groups() if number}
+    words: set[str] = set()
+    every: set[str] = set()
+    names: set[str] = set()
+    numbers: set[str] = set()
+    sides, negations = set(), 0
+    for found in _TOKEN.finditer(undated):
+        token, word = found[0], found[0].lower().replace("\u2019", "'")
+        word = word.removesuffix("'s")
+        number = word.replace(",", "") if word[0].isdigit() else _NUMBERS.get(word)
+        if number is not None:
+            (names if word in named else numbers).add(number)
+            every.add(number)
+        elif word in _NEGATIONS or word.endswith("n't"):
+            negations += 1
+        elif word in _SIDES:
+            sides.add(_SIDES[word])
+        elif word not in STOP_WORDS and len(word) > 1:
+            stem = _stem(word)
+            words.add(stem)
+            if token[0].isupper():
+                names.add(stem)
+    every |= words
+    return _Read(
+        frozenset(words),
+        frozenset(every),
+        frozenset(names),
+        frozenset(numbers),
+        frozenset(sides),
+        {number.replace(",", ""): _UNITS[u.lower()] for number, u in _MEASURE.findall(undated)},
+        negations % 2 == 1,
+    )
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,146 @@
+"""Held items: what a merge withheld, kept as rows so that nothing is forgotten.
+
+An item is open on a branch while that branch has its opening row and no closing row for it.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from day1.model.rows.kind import BY_TABLE, WHOLE, Cell, Kind, Row, canonical
+from day1.model.values.ids import derived_id
+
+Decision = Literal["taken", "edited", "dismissed"]
+Reason = Literal["both_changed", "delete_modify", "belongs_to", "duplicate", "skipped"]
+WITHHELD: Final = frozenset[str]({"belongs_to", "duplicate", "skipped"})
+"""Why a row that a branch never had was kept out of it; `delete_modify` is one removed there."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldItem:
+    """One withheld cell (column group) of a row, or with cell `*` the whole row."""
+
+    id: str
+    row_id: str
+    kind: Kind
+    cell: str
+    ours: str | None
+    """The target's value as JSON columns; None where the target has no such row."""
+    theirs: str | None
+    """The source's value as JSON columns; None where the source removed the row."""
+    source_branch: str
+    source_commit: str
+    merge_id: str
+    reason: str
+    created_at: int
+
+    @staticmethod
+    def of(row: Mapping[str, Cell]) -> "HeldItem":
+        """Read an opening row of the table `held`."""
+        ours, theirs = row["ours"], row["theirs"]
+        return HeldItem(
+            id=str(row["id"]),
+            row_id=str(row["row_id"]),
+            kind=BY_TABLE[str(row["row_kind"])],
+            cell=str(row["cell"]),
+            ours=None if ours is None else str(ours),
+            theirs=None if theirs is None else str(theirs),
+            source_branch=str(row["source_branch"]),
+            source_commit=str(row["source_commit"]),
+            merge_id=str(row["merge_id"]),
+            reason=str(row["reason"]),
+            created_at=int(row["created_at"] or 0),
+        )
+
+
+def value_json(kind: Kind, row: Row | None, cell: str) -> str | None:
+    """Write one cell of a row (`*`: every column, so that the row can come back) as JSON."""
+    if row is None:
+        return None
+    columns = kind.columns if cell == WHOLE else kind.group(cell)
+    return canonical({c: row[c] for c in columns})
+
+
+def columns_of(value: str | None) -> Row | None:
+    """Read what `value_json` wrote."""
+    return None if value is None else dict(json.loads(value))
+
+
+def same_value(kind: Kind, row: Row | None, cell: str, value: str | None) -> bool:
+    """Say whether a row's cell has a stored value; a row's origin does not count."""
+    if row is None or value is None:
+        return row is None and value is None
+    stored = columns_of(value) or {}
+    return all(row[c] == stored.get(c) for c in kind.group(cell))
+
+
+def closings(rows: Iterable[Mapping[str, Cell]]) -> frozenset[Cell]:
+    """Ids of the items that rows of the table `held` close."""
+    return frozenset(row["closes"] for row in rows if row["closes"] is not None)
+
+
+def open_items(
+    rows: Iterable[Mapping[str, Cell]], closed_elsewhere: frozenset[Cell] = frozenset()
+) -> list[HeldItem]:
+    """The open items among all rows of a branch's table `held`, oldest first."""
+    rows = list(rows)
+    closed = closings(rows) | closed_elsewhere
+    items = [HeldItem.of(r) for r in rows if r["closes"] is None and r["id"] not in closed]
+    return sorted(items, key=lambda item: (item.created_at, item.id))
+
+
+def keeps_out(item: HeldItem) -> bool:
+    """Whether an item is all of a row that the target of the merge never had.
+
+    It concerns branches that lack the row; where the row is, there is nothing to decide.
+    """
+    new = item.cell == WHOLE and item.ours is None and item.theirs is not None
+    return new and item.reason in WITHHELD
+
+
+def kept_out(
+    rows: Iterable[Mapping[str, Cell]], coming: Iterable[Mapping[str, Cell]] = ()
+) -> dict[str, frozenset[str]]:
+    """Rows that merges kept out of a branch, each with the values of it that were dismissed there.
+
+    If the branch lacks such a row, nobody removed it. One that was ever taken there is left out.
+
+    Args:
+        rows: all rows of the branch's table `held`.
+        coming: those that a merge brings along: their decisions count too.
+    """
+    rows = list(rows)
+    items = {row["id"]: HeldItem.of(row) for row in rows if row["closes"] is None}
+    items = {item_id: item for item_id, item in items.items() if keeps_out(item)}
+    decisions = [row for row in (*rows, *coming) if row["closes"] in items]
+    there = {row["row_id"] for row in decisions if row["decision"] != "dismissed"}
+    found = {item.row_id: frozenset[str]() for item in items.values() if item.row_id not in there}
+    for item in (items[row["closes"]] for row in decisions):
+        if item.row_id in found:
+            found[item.row_id] |= {str(item.theirs)}
+    return found
+
+
+def held_id(row_id: str, cell: str, source_commit: str) -> str:
+    """The id of an item: the same for the same cell of the same source commit everywhere."""
+    return derived_id("held", None, row_id, cell, source_commit)
+
+
+def closing_row(item: HeldItem, decision: str, row_id: str, origin: Row) -> Row:
+    """The row that closes an open item."""
+    return {
+        "id": row_id,
+        "row_id": item.row_id,
+        "row_kind": item.kind.table,
+        "cell": item.cell,
+        "ours": None,
+        "theirs": None,
+        "source_branch": item.source_branch,
+        "source_commit": item.source_commit,
+        "merge_id": item.merge_id,
+        "reason": item.reason,
+        "closes": item.id,
+        "decision": decision,
+        **origin,
+    }

@@ -1,0 +1,346 @@
+"""What a merge would do: a pure rule over base, source and target, the same for every engine.
+
+The grain is the cell (a column group). A cell that only one side changed is taken from that
+side; a cell that both changed differently keeps the target's value and is *held*. A cell with
+an open held item is never written unless a choice decides it. Design section 8.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from day1.model.merge.held import Decision, HeldItem, keeps_out, same_value
+from day1.model.merge.revert import keep_whole
+from day1.model.merge.row_merge import Choice, Held, PlanRow, Take, merge_row, source_changed
+from day1.model.rows.change import Changes, Writes
+from day1.model.rows.kind import (
+    BY_TABLE,
+    CONVERSATION,
+    FACT,
+    MEMORIES,
+    MESSAGE,
+    RECORDS,
+    WHOLE,
+    Kind,
+    Row,
+    canonical,
+    kind_of,
+    revision,
+)
+from day1.model.values.ids import short_hash
+
+Strategy = Literal["auto", "cherry_pick", "squash"]
+Planned = Strategy | Literal["revert"]
+"""How a plan is made: a revert's source is the past, so more must be kept together."""
+_STATUS = "status"
+_DECISIONS: Mapping[Take, Decision] = {
+    "ours": "dismissed",
+    "theirs": "taken",
+    "value": "edited",
+    "delete": "edited",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What a plan is made from."""
+
+    changes: Changes
+    """Base to source."""
+    source: Mapping[str, Row]
+    """Rows of the source that carry held items, by id; changed rows need not be here."""
+    target: Mapping[str, Row]
+    """Rows of the target, by id, for every id in `changes` and in held items."""
+    source_held: Sequence[HeldItem]
+    target_held: Sequence[HeldItem]
+    source_branch: str
+    """Id of the source branch."""
+    source_kept_out: Collection[str] = ()
+    """Rows that merges kept out of the source (`model.merge.held.kept_out`)."""
+    target_kept_out: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Rows that merges kept out of the target, each with the values dismissed there."""
+    target_removed: frozenset[str] = frozenset()
+    """Rows that were removed in the target's past, which an open item of the source offers."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """Everything that a merge would do."""
+
+    strategy: Planned
+    rows: tuple[PlanRow, ...]
+    records: Writes
+    """Edits and held rows that come along whole."""
+    holds: tuple[tuple[PlanRow, str], ...]
+    """Cells to be held anew, as (row, cell)."""
+    closes: tuple[tuple[HeldItem, Decision], ...]
+    digest: str
+    moves_base: bool
+    """The source has changes since the merge base, even if the target has them all."""
+    declines: tuple[PlanRow, ...] = ()
+    """New rows that a choice keeps out; the target remembers that it declined them."""
+
+    @property
+    def rejected_count(self) -> int:
+        """Rows of which a cell or the whole is held afterwards."""
+        return sum(1 for row in self.rows if row.held)
+
+    @property
+    def merged_count(self) -> int:
+        """The other rows of the plan."""
+        return len(self.rows) - self.rejected_count
+
+    @property
+    def writes(self) -> Writes:
+        """Rows to bring about on the target."""
+        writes: Writes = {table: dict(rows) for table, rows in self.records.items() if rows}
+        for row in self.rows:
+            if row.effect != "kept":
+                writes.setdefault(row.kind.table, {})[row.id] = row.result
+        return writes
+
+
+def plan_merge(
+    sides: Sides, strategy: Planned, choices: Sequence[Choice], items: Sequence[str] | None = None
+) -> MergePlan:
+    """Plan a merge; `items` restricts it to those rows and what supersedes them (a pick)."""
+    held = _held(sides)
+    chosen = _with_followers(choices, sides)
+    picked = None if items is None else set(items)
+    rows = {row.id: row for row in three_ways(sides, picked)}
+    for row in rows.values():
+        merge_row(row, held(row.id), chosen.get(row.id, {}))
+    _hold_together(rows, sides.target)
+    if strategy == "revert":
+        keep_whole(rows, sides.target)
+    moves_base = any(sides.changes.values())
+    planned = sorted(
+        (r for r in rows.values() if r.effect != "kept" or r.held or r.decided),
+        key=lambda r: (r.kind.table, r.id),
+    )
+    if picked is None and not moves_base and not any(r.decided for r in planned):
+        planned = []  # Nothing new and nothing decided: what is held stays so by itself.
+    records = _records(sides, picked)
+    return MergePlan(
+        strategy=strategy,
+        rows=tuple(planned),
+        records=records,
+        holds=tuple(_new_holds(planned, sides)),
+        declines=tuple(_new_declines(planned, sides)),
+        closes=tuple(_closings(planned, sides)),
+        digest=_digest(strategy, choices, planned, sides),
+        moves_base=moves_base,
+    )
+
+
+def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list[str]:
+    """The picked ids and, for superseded facts, what supersedes them, in that order."""
+    found: dict[str, None] = {}
+    queue = list(items)
+    while queue:
+        row_id = queue.pop(0)
+        if row_id in found:
+            continue
+        found[row_id] = None
+        successor = source.get(row_id, {}).get("superseded_by")
+        if successor is not None:
+            queue.append(str(successor))
+    return list(found)
+
+
+def _held(sides: Sides) -> Callable[[str], Held]:
+    """What is known of a row from held items."""
+    open_cells: dict[str, frozenset[str]] = {}
+    for item in (*sides.source_held, *sides.target_held):
+        if not keeps_out(item):
+            open_cells[item.row_id] = open_cells.get(item.row_id, frozenset()) | {item.cell}
+    removed = {i.row_id for i in sides.target_held if i.cell == WHOLE and not keeps_out(i)}
+    return lambda row_id: Held(
+        open_cells.get(row_id, frozenset()),
+        row_id in sides.source_kept_out,
+        sides.target_kept_out.get(row_id),
+        row_id in removed or row_id in sides.target_removed,
+    )
+
+
+def _with_followers(choices: Sequence[Choice], sides: Sides) -> dict[str, dict[str, Choice]]:
+    """Choices by row and cell.
+
+    Taking a supersession also takes the fact held because of it, if the source still has that.
+    """
+    chosen: dict[str, dict[str, Choice]] = {}
+    for choice in choices:
+        chosen.setdefault(choice.row_id, {})[choice.cell] = choice
+    waiting = {
+        i.row_id
+        for i in (*sides.source_held, *sides.target_held)
+        if i.reason == "belongs_to" and i.cell == WHOLE
+    }
+    after = {c.id: c.after for table in sides.changes.values() for c in table}
+    source: Mapping[str, Row | None] = {**sides.source, **after}
+    queue = list(chosen)
+    for row_id in queue:
+        taken = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
+        row = source.get(row_id)
+        successor = row and row.get("superseded_by")
+        there = successor in waiting and source.get(str(successor)) is not None
+        if taken and taken.take == "theirs" and there and successor not in chosen:
+            chosen[str(successor)] = {WHOLE: Choice(str(successor), "theirs")}
+            queue.append(str(successor))
+    return chosen
+
+
+def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow]:
+    """Every row that a plan has to look at, with its three sides and nothing decided."""
+    seen: set[str] = set()
+    for kind in MEMORIES:
+        for change in sides.changes.get(kind.table, ()):
+            if picked is None or change.id in picked:
+                seen.add(change.id)
+                target = sides.target.get(change.id)
+                yield PlanRow(kind, change.id, change.before, change.after, target, target)
+    held = {i.row_id: i.kind for i in sides.target_held if i.source_branch == sides.source_branch}
+    if picked is not None:
+        held = {i: found for i in sorted(picked) if (found := kind_of(i)) is not None}
+    for row_id, kind in held.items():
+        if row_id not in seen:
+            source, target = sides.source.get(row_id), sides.target.get(row_id)
+            # A pick asks for the row itself: one that the target removed comes back.
+            base = None if picked is not None and target is None else source
+            yield PlanRow(kind, row_id, base, source, target, target)
+
+
+def _hold_together(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> None:
+    """Hold rows that would be torn apart, until nothing more is.
+
+    A held supersession holds the new fact, and a held new fact its supersession; a held new
+    conversation holds its messages.
+    """
+    moved = True
+    while moved:
+        moved = False
+        for row in rows.values():
+            if row.kind is FACT:
+                moved |= _hold_supersession(row, rows, target)
+            elif row.kind is MESSAGE and row.source is not None and row.target is None:
+                owner = rows.get(str(row.source["conversation_id"]))
+                if owner and owner.kind is CONVERSATION and WHOLE in owner.held:
+                    moved |= _withhold(row, owner.id)
+
+
+def _hold_supersession(
+    row: PlanRow, rows: Mapping[str, PlanRow], target: Mapping[str, Row]
+) -> bool:
+    successor_id = row.source and row.source["superseded_by"]
+    if successor_id is None or (row.target and row.target["superseded_by"] == successor_id):
+        return False
+    successor = rows.get(str(successor_id))
+    if successor is None or successor.target is not None:
+        return False
+    if (_STATUS in row.held or WHOLE in row.held) and successor.result is not None:
+        return _withhold(successor, row.id)
+    points_there = row.result is not None and row.result["superseded_by"] == successor_id
+    if points_there and successor.result is None and str(successor_id) not in target:
+        if row.target is None:
+            return _withhold(row, successor.id)
+        row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
+        row.held[_STATUS] = "belongs_to"
+        row.decided.pop(_STATUS, None)
+        return True
+    return False
+
+
+def _withhold(row: PlanRow, owner: str) -> bool:
+    """Keep a new row out because of another; a row that was decided is not touched."""
+    if row.decided or WHOLE in row.held:
+        return False
+    row.result, row.belongs_to = row.target, owner
+    row.held[WHOLE] = "belongs_to"
+    return True
+
+
+def _records(sides: Sides, picked: set[str] | None) -> Writes:
+    """Edits and held rows of the source that the target lacks; a pick takes its rows' edits."""
+    writes: Writes = {}
+    for kind in RECORDS:
+        if picked is not None and kind is not BY_TABLE["edits"]:
+            continue
+        for change in sides.changes.get(kind.table, ()):
+            row = change.after
+            if row is None or change.id in sides.target:
+                continue
+            if picked is None or row["row_id"] in picked:
+                writes.setdefault(kind.table, {})[change.id] = row
+    return writes
+
+
+def _new_holds(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[PlanRow, str]]:
+    """Held cells that the source changed, and whose value there no open item knows yet."""
+    known: dict[tuple[str, str], list[HeldItem]] = {}
+    for item in (*sides.source_held, *sides.target_held):
+        known.setdefault((item.row_id, item.cell), []).append(item)
+    for row in rows:
+        for cell in (cell for cell in row.held if source_changed(row, cell)):
+            items = (*known.get((row.id, cell), ()), *known.get((row.id, WHOLE), ()))
+            if not any(_knows(item, row.source) for item in items):
+                yield row, cell
+
+
+def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
+    """Rows that are new to the target, that a choice keeps out, and that no open item is on."""
+    known = {i.row_id for i in (*sides.source_held, *sides.target_held) if i.cell == WHOLE}
+    for row in rows:
+        new = row.base is None and row.source is not None and row.target is None
+        if new and row.decided.get(WHOLE) == "ours" and row.id not in known:
+            yield row
+
+
+def _knows(item: HeldItem, source: Row | None) -> bool:
+    return same_value(item.kind, source, item.cell, item.theirs) or same_value(
+        item.kind, source, item.cell, item.ours
+    )
+
+
+def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Decision]]:
+    """Open items whose cell a choice decided."""
+    items = {i.id: i for i in (*sides.target_held, *sides.source_held)}
+    by_row = {row.id: row for row in rows if row.decided}
+    for item in items.values():
+        row = by_row.get(item.row_id)
+        if row is None:
+            continue
+        take = row.decided.get(item.cell) or row.decided.get(WHOLE)
+        if take is None and item.cell == WHOLE:
+            take = next(iter(row.decided.values()))
+        if take is not None and take in _DECISIONS:
+            yield item, _DECISIONS[take]
+
+
+def _digest(
+    strategy: Planned, choices: Sequence[Choice], rows: Iterable[PlanRow], sides: Sides
+) -> str:
+    """Name the plan by what it does: no commit ids, times or counts go in."""
+
+    def name(kind: Kind, row: Row | None) -> str | None:
+        return None if row is None else revision(kind, row)
+
+    used = {row.id for row in rows}
+    content = {
+        "strategy": strategy,
+        "choices": sorted(
+            canonical([c.row_id, c.cell, c.take, dict(c.value) if c.value else None])
+            for c in choices
+        ),
+        "rows": [
+            [
+                r.id,
+                *(name(r.kind, side) for side in (r.base, r.source, r.target, r.result)),
+                sorted(r.held),
+            ]
+            for r in rows
+        ],
+        "open": sorted(
+            {i.id for i in (*sides.source_held, *sides.target_held) if i.row_id in used}
+        ),
+    }
+    return short_hash(canonical(content))

@@ -1,0 +1,127 @@
+"""What a revert must not tear apart: rows that point to one another go or stay together.
+
+A revert is planned as a merge is (`model.merge.plan`), with the commit to undo as the base and the
+state before it as the source; this is what comes on top.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.merge.row_merge import PlanRow
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, WHOLE, Row
+
+STATUS: Final = "status"
+_POINTERS: Final = {"fact": "superseded_by", "msg": "conversation_id"}
+"""By the prefix of a row's id, the column that names the row it needs."""
+
+
+def needed(row: Mapping[str, object] | None) -> str | None:
+    """The id of the row that a row points to: what supersedes it, or its conversation."""
+    if row is None:
+        return None
+    column = _POINTERS.get(str(row["id"]).split("_", 1)[0])
+    found = None if column is None else row[column]
+    return None if found is None else str(found)
+
+
+def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
+    """Keep what the plan would tear apart, until nothing more is.
+
+    A row that others still need stays, and with a fact that stays its supersession; a message
+    whose conversation is gone stays away; no fact is left superseded by one that is not there.
+
+    Args:
+        rows: the plan's rows by id; a fact that must become active again is added.
+        target: the rows of the target that are in the plan, need such a row, or are needed.
+    """
+    plan = _Plan(rows, target, _needing(rows, target))
+    moved = True
+    while moved:
+        moved = False
+        for row in list(rows.values()):
+            if row.result is None:
+                moved |= row.target is not None and plan.keep_needed(row)
+            elif row.kind is FACT:
+                moved |= plan.keep_superseded(row) or plan.free(row)
+            elif row.kind is MESSAGE:
+                moved |= plan.keep_away(row)
+
+
+def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str, list[str]]:
+    """For each row the rows that point to it, on the target or in the past."""
+    found: dict[str, dict[str, None]] = {}
+    for row in (*target.values(), *(row.source for row in rows.values())):
+        owner = needed(row)
+        if row is not None and owner is not None:
+            found.setdefault(owner, {})[str(row["id"])] = None
+    return {owner: list(ids) for owner, ids in found.items()}
+
+
+@dataclass(slots=True)
+class _Plan:
+    rows: dict[str, PlanRow]
+    target: Mapping[str, Row]
+    needing: Mapping[str, list[str]]
+
+    def final(self, row_id: str) -> Row | None:
+        """A row as it will be."""
+        row = self.rows.get(row_id)
+        return self.target.get(row_id) if row is None else row.result
+
+    def keep_needed(self, row: PlanRow) -> bool:
+        """Keep a row that others need; whoever decides that a fact goes frees what it replaced."""
+        if row.kind not in {FACT, CONVERSATION}:
+            return False
+        others = [i for i in self.needing.get(row.id, ()) if needed(self.final(i)) == row.id]
+        if not others:
+            return False
+        if row.kind is FACT and row.decided:
+            for one in others:
+                freed = self.rows.get(one) or _untouched(self.target[one])
+                self.rows[one] = freed
+                freed.result = _active(freed.result or {})
+            return True
+        row.result, row.belongs_to = row.target, others[0]
+        row.held[WHOLE] = "belongs_to"
+        row.decided.clear()
+        return True
+
+    def keep_superseded(self, row: PlanRow) -> bool:
+        """Keep a fact superseded by one that was to go and stays."""
+        successor = self.rows.get(needed(row.target) or "")
+        stays = successor is not None and successor.source is None and successor.result is not None
+        decided = STATUS in row.decided or WHOLE in row.decided
+        if not stays or decided or needed(row.result) == needed(row.target):
+            return False
+        before = row.target or {}
+        row.result = {**(row.result or {}), **{c: before[c] for c in FACT.group(STATUS)}}
+        row.held[STATUS], row.belongs_to = "belongs_to", needed(row.target)
+        return True
+
+    def free(self, row: PlanRow) -> bool:
+        """Make a fact active whose past successor is gone by now."""
+        successor = needed(row.result)
+        gone = successor is not None and self.final(successor) is None
+        if not gone or successor == needed(row.target) or row.result is None:
+            return False
+        row.result = _active(row.result)
+        return True
+
+    def keep_away(self, row: PlanRow) -> bool:
+        """Leave out a message that would come back without its conversation."""
+        owner = needed(row.result)
+        if row.target is not None or owner is None or self.final(owner) is not None:
+            return False
+        row.result, row.belongs_to = None, owner
+        row.held[WHOLE] = "belongs_to"
+        row.decided.clear()
+        return True
+
+
+def _untouched(fact: Row) -> PlanRow:
+    return PlanRow(FACT, str(fact["id"]), fact, fact, fact, fact)
+
+
+def _active(fact: Row) -> Row:
+    return {**fact, "status": "active", "superseded_by": None}

@@ -1,0 +1,224 @@
+"""What becomes of one row in a merge: the rule for its cells, its presence and its verdict.
+
+A cell (column group) that only one side changed is taken from that side; a cell that both
+changed differently keeps the target's value and is *held*. Design section 8.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from day1.model.merge.held import Reason, same_value
+from day1.model.rows.kind import FACT, ORIGIN, WHOLE, Cell, Kind, Row, cells
+
+Take = Literal["ours", "theirs", "value", "delete", "skip"]
+OWN: Final = frozenset[Take]({"value", "delete"})
+"""What may bring about what neither side has: whoever decides so is an author."""
+_TEXT, _VERDICT = "fact_text", "verification"
+_LEFT_OUT = "thinking"
+"""What an export or a bundle leaves out: a side that lacks it says nothing about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A decision for one cell of a row, or with cell `*` for all of it.
+
+    ours keeps the target's side, theirs takes the source's, value sets the given columns,
+    delete removes the row, skip holds what would otherwise merge.
+    """
+
+    row_id: str
+    take: Take
+    cell: str = WHOLE
+    value: Mapping[str, Cell] | None = None
+
+
+@dataclass(slots=True)
+class PlanRow:
+    """One row of the plan: three sides, the outcome, and what of it is held."""
+
+    kind: Kind
+    id: str
+    base: Row | None
+    source: Row | None
+    target: Row | None
+    result: Row | None
+    held: dict[str, Reason] = field(default_factory=dict)
+    """Cell -> why it is held."""
+    belongs_to: str | None = None
+    decided: dict[str, Take] = field(default_factory=dict)
+    """Cell -> the choice that decided it."""
+
+    @property
+    def effect(self) -> str:
+        """`new`, `changed`, `removed` or `kept` on the target."""
+        if self.result is None:
+            return "kept" if self.target is None else "removed"
+        if self.target is None:
+            return "new"
+        return "changed" if differs(self.kind, self.result, self.target) else "kept"
+
+
+def differs(kind: Kind, one: Row | None, other: Row | None) -> bool:
+    """Whether two versions of a row (None: no row) differ in anything but their origin."""
+    columns = kind.group(WHOLE)
+    return cells(one, columns) != cells(other, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is known of a row from the held items on it."""
+
+    cells: frozenset[str] = frozenset()
+    """With an open item on either side."""
+    source_never_had: bool = False
+    """A merge kept the row out of the source, so its absence there is no removal."""
+    target_declined: frozenset[str] | None = None
+    """None, or a merge kept the row out of the target: the values that were dismissed there."""
+    target_removed: bool = False
+    """An open item says that the row was removed on the target."""
+
+
+def source_changed(row: PlanRow, cell: str) -> bool:
+    """Whether the source has another value of a cell (`*`: of the whole row) than the base."""
+    columns = row.kind.group(cell)
+    return cells(row.source, columns) != cells(row.base, columns)
+
+
+def merge_row(row: PlanRow, held: Held, chosen: Mapping[str, Choice]) -> None:
+    """Set the row's result, its held cells and what was decided."""
+    whole = chosen.get(WHOLE)
+    if whole is not None and whole.take != "skip":
+        _decide_whole(row, whole)
+    elif row.source is not None and row.target is not None:
+        _merge_cells(row, held.cells, chosen)
+    elif row.source is not None and (row.base is None or held.target_declined is not None):
+        _merge_new(row, row.source, held, skip=whole is not None)
+    elif not (row.source is None and held.source_never_had):
+        _merge_removed(row, held.cells, skip=whole is not None)
+
+
+def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
+    """Merge a row that both sides have, cell by cell."""
+    source, whole, result = row.source or {}, chosen.get(WHOLE), dict(row.target or {})
+    for group in row.kind.groups:
+        name = group[0]
+        choice = chosen.get(name) or whole
+        if choice is not None and choice.take != "skip":
+            row.decided[name] = choice.take
+            result.update(_decided_cell(row, group, choice))
+            continue
+        if cells(row.source, group) == cells(row.target, group):
+            continue
+        if name == _LEFT_OUT and row.base is None and None in (source[name], result[name]):
+            result[name] = source[name] or result[name]
+            continue
+        reason = _cell_clash(row, group)
+        if name in open_cells or WHOLE in open_cells:
+            row.held[name] = reason or "both_changed"
+        elif not source_changed(row, name):
+            continue
+        elif choice is not None:
+            row.held[name] = "skipped"
+        elif reason is not None:
+            row.held[name] = reason
+        else:
+            result.update({c: source[c] for c in group})
+    row.result = result
+    if row.kind is FACT:
+        _settle_verdict(row, result, decided=_VERDICT in row.decided)
+
+
+def _cell_clash(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
+    """Why a cell that differs between the sides cannot merge by itself, if it cannot."""
+    base = cells(row.base, group)
+    if cells(row.source, group) == base or cells(row.target, group) == base:
+        return None
+    return "both_changed"
+
+
+def _merge_new(row: PlanRow, source: Row, held: Held, *, skip: bool) -> None:
+    """Merge a row that the target never had: it comes whole, and what is open on it comes along.
+
+    Kept out without need, it would count as removed by whoever merges back.
+    """
+    if any(same_value(row.kind, source, WHOLE, value) for value in held.target_declined or ()):
+        return
+    if held.target_removed:
+        row.held[WHOLE] = "delete_modify"
+    elif skip or held.target_declined is not None:
+        row.held[WHOLE] = "skipped"
+    else:
+        row.result = source
+
+
+def _merge_removed(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> None:
+    """Merge a row that one side or both removed since the base."""
+    if row.source is None and row.target is None:
+        return
+    if not source_changed(row, WHOLE):
+        held = bool(open_cells)
+    elif row.target is None:
+        held = True
+    else:
+        held = skip or bool(open_cells) or differs(row.kind, row.target, row.base)
+        row.result = row.target if held else None
+    if held:
+        row.held[WHOLE] = "skipped" if skip and row.source is None else "delete_modify"
+
+
+def _decide_whole(row: PlanRow, choice: Choice) -> None:
+    row.decided[WHOLE] = choice.take
+    if choice.take == "theirs":
+        row.result = _with_origin(row.source, row.target)
+    elif choice.take == "delete":
+        row.result = None
+    elif choice.take == "value":
+        start = row.target or row.source
+        row.result = None if start is None else _edited(row, {**start, **(choice.value or {})})
+
+
+def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
+    side = {"theirs": row.source, "ours": row.target}.get(choice.take)
+    if side is not None:
+        return {c: side[c] for c in group}
+    given = choice.value or {}
+    return {c: given[c] for c in group if c in given}
+
+
+def _edited(row: PlanRow, result: Row) -> Row:
+    """A fact whose text the chooser wrote is unverified."""
+    sides = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
+    if sides and result[_TEXT] not in sides:
+        result |= {_VERDICT: "unverified", "scores": None}
+    return result
+
+
+def _with_origin(source: Row | None, target: Row | None) -> Row | None:
+    """The source's content; the origin stays the target's where it has the row."""
+    if source is None or target is None:
+        return source
+    from_target = {c: target[c] for c in target if c in ORIGIN}
+    return {**source, **from_target}
+
+
+def _settle_verdict(row: PlanRow, result: Row, *, decided: bool) -> None:
+    """A verdict belongs to the text it was given for (design section 8)."""
+    base, source, target = row.base or {}, row.source or {}, row.target or {}
+    if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
+        return
+    row.held.pop(_VERDICT, None)
+    source_wrote = source[_TEXT] != base.get(_TEXT)
+    target_wrote = target[_TEXT] != base.get(_TEXT)
+    verdict = (_VERDICT, "scores")
+    source_judged = cells(source, verdict) != tuple(base.get(c) for c in verdict)
+    target_judged = cells(target, verdict) != tuple(base.get(c) for c in verdict)
+    unverified: Row = {_VERDICT: "unverified", "scores": None}
+    if result[_TEXT] == target[_TEXT]:
+        lapsed = source_judged and target_wrote and not source_wrote
+        result |= unverified if lapsed else {c: target[c] for c in verdict}
+    elif result[_TEXT] == source[_TEXT]:
+        lapsed = target_judged and not target_wrote
+        result |= unverified if lapsed else {c: source[c] for c in verdict}
+    else:
+        result |= unverified

@@ -1,0 +1,26 @@
+"""Ledger rows about deeds: snapshots, merges, what was copied, and what is still to be done."""
+
+from dataclasses import dataclass
+
+from day1.errors import Json
+from day1.model.rows.change import CommitId
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRecord:
+    """A merge that was done, or found nothing to do (`commit` is None)."""
+
+    id: str
+    source_id: str
+    target_id: str
+    source_commit: CommitId
+    base: CommitId
+    commit: CommitId | None
+    strategy: str
+    merged_count: int
+    rejected_count: int
+    choices: Json
+    decided_by: str | None
+    created_at: int
+    review_id: str | None = None
+    """The review that it concludes."""

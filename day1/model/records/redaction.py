@@ -1,0 +1,219 @@
+"""Redactions: what is not to be read any more, and how a row reads then.
+
+The rule. A text is redacted by its content: every row of any kind that has exactly it, whenever it
+was written, reads as if `[redacted]` stood there, hash and all; so the new text that a redacted row
+gets later is shown. A row's other words (category, tool input and output, thinking, title, entities
+and the like) are redacted by the row: of a listed row, and of a conversation's copies of it, they
+are not shown any more, whoever changes them.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from day1.model.merge.held import columns_of
+from day1.model.rows.change import Query
+from day1.model.rows.kind import (
+    BY_TABLE,
+    CONVERSATION,
+    EDIT,
+    FACT,
+    HELD,
+    MESSAGE,
+    OBSERVATION,
+    RELATION,
+    Cell,
+    Kind,
+    Row,
+    canonical,
+    complete,
+    text_of,
+)
+from day1.model.values.ids import content_hash
+
+REDACTED: Final = "[redacted]"
+REDACTED_HASH: Final = content_hash(REDACTED)
+
+_WORDS: Final[Mapping[str, Row]] = {
+    FACT.table: {"category": REDACTED},
+    OBSERVATION.table: dict.fromkeys(("tool_name", "raw_input", "raw_output"), REDACTED),
+    RELATION.table: {
+        **dict.fromkeys(("source_entity", "target_entity", "relation_type"), REDACTED),
+        "properties": None,
+    },
+    CONVERSATION.table: {"title": REDACTED},
+    MESSAGE.table: {"thinking": REDACTED, "tool_calls": None, "model": REDACTED},
+    EDIT.table: {"reason": REDACTED},
+    HELD.table: {},
+}
+"""By table: the columns that are redacted by the row, and how they read; JSON reads as empty."""
+_KEYS: Final = frozenset({"id", "origin_id", "content_hash", "row_id"})
+COPIED: Final = frozenset({CONVERSATION, MESSAGE})
+"""Kinds whose rows a conversation's fork copies under new ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What was redacted: a row, and the hashes of the texts that it had until then."""
+
+    id: str
+    row_id: str
+    row_kind: str
+    rows: tuple[str, ...]
+    """The row, and its copies."""
+    hashes: tuple[str, ...]
+    masked_rows: int
+    """Rows that it masked, as the branches were then."""
+    branches: int
+    """Branches that had such rows."""
+    reason: str | None
+    agent_id: str | None
+    created_at: int
+    purged_at: int | None = None
+    """When the store's files were last written anew without what it masks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """All redactions together; every reading of rows looks through one."""
+
+    rows: frozenset[str] = frozenset()
+    hashes: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Whether anything is redacted."""
+        return bool(self.rows)
+
+    def needs(self, kind: Kind, columns: Collection[str]) -> tuple[str, ...]:
+        """The columns beside `columns` by which it is told whether one of them is masked."""
+        if kind is HELD:
+            keys: tuple[str, ...] = ("row_id", "row_kind")
+            touched = not {"ours", "theirs"}.isdisjoint(columns)
+        elif kind is EDIT:
+            keys, touched = ("row_id",), "reason" in columns
+        else:
+            keys = ("id", "origin_id", *(("content_hash",) if kind.text else ()))
+            touched = not _masked(kind).isdisjoint(columns)
+        return tuple(key for key in keys if key not in columns) if touched else ()
+
+    def tuples(
+        self, kind: Kind, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]
+    ) -> Sequence[tuple[Cell, ...]]:
+        """Rows of some columns, those that `needs` names among them, as they read."""
+        keys = [i for i, column in enumerate(columns) if column in _KEYS]
+        marks = self.rows | self.hashes
+        return [
+            row
+            if kind is not HELD and marks.isdisjoint(row[i] for i in keys)
+            else tuple(self.row(kind, dict(zip(columns, row, strict=True))).values())
+            for row in rows
+        ]
+
+    def row(self, kind: Kind, row: Row) -> Row:
+        """A row, or some columns of one with those that `needs` names, as it reads."""
+        if kind is HELD:
+            return self._held(row)
+        hidden: Row = {}
+        if row.get("content_hash") in self.hashes:
+            hidden = {str(kind.text): REDACTED, "content_hash": REDACTED_HASH, "scores": None}
+        if self._lists(kind, row):
+            hidden |= _WORDS[kind.table]
+        shown = {c: cell for c, cell in hidden.items() if row.get(c) is not None}
+        return {**row, **shown} if shown else row
+
+    def _lists(self, kind: Kind, row: Row) -> bool:
+        if kind is EDIT:
+            return row.get("row_id") in self.rows
+        return row.get("id") in self.rows or (kind in COPIED and row.get("origin_id") in self.rows)
+
+    def _held(self, row: Row) -> Row:
+        """A held item: both sides are cells of another row, as JSON."""
+        masked = dict(row)
+        for side in ("ours", "theirs"):
+            cells = columns_of(text_of(row.get(side)))
+            if cells is not None:
+                kind = BY_TABLE[str(row["row_kind"])]
+                masked[side] = canonical(self.cells(kind, str(row["row_id"]), cells))
+        return masked
+
+    def cells(self, kind: Kind, row_id: str, cells: Row) -> Row:
+        """Some cells of a row, as they read."""
+        shown = self.row(kind, {**complete(kind, cells), "id": row_id})
+        if row_id in self.rows and "scores" in cells and "content_hash" not in shown:
+            shown = {**shown, "scores": None}  # nothing tells which text they are of
+        return {column: shown[column] for column in cells}
+
+    def narrowed(self, kind: Kind, query: Query) -> Query:
+        """The query that does not find a row by what is masked of it."""
+        without = dict(query.without)
+        if not _asked(query).isdisjoint(_WORDS[kind.table]):
+            mine = [row_id for row_id in self.rows if row_id.startswith(f"{kind.prefix}_")]
+            without["id"] = [*without.get("id", ()), *sorted(mine)]
+        hashes = {value for value in _values(query, "content_hash") if value in self.hashes}
+        if kind.text:
+            texts = {content_hash(str(text)) for text in _values(query, kind.text)}
+            hashes |= texts & self.hashes
+        if hashes:
+            without["content_hash"] = [*without.get("content_hash", ()), *hashes]
+        return query if without == query.without else replace(query, without=without)
+
+
+def _asked(query: Query) -> set[str]:
+    """Columns whose values a query asks for."""
+    equal = {column for column, value in query.equal.items() if value is not None}
+    return equal | query.among.keys() | query.without.keys()
+
+
+def _values(query: Query, column: str) -> Iterable[Cell]:
+    """The values that a query wants of a column."""
+    return (*query.among.get(column, ()), *(v for c, v in query.equal.items() if c == column))
+
+
+def _masked(kind: Kind) -> frozenset[str]:
+    """The columns of a kind that may be masked."""
+    by_text = (kind.text, "content_hash", "scores") if kind.text else ()
+    return frozenset((*by_text, *_WORDS[kind.table]))
+
+
+CLEAR: Final = Mask()
+"""Nothing is redacted."""
+
+Clean = Callable[[str], str]
+"""Takes what is redacted out of what somebody wrote."""
+
+
+def without(texts: Collection[str]) -> Clean:
+    """What takes out whole quotes of these texts."""
+
+    def clean(said: str) -> str:
+        for text in texts:
+            said = _without(said, text)
+        return said
+
+    return clean
+
+
+def _without(said: str, text: str) -> str:
+    """Put a mark for a text where it stands as whole words.
+
+    Looked for by hand: a pattern reads a text that repeats itself again from each place.
+    """
+    kept: list[str] = []
+    begun, at = 0, said.find(text[0]) if text and text in said else -1
+    while at >= 0:
+        end = at + len(text)
+        ends = said[at - 1 : at] if at else "", said[end : end + 1]
+        if said.startswith(text, at) and not any(one.isalnum() or one == "_" for one in ends):
+            kept += said[begun:at], REDACTED
+            begun = end
+        at = said.find(text[0], max(at + 1, begun))
+    return "".join((*kept, said[begun:]))
+
+
+def mask_of(redactions: Iterable[Redaction]) -> Mask:
+    """What these redactions mask together."""
+    found = list(redactions)
+    return Mask(
+        frozenset(row_id for redaction in found for row_id in redaction.rows),
+        frozenset(content for redaction in found for content in redaction.hashes),
+    )

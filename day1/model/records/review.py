@@ -1,0 +1,131 @@
+"""A review: a branch, a target, and what people decided so far about what would be merged."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from day1.errors import Json
+from day1.model.merge.plan import MergePlan
+from day1.model.merge.row_merge import Choice, PlanRow, Take
+from day1.model.records.codec import from_json, to_json
+from day1.model.records.merge_record import MergeRecord
+from day1.model.rows.kind import WHOLE, Cell, canonical, cells
+from day1.model.values.ids import short_hash
+
+ReviewStatus = Literal["open", "merged", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What somebody decided about a cell of a row, or with cell `*` about all of it."""
+
+    row_id: str
+    cell: str
+    take: Take
+    value: Json
+    by: str | None
+    at: int
+    seen: str
+    """The fingerprint of what it was decided about."""
+    token_id: str | None = None
+    """The token of who decided: whoever gives a value is an author."""
+
+    @property
+    def choice(self) -> Choice:
+        """The decision as a plan takes it."""
+        value = cast("Mapping[str, Cell] | None", self.value)
+        return Choice(self.row_id, self.take, self.cell, value)
+
+    def replaces(self, other: "Decision") -> bool:
+        """Whether the other says nothing any more: a whole row and one of its cells exclude."""
+        return self.row_id == other.row_id and (
+            self.cell == other.cell or WHOLE in {self.cell, other.cell}
+        )
+
+    def holds(self, rows: Mapping[str, PlanRow]) -> bool:
+        """Whether what it was decided about is as it was."""
+        row = rows.get(self.row_id)
+        return row is not None and fingerprint(row, self.cell) == self.seen
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A review as the ledger keeps it."""
+
+    id: str
+    source_id: str
+    target_id: str
+    title: str | None
+    description: str | None
+    status: ReviewStatus
+    opened_by: str | None
+    opened_token: str | None
+    created_at: int
+    decisions: tuple[Mapping[str, Json], ...] = ()
+    merge_id: str | None = None
+    closed_by: str | None = None
+    closed_at: int | None = None
+    reason: str | None = None
+
+    @property
+    def decided(self) -> list[Decision]:
+        """The decisions, oldest first."""
+        return [from_json(Decision, one) for one in self.decisions]
+
+    def with_decisions(
+        self, made: Sequence[Decision], cleared: Sequence[tuple[str, str]] = ()
+    ) -> "Review":
+        """The review with new decisions, and without those of the cleared rows and cells."""
+        gone = {*cleared}
+        kept = [
+            one
+            for one in self.decided
+            if gone.isdisjoint({(one.row_id, one.cell), (one.row_id, WHOLE)})
+        ]
+        for new in made:
+            kept = [*(one for one in kept if not new.replaces(one)), new]
+        return replace(self, decisions=tuple(to_json(one) for one in kept))
+
+    def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Review":
+        """The review without values for rows that are redacted, each of its texts cleaned."""
+        kept: list[Mapping[str, Json]] = []
+        for one in self.decided:
+            value = one.value
+            if isinstance(value, Mapping):
+                value = {c: clean(v) if isinstance(v, str) else v for c, v in value.items()}
+            if value is None or one.row_id not in rows:
+                kept.append(to_json(replace(one, value=value)))
+        said = (self.title, self.description, self.reason)
+        title, description, reason = (text and clean(text) for text in said)
+        return replace(
+            self, title=title, description=description, reason=reason, decisions=tuple(kept)
+        )
+
+    def merged(self, record: MergeRecord) -> "Review":
+        """The review as its merge leaves it."""
+        return replace(
+            self,
+            status="merged",
+            merge_id=record.id,
+            closed_by=record.decided_by,
+            closed_at=record.created_at,
+        )
+
+
+def fingerprint(row: PlanRow, cell: str) -> str:
+    """Name what a decision is about: base, source and target of a cell, or of the whole row."""
+    columns = row.kind.group(cell)
+    return short_hash(canonical([cells(s, columns) for s in (row.base, row.source, row.target)]))
+
+
+def undecided(plan: MergePlan, choices: Sequence[Choice]) -> list[tuple[PlanRow, str]]:
+    """The conflicts that a merge would hold and nobody decided to hold.
+
+    What is held because of another row goes with that, and what was held before stays held.
+    """
+    skipped = {(choice.row_id, choice.cell) for choice in choices if choice.take == "skip"}
+    return [
+        (row, cell)
+        for row, cell in plan.holds
+        if row.held[cell] != "belongs_to" and skipped.isdisjoint({(row.id, cell), (row.id, WHOLE)})
+    ]

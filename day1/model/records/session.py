@@ -1,0 +1,30 @@
+"""Who wrote where: what finds the rows of a session, an agent or a task on many branches."""
+
+from dataclasses import dataclass
+
+from day1.model.values.ids import short_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One writer on one branch, noted before its first row there."""
+
+    id: str
+    branch_id: str
+    agent_id: str | None
+    session_id: str | None
+    task_id: str | None
+    created_at: int
+    token_id: str | None = None
+
+
+def session_of(
+    branch_id: str,
+    names: tuple[str | None, str | None, str | None],
+    now: int,
+    token_id: str | None = None,
+) -> Session:
+    """Note a writer (agent, session, task); the same on the same branch is the same note."""
+    parts = ["" if name is None else f"={name}" for name in names]
+    key = short_hash(branch_id, *parts, *([] if token_id is None else [token_id]))
+    return Session(key, branch_id, *names, now, token_id)

@@ -1,0 +1,80 @@
+"""What is made to be handed on: templates, handoffs, bundles. Each names a commit, which stays."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from day1.model.rows.change import CommitId
+
+FILLED: Final = ""
+"""For a commit: the one with which the branch of the record is filled."""
+
+TEMPLATES: Final = "template"
+"""Where the branches of templates are: `template/{name}/v1`."""
+BUNDLES: Final = "bundle"
+"""Where the branches of bundles are that came as files: `bundle/{name}/{end of the id}`."""
+KEPT: Final = (f"{TEMPLATES}/", f"{BUNDLES}/")
+
+ShelfStatus = Literal["active", "deprecated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One version of a template: a closed branch to fork from."""
+
+    id: str
+    name: str
+    version: int
+    branch_id: str
+    commit: CommitId
+    description: str | None
+    task_types: tuple[str, ...]
+    tags: tuple[str, ...]
+    fact_count: int
+    conversation_count: int
+    status: ShelfStatus
+    created_by: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """What one branch hands over to another, as it was when it was handed over."""
+
+    id: str
+    handoff_type: str
+    source_id: str
+    target_id: str
+    commit: CommitId
+    facts: tuple[str, ...]
+    """Ids, to be read at `commit`."""
+    conversations: tuple[str, ...]
+    context_summary: str
+    left_out: int
+    """Facts that were not verified, and so stayed behind."""
+    created_by: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Knowledge to be carried elsewhere: a choice of the rows of one commit."""
+
+    id: str
+    name: str
+    description: str | None
+    tags: tuple[str, ...]
+    source_branch: str
+    """Name of the branch that it was made from, in whichever store."""
+    source_commit: CommitId
+    """Its commit there."""
+    commit: CommitId
+    """Where its rows are in this store."""
+    verified_only: bool
+    sha256: str
+    fact_count: int
+    relation_count: int
+    conversation_count: int
+    message_count: int
+    status: ShelfStatus
+    created_by: str | None
+    created_at: int

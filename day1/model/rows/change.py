@@ -1,0 +1,101 @@
+"""States that can be read, commits, and changes between states."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from day1.errors import Json
+from day1.model.rows.kind import Cell, Row
+
+CommitId = str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A state of memory: a branch as it is now or a commit; with `until`, without later rows.
+
+    A branch as it is includes rows that no commit holds yet. Exactly one of `branch` and
+    `commit` is given.
+    """
+
+    branch: str | None = None
+    commit: CommitId | None = None
+    until: int | None = None
+    """Only rows with `created_at` up to here (microseconds UTC, inclusive)."""
+    empty: bool = False
+    """The state before the first commit: no rows at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Rows of a branch that wait for their commit."""
+
+    count: int = 0
+    oldest: int | None = None
+    newest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a branch."""
+
+    id: CommitId
+    parents: tuple[CommitId, ...]
+    op: str
+    """add, change, remove, merge, pick, squash, import, restore, revert, init; else `foreign`."""
+    ts: int
+    """Microseconds UTC: of an `add` the time of its last row, else the time of the deed."""
+    author: str
+    line: str
+    meta: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a unit of work says of itself in its commit."""
+
+    op: str
+    line: str
+    id: str | None = None
+    meta: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """One row that differs between two states; `before` is None for an added row."""
+
+    id: str
+    before: Row | None
+    after: Row | None
+
+    @property
+    def how(self) -> str:
+        """`added`, `changed` or `removed`."""
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
+
+
+Changes = dict[str, list[RowChange]]
+"""Changed rows by table name."""
+
+Writes = dict[str, dict[str, Row | None]]
+"""Rows to bring about, by table name and id; None removes the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Which rows of one kind: all conditions together, in an order, up to a limit."""
+
+    equal: Mapping[str, Cell] = field(default_factory=dict)
+    among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
+    """Column -> allowed values."""
+    without: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
+    """Column -> values that are left out."""
+    after: int | None = None
+    """Time (of the event, else of learning it) not before this instant."""
+    before: int | None = None
+    """Time not after this instant."""
+    created_after: int | None = None
+    """`created_at` later than this instant."""
+    descending: bool = False
+    limit: int | None = None

@@ -1,0 +1,46 @@
+"""Who writes, for which session and task, and how the row came here."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from day1.errors import InvalidRequest
+from day1.model.rows.kind import Row
+
+MAX_LABEL: Final = 255
+"""Characters of a short name."""
+Source = Literal["user", "agent", "tool", "import", "merge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The columns that a row gets once, when it first enters a store."""
+
+    agent_id: str | None = None
+    session_id: str | None = None
+    task_id: str | None = None
+    source: Source = "agent"
+
+    def columns(self, now: int) -> Row:
+        """The origin columns of a row that is learned at `now`."""
+        return {
+            "agent_id": self.agent_id,
+            "session_id": self.session_id,
+            "task_id": self.task_id,
+            "source": self.source,
+            "created_at": now,
+            "origin_id": None,
+            "origin_branch": None,
+        }
+
+
+def named(given: object, what: str) -> str | None:
+    """A name that a wire brings beside the arguments, held against the same rule as `Label`.
+
+    Raises:
+        InvalidRequest: it is too long, or has characters that no name has.
+    """
+    if not isinstance(given, str) or not given.strip():
+        return None
+    if len(given) > MAX_LABEL or not given.isprintable():
+        raise InvalidRequest(f"{what} is a name of at most {MAX_LABEL} printable characters.")
+    return given

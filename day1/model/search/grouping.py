@@ -1,0 +1,145 @@
+"""Texts that say nearly the same: which belong together, and which of them says it best.
+
+Pure. How alike two texts are is told by their vectors where there are any (`ALIKE`), else by their
+words (`word_pairs`); neither can tell a claim from its denial, so that is looked at here.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
+from typing import TypeVar
+
+from day1.model.search.wording import content_words, subject
+
+T = TypeVar("T")
+Pair = tuple[T, T, float]
+"""Two different things and how alike they are, 0..1."""
+
+ALIKE = 0.85
+"""Cosine from which two texts may say the same."""
+ALIKE_WORDS = 0.8
+"""The same for the share of content words that two texts have in common (Jaccard)."""
+
+LONGEST = 300
+"""Characters of a text that is still one statement."""
+_FEWEST_WORDS = 4
+_MOST_SPECIFICS = 3
+
+_DENIAL = re.compile(r"\b(?:no|not|never|none|nor|cannot|without|\w+n['\u2019]t)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
+_SPACE = re.compile(r"\s+")
+# What names one particular thing: a number, a path or dotted name, camelCase, snake_case, a name
+# in the middle of a sentence.
+_SPECIFIC = re.compile(
+    r"\b\w*\d[\w.:-]*|\b\w+[._/:@]\w[\w./:@-]*|(?<![a-z])[a-z]++[A-Z]\w*|(?<=[a-z,;] )[A-Z]\w+"
+)
+_POINTER = re.compile(
+    r"(?:it|its|this|that|these|those|they|he|she|we|i|there|here|then|also|again|and|but|so)\b",
+    re.IGNORECASE,
+)
+_END = re.compile(r"[.!?][\"')\]]*$")
+
+
+def plain(text: str) -> str:
+    """A text without what does not change its meaning: case, spaces, the full stop."""
+    return _SPACE.sub(" ", text).strip().rstrip(".!").casefold()
+
+
+def at_odds(one: str, other: str) -> bool:
+    """Whether two texts, however alike, cannot say the same.
+
+    One denies and the other does not, or each has a number that the other lacks: "12 tests passed"
+    is no duplicate of "13 tests passed".
+    """
+    if bool(_DENIAL.search(one)) != bool(_DENIAL.search(other)):
+        return True
+    first, second = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))
+    return not (first <= second or second <= first)
+
+
+def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T]]:
+    """Group things so that within a group every one is alike to every other.
+
+    Groups of which all pairs are alike are joined, the most alike first, so that a chain of
+    neighbours does not end in one group. Groups and their members are in the order of `things`.
+
+    Args:
+        things: each once.
+        pairs: those that are alike enough; a pair that is not named is not.
+    """
+    place = {thing: number for number, thing in enumerate(things)}
+    group_of = dict(enumerate([number] for number in place.values()))
+    links: list[Counter[int]] = [Counter() for _ in place]
+    home = list(place.values())
+    ranked = sorted((-how, place[a], place[b]) for a, b, how in pairs if a != b)
+    for one, other in dict.fromkeys((min(a, b), max(a, b)) for _, a, b in ranked):
+        kept, joined = sorted((home[one], home[other]))
+        if kept == joined:
+            continue
+        links[kept][joined] += 1
+        links[joined][kept] += 1
+        if links[kept][joined] < len(group_of[kept]) * len(group_of[joined]):
+            continue
+        for third, count in links[joined].items():
+            links[third][kept] += count
+            del links[third][joined]
+        links[kept].update(links[joined])
+        del links[kept][kept], links[kept][joined]
+        for number in group_of[joined]:
+            home[number] = kept
+        group_of[kept] += group_of.pop(joined)
+    return [[things[number] for number in sorted(group)] for group in group_of.values()]
+
+
+def word_pairs(texts: Mapping[T, str]) -> list[Pair[T]]:
+    """The pairs of texts that have most of their content words in common.
+
+    Only texts that share one of their rarest words are compared: with 0.8 in common, at least one
+    of the rarest fifth must be.
+    """
+    words = {key: frozenset(content_words(text)) for key, text in texts.items()}
+    frequency = Counter(word for own in words.values() for word in own)
+    holders: dict[str, list[T]] = {}
+    found: list[Pair[T]] = []
+    for key, own in words.items():
+        rarest = sorted(own, key=lambda word: (frequency[word], word))
+        rarest = rarest[: len(own) - ceil(ALIKE_WORDS * len(own)) + 1]
+        near = dict.fromkeys(other for word in rarest for other in holders.get(word, ()))
+        shares = ((o, len(own & words[o]) / len(own | words[o])) for o in near)
+        found += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
+        for word in rarest:
+            holders.setdefault(word, []).append(key)
+    return found
+
+
+def worded(text: str) -> int:
+    """How well a text states one fact by itself, without what stood around it.
+
+    It names its subject, is a whole sentence, has specifics (numbers, names, paths), and is
+    neither a few words nor a page.
+    """
+    stripped = text.strip()
+    points = min(len(_SPECIFIC.findall(stripped)), _MOST_SPECIFICS)
+    if not _POINTER.match(stripped):
+        points += 2 + (subject(stripped) is not None)
+    points += 2 * (_END.search(stripped) is not None)
+    points -= 2 * (len(stripped.split()) < _FEWEST_WORDS)
+    points -= 4 * (len(stripped) > LONGEST)
+    return points
+
+
+def faithful(sentence: str, sources: Sequence[str]) -> bool:
+    """Whether a sentence says no more than its sources, as far as words can tell.
+
+    Most of its content words and all of its numbers are theirs, and it denies if they do.
+    """
+    theirs = {word for source in sources for word in content_words(source)}
+    words = content_words(sentence)
+    numbers = {number for source in sources for number in _NUMBER.findall(source)}
+    denials = {bool(_DENIAL.search(source)) for source in sources}
+    return (
+        2 * sum(word in theirs for word in words) > len(words)
+        and numbers.issuperset(_NUMBER.findall(sentence))
+        and bool(_DENIAL.search(sentence)) in denials
+    )

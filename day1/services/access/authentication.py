@@ -1,0 +1,178 @@
+"""Tokens: made, listed, revoked, and asked for at the door of every wire that has one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import (
+    Conflict,
+    Day1Error,
+    Forbidden,
+    NotFound,
+    StoreBusy,
+    StoreUnavailable,
+    TooManyRequests,
+    Unauthorized,
+)
+from day1.model.access.access import (
+    EVERYTHING,
+    Access,
+    Scope,
+    SignIn,
+    Token,
+    access_of,
+    digest,
+    new_secret,
+)
+from day1.services.repository.repository import Repository
+
+_DAY = 86_400_000_000
+SIGNED_IN_S = 12 * 3_600
+"""How long a browser stays signed in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A token that is to be made."""
+
+    name: str
+    scope: Scope
+    branches: Sequence[str] = ()
+    agent_id: str | None = None
+    days: int | None = None
+    """It expires after so many; None: never."""
+
+
+def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str]:
+    """Make a token; its secret is answered here and nowhere else.
+
+    Raises:
+        Conflict: a live token has the name.
+    """
+    secret = new_secret()
+    token = Token(
+        id=repo.new_id("token", now),
+        name=wanted.name,
+        sha256=digest(secret),
+        scope=wanted.scope,
+        branches=tuple(dict.fromkeys(wanted.branches)),
+        agent_id=wanted.agent_id,
+        created_at=now,
+        expires_at=None if wanted.days is None else now + wanted.days * _DAY,
+    )
+    with repo.ledger.together():
+        if any(t.name == wanted.name and t.live(now) for t in repo.ledger.records(Token)):
+            raise Conflict(
+                f"A token {wanted.name!r} exists: choose another name, or revoke it.",
+                token=wanted.name,
+            )
+        repo.ledger.put(token)
+    return token, secret
+
+
+def tokens(repo: Repository) -> list[Token]:
+    """Every token that was ever made, oldest first."""
+    return repo.ledger.records(Token)
+
+
+def revoke_token(repo: Repository, name: str, now: int) -> Token:
+    """Take a token back at once; its record stays.
+
+    Raises:
+        NotFound: no live token has the name or id.
+    """
+    with repo.ledger.together():
+        for token in repo.ledger.records(Token):
+            if name in {token.name, token.id} and token.revoked_at is None:
+                revoked = replace(token, revoked_at=now)
+                repo.ledger.put(revoked)
+                return revoked
+    raise NotFound(f"There is no live token {name!r}: `day1 token list` shows them.", token=name)
+
+
+def without_place(error: Day1Error) -> Day1Error:
+    """An error as anybody may read it who has shown no token: not where the store lies."""
+    if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
+        return error
+    says = "The store has a problem: `day1 doctor` on the server's machine names it."
+    if isinstance(error, StoreBusy | StoreUnavailable):  # these may pass
+        says += " Try again."
+    return type(error)(says)
+
+
+class Authenticator:
+    """Who may come in: everybody where no token was ever made, else who bears a live one.
+
+    A token is looked up for each request, by itself: one that was revoked, by whatever process,
+    opens nothing from then on, and it matters to no request how many tokens there are.
+    """
+
+    def __init__(self, repo: Repository, *, closed: bool) -> None:
+        """Guard a memory; `closed` asks for a token even where none was ever made."""
+        self._repo, self._closed = repo, closed
+        self._made = False
+
+    def _any(self) -> bool:
+        """Whether a token was ever made; one that was found is never removed."""
+        self._made = self._made or bool(tokens(self._repo))
+        return self._made
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody needs a token. A revoked one closes the door as well as a live one."""
+        return not self._closed and not self._any()
+
+    @property
+    def shut(self) -> bool:
+        """Whether nobody can come in: tokens are asked for, and there is none."""
+        return self._closed and not self._any()
+
+    def admit(self, secret: str, now: int) -> Access:
+        """What the bearer of a token may do.
+
+        Raises:
+            Unauthorized: no live token has this secret.
+        """
+        found = self._repo.ledger.records(Token, sha256=digest(secret))
+        return self._access(found[0] if found else None, now)
+
+    def admit_browser(self, cookie: str | None, now: int) -> Access:
+        """What may be done without a token in the request: that of a browser that signed in.
+
+        Raises:
+            Unauthorized: it did not, or too long ago.
+        """
+        if self.open:
+            return EVERYTHING
+        found = None if cookie is None else self._repo.ledger.record(SignIn, digest(cookie))
+        live = found is not None and now < found.expires_at
+        token = self._repo.ledger.record(Token, found.token_id) if found and live else None
+        return self._access(token, now)
+
+    def _access(self, token: Token | None, now: int) -> Access:
+        if token is None or not token.live(now):
+            raise Unauthorized(
+                "This server needs a live token: `Authorization: Bearer ...`, made by "
+                "`day1 token create`."
+            )
+        return access_of(token)
+
+    def sign_in(self, secret: str, now: int) -> str:
+        """Let a browser in for as long as a working day; answers what its cookie is to hold.
+
+        Raises:
+            Unauthorized: no live token has this secret.
+        """
+        access, cookie = self.admit(secret, now), new_secret()
+        signed = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
+        ledger = self._repo.ledger
+        with ledger.together():
+            ended = [one.id for one in ledger.records(SignIn) if one.expires_at <= now]
+            ledger.remove(SignIn, *ended)
+            ledger.put(signed)
+        return cookie
+
+    def sign_out(self, cookie: str) -> None:
+        """Let a browser's cookie open nothing any more."""
+        signed = digest(cookie)
+        if self._repo.ledger.record(SignIn, signed) is not None:
+            self._repo.ledger.remove(SignIn, signed)

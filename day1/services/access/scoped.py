@@ -1,0 +1,362 @@
+"""A memory as a limited token sees it: its branches, and no other, by any way.
+
+Store, history and ledger are wrapped here, below every operation, so that no tool, page, diff,
+search or look into the past has to think of it. A branch outside the limits is refused by its name,
+whether it exists or not; a commit is there if a branch within the limits has it in its past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from day1.errors import Forbidden, NotFound
+from day1.model.access.access import Access, SignIn, Token
+from day1.model.branches.branch import Branch
+from day1.model.records.intent import Intent
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.sharing import Bundle
+from day1.ports.ledger import Ledger, Recover
+from day1.ports.store import History, Store
+from day1.services.repository.intents import recover
+from day1.services.repository.repository import Repository
+
+if TYPE_CHECKING:
+    from day1.errors import Json
+    from day1.model.rows.change import Changes, Commit, CommitId, Ref, Writes
+    from day1.model.rows.kind import Kind, Row
+    from day1.ports.store import Additions, Capabilities, Reading, Work
+
+T = TypeVar("T")
+_LIMITS_KEPT: Final = 64
+"""Limits of tokens whose commits are remembered."""
+_FEW: Final = 100
+"""So many new commits are looked up one by one (1 ms each) before the whole graph is walked."""
+_NAMING: Final = ("branch_id", "source_id", "target_id")
+"""Fields of records that name branches: all of them must be within the limits."""
+
+
+def scoped(repo: Repository, access: Access) -> Repository:
+    """The memory as `access` may see it; all of it, if it is not limited to branches."""
+    if not access.branches:
+        return repo
+    history = ScopedHistory(repo, access)
+    ledger = ScopedLedger(repo, access, history.reaches)
+    store = ScopedStore(repo.store, access, history)
+    return replace(repo, store=store, history=history, ledger=ledger)
+
+
+class ScopedHistory(History):
+    """The commit graph, as far as the visible branches reach."""
+
+    def __init__(self, repo: Repository, access: Access) -> None:
+        """Look at a memory through an access."""
+        self._history, self._ledger, self._access = repo.history, repo.ledger, access
+        self._known = repo.reached
+        self._reached: frozenset[CommitId] = frozenset()
+
+    def reaches(self, commit: CommitId) -> bool:
+        """Whether a visible branch, retired or not, has a commit in its past."""
+        if commit in self._reached:  # for this call it stays so: the next one looks anew
+            return True
+        retired = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
+        tips = frozenset((*self.branches().values(), *filter(None, retired)))
+        limits = self._access.branches
+        before, reached = self._known.get(limits, (frozenset(), frozenset()))
+        if tips != before:
+            reached = self._since(before, reached, tips)
+            if len(self._known) >= _LIMITS_KEPT:
+                self._known.clear()
+            self._known[limits] = tips, reached
+        self._reached = reached
+        return commit in reached
+
+    def _since(
+        self, before: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
+    ) -> frozenset[CommitId]:
+        """The past of `tips`, of which mostly all but the last commits were `reached` before."""
+        new: set[CommitId] = set()
+        gone, waiting = set(before - tips), [*(tips - before)] if before else []
+        while waiting and len(new) < _FEW:
+            commit = waiting.pop()
+            gone.discard(commit)
+            if commit not in reached and commit not in new:
+                new.add(commit)
+                waiting += next(self._history.log(commit)).parents
+        if before and not gone and not waiting:
+            return reached | new
+        # The first look, or a branch was deleted: what it alone had is reached no more.
+        return frozenset(found.id for found in self._history.graph(sorted(tips)))
+
+    def check(self, commit: CommitId | None) -> None:
+        """Let a commit pass if it is reached.
+
+        Raises:
+            NotFound: it is not.
+        """
+        if commit is not None and not self.reaches(commit):
+            raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
+
+    def check_ref(self, ref: Ref) -> None:
+        """Let a state pass if it is of a visible branch, or a commit that is reached."""
+        if ref.branch is not None:
+            self._access.check(ref.branch)
+        else:
+            self.check(ref.commit)
+
+    def branches(self) -> dict[str, CommitId]:
+        """Every visible branch of the engine with its tip."""
+        every = self._history.branches()
+        return {name: tip for name, tip in every.items() if self._access.sees(name)}
+
+    def dirty_branches(self) -> set[str]:
+        """Visible branches that have rows which no commit holds yet."""
+        return {name for name in self._history.dirty_branches() if self._access.sees(name)}
+
+    def fork(self, name: str, start: CommitId) -> None:
+        """Create a branch within the limits at a commit that is reached."""
+        self._access.check(name)
+        self.check(start)
+        self._history.fork(name, start)
+
+    def drop(self, name: str) -> None:
+        """Delete the ref of a visible branch."""
+        self._access.check(name)
+        self._history.drop(name)
+
+    def keep(self, name: str, commit: CommitId) -> None:
+        """Tag a commit that is reached."""
+        self.check(commit)
+        self._history.keep(name, commit)
+
+    def kept(self) -> dict[str, CommitId]:
+        """Tags of commits that are reached."""
+        return {name: tip for name, tip in self._history.kept().items() if self.reaches(tip)}
+
+    def log(self, start: str | CommitId) -> Iterator[Commit]:
+        """First parents from the tip of a visible branch, or from a commit that is reached."""
+        if start not in self.branches():
+            self.check(start)
+        return self._history.log(start)
+
+    def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
+        """Every commit reachable from `starts`, which are reached themselves."""
+        for start in starts:
+            self.check(start)
+        return self._history.graph(starts)
+
+    def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
+        """The commit at which two histories last were one."""
+        self.check(one)
+        self.check(other)
+        return self._history.merge_base(one, other)
+
+    def changes(self, base: CommitId, ref: Ref) -> Changes:
+        """Rows that differ between a commit and a state, both reached."""
+        self.check(base)
+        self.check_ref(ref)
+        return self._history.changes(base, ref)
+
+    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:  # noqa: ARG002 - whichever row
+        """Show nobody with limits what may be on a branch beyond them.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise Forbidden("A redaction is of every branch: use a token without limits.")
+
+    def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
+        """One row at a commit that is reached."""
+        self.check(commit)
+        return self._history.row(kind, row_id, commit)
+
+    def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
+        """A row at every commit in the past of one that is reached."""
+        self.check(start)
+        return self._history.versions(kind, row_id, start)
+
+    def at(self, branch: str, instant: int) -> Ref:
+        """The state of a visible branch at an instant."""
+        self._access.check(branch)
+        return self._history.at(branch, instant)
+
+
+class ScopedStore(Store):
+    """The rows of visible branches and of commits that they reach."""
+
+    def __init__(self, store: Store, access: Access, history: ScopedHistory) -> None:
+        """Look at a store through an access."""
+        self._store, self._access, self._history = store, access, history
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this engine can do."""
+        return self._store.capabilities
+
+    def reading(self, ref: Ref) -> AbstractContextManager[Reading]:
+        """Open a visible state."""
+        self._history.check_ref(ref)
+        return self._store.reading(ref)
+
+    def adding(self, branch: str) -> AbstractContextManager[Additions]:
+        """Open work that adds to a visible branch."""
+        self._access.check(branch)
+        return self._store.adding(branch)
+
+    def changing(self, branch: str) -> AbstractContextManager[Work]:
+        """Open work that changes a visible branch."""
+        self._access.check(branch)
+        return self._store.changing(branch)
+
+    def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:  # noqa: ARG002 - whichever commit
+        """Let nobody with limits write the past.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise Forbidden("A copy is of every branch: use a token without limits.")
+
+    def commit_pending(self, branch: str) -> CommitId:
+        """Commit the waiting rows of a visible branch."""
+        self._access.check(branch)
+        return self._store.commit_pending(branch)
+
+    def commit_pending_if_due(self, branch: str) -> None:
+        """Cut a visible branch when it is due."""
+        self._access.check(branch)
+        self._store.commit_pending_if_due(branch)
+
+    def stamp(self) -> Hashable:
+        """Another value after every unit of work, on whichever branch."""
+        return self._store.stamp()
+
+    def size(self) -> int:
+        """Bytes that the store takes on disk."""
+        return self._store.size()
+
+    def compact(self) -> dict[str, Json]:
+        """Give unused space back."""
+        return self._store.compact()
+
+    def check(self) -> list[str]:
+        """Read every page and index of the store."""
+        return self._store.check()
+
+    def doubts(self) -> list[str]:
+        """What cannot be known of the store, and should be."""
+        return self._store.doubts()
+
+    def close(self) -> None:
+        """Leave the store open: others use it."""
+
+
+class ScopedLedger(Ledger):
+    """Records of visible branches, and of no other; tokens and intents are not shown at all."""
+
+    def __init__(
+        self, repo: Repository, access: Access, reaches: Callable[[CommitId], bool]
+    ) -> None:
+        """Look at a memory's ledger through an access."""
+        self._repo, self._ledger, self._access = repo, repo.ledger, access
+        self._reaches = reaches
+
+    def _shows(self, record: object) -> bool:
+        if isinstance(record, Token | SignIn | Intent):
+            return False
+        if isinstance(record, Branch):
+            return self._access.sees(record.name)
+        if isinstance(record, Bundle):
+            return self._access.sees(record.source_branch) and self._reaches(record.commit)
+        # Where a merge came from stands in the target's own log.
+        fields = ("target_id",) if isinstance(record, MergeRecord) else _NAMING
+        named = [getattr(record, field) for field in fields if hasattr(record, field)]
+        return all(self.record(Branch, branch_id) is not None for branch_id in named)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make the puts inside one transaction."""
+        return self._ledger.together()
+
+    def check(self) -> list[str]:
+        """Read all of the ledger."""
+        return self._ledger.check()
+
+    def steady(self) -> AbstractContextManager[None]:
+        """Let this thread ask but once for the stamp during the block."""
+        return self._ledger.steady()
+
+    def stamp(self) -> Hashable:
+        """Another value after every write."""
+        return self._ledger.stamp()
+
+    def branches(self) -> list[Branch]:
+        """Every visible branch, retired ones too, oldest first."""
+        return [branch for branch in self._ledger.branches() if self._shows(branch)]
+
+    def branch(self, name: str) -> Branch | None:
+        """A branch by name.
+
+        Raises:
+            Forbidden: the name is outside the limits.
+        """
+        self._access.check(name)
+        return self._ledger.branch(name)
+
+    def put_branch(self, branch: Branch) -> None:
+        """Write a visible branch by id."""
+        self._access.check(branch.name)
+        self._ledger.put_branch(branch)
+
+    def remove_branch(self, branch_id: str) -> None:
+        """Forget a branch."""
+        self._ledger.remove_branch(branch_id)
+
+    def record(self, kind: type[T], record_id: str) -> T | None:
+        """A record by id, if it is to be seen."""
+        found = self._ledger.record(kind, record_id)
+        return found if found is not None and self._shows(found) else None
+
+    def records(self, kind: type[T], **equal: str) -> list[T]:
+        """The records of a kind with these values that are to be seen."""
+        return [record for record in self._ledger.records(kind, **equal) if self._shows(record)]
+
+    def put(self, *records: object) -> None:
+        """Write records by id."""
+        self._ledger.put(*records)
+
+    def remove(self, kind: type, *record_ids: str) -> None:
+        """Forget records of a kind."""
+        self._ledger.remove(kind, *record_ids)
+
+    def open_intent(self, intent: Intent, recover: Recover) -> AbstractContextManager[None]:  # noqa: ARG002 - the whole one
+        """Do a deed; one of others that was left half done is settled with all rights."""
+        return self._ledger.open_intent(intent, self._recover)
+
+    def exclusive(self, recover: Recover) -> AbstractContextManager[None]:  # noqa: ARG002 - the whole one
+        """Let no deed go on during the block."""
+        return self._ledger.exclusive(self._recover)
+
+    def recover_orphans(self, recover: Recover) -> int:  # noqa: ARG002 - the whole one
+        """Settle intents whose process is gone."""
+        return self._ledger.recover_orphans(self._recover)
+
+    def _recover(self, orphan: Intent) -> None:
+        recover(self._repo, orphan)
+
+    def open_intents(self) -> list[Intent]:
+        """Deeds of others are not shown."""
+        return []
+
+    def head(self, key: str) -> str | None:
+        """The branch id that a client's HEAD points at."""
+        return self._ledger.head(key)
+
+    def heads(self) -> dict[str, str]:
+        """HEADs that point at visible branches."""
+        every = self._ledger.heads().items()
+        return {key: branch for key, branch in every if self.record(Branch, branch) is not None}
+
+    def set_head(self, key: str, branch_id: str) -> None:
+        """Point a client's HEAD at a branch."""
+        self._ledger.set_head(key, branch_id)

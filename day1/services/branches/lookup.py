@@ -1,0 +1,76 @@
+"""Branches by name: found, and refused where they take no writes."""
+
+from day1.errors import BranchClosed, BranchProtected, UnknownBranch
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.rows.change import CommitId
+from day1.services.repository.repository import Repository
+
+
+def find(repo: Repository, name: str) -> Branch:
+    """The branch of a name, written as it was created.
+
+    Raises:
+        UnknownBranch: there is none; the message names one that differs in case only.
+    """
+    branch = repo.ledger.branch(name)
+    if branch is not None and branch.name == name and branch.retired_tip is None:
+        return branch
+    hint = "memory_branch_list shows those there are."
+    if branch is not None and branch.name != name:
+        hint = f"Did you mean {branch.name!r}?"
+    elif branch is not None:
+        hint = "It was retired; `day1 switch` brings it back."
+    raise UnknownBranch(f"There is no branch {name!r}. {hint}", branch=name)
+
+
+def name_of(repo: Repository, branch_id: str) -> str:
+    """The name of a branch, retired or not; empty for one that is gone."""
+    branch = repo.ledger.record(Branch, branch_id)
+    return "" if branch is None else branch.name
+
+
+def find_open(repo: Repository, name: str) -> Branch:
+    """The branch of a name, if it takes writes.
+
+    Raises:
+        UnknownBranch: there is none.
+        BranchClosed, BranchProtected: as `refuse_protected`.
+    """
+    return refuse_protected(find(repo, name))
+
+
+def refuse_protected(branch: Branch) -> Branch:
+    """The branch, if it takes writes.
+
+    Raises:
+        BranchClosed: it was squashed, or is kept as a template or bundle.
+        BranchProtected: it takes merges only.
+    """
+    if refuse_closed(branch).protection:
+        raise BranchProtected(
+            f"{branch.name!r} is protected, and takes merges only: fork a branch with "
+            "memory_branch_create, write there, and bring it here with review_open.",
+            branch=branch.name,
+            requires=list(branch.protection),
+        )
+    return branch
+
+
+def refuse_closed(branch: Branch) -> Branch:
+    """The branch, if it takes writes or merges.
+
+    Raises:
+        BranchClosed: it was squashed, or is kept as a template or bundle.
+    """
+    if branch.closed:
+        raise BranchClosed(
+            f"{branch.name!r} is closed: it was squashed into another branch, or is kept as a "
+            "template or bundle: fork anew and write there.",
+            branch=branch.name,
+        )
+    return branch
+
+
+def first_commit(repo: Repository, branch: str = MAIN) -> CommitId:
+    """The commit at which the store was made, which holds no rows: every branch goes back to it."""
+    return next(commit for commit in repo.history.log(branch) if commit.op == "init").id

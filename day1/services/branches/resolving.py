@@ -1,0 +1,160 @@
+"""Short names, as people type them: the last letters of a row's id, the first of a commit's."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.snapshot import Snapshot
+from day1.model.rows.change import Commit, CommitId, Query, Ref
+from day1.model.rows.kind import BY_PREFIX, MEMORIES, Kind, Row, kind_of
+from day1.ports.store import Reading
+from day1.services.branches.lookup import find
+from day1.services.branches.snapshots import find_snapshot
+from day1.services.repository.repository import Repository
+
+_LETTERS = "0-9A-HJKMNP-TV-Z"
+_WHOLE_ID = re.compile(rf"[a-z]+_[{_LETTERS}]{{26}}")
+_SHORT_ID = re.compile(rf"(?:([a-z]+)_)?([{_LETTERS}]{{6,26}})", re.IGNORECASE)
+_SHORT_COMMIT = re.compile(r"[0-9a-v]{4,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state with a name: a branch as it is, or the commit of a snapshot or of a short name."""
+
+    how: Literal["branch", "snapshot", "commit"]
+    name: str
+    commit: CommitId
+    snapshot: Snapshot | None = None
+
+
+def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str:
+    """The whole id of a row of this state from six or more of its first or last letters.
+
+    A whole id is taken as it is, whether the row is here or not.
+
+    Raises:
+        NotFound: no row of this state has such an id.
+        InvalidRequest: several have.
+    """
+    if _WHOLE_ID.fullmatch(text):
+        return text
+    short = _SHORT_ID.fullmatch(text)
+    found: list[str] = []
+    if short is not None:
+        prefix, letters = (short[1] or "").lower(), short[2].upper()
+        for kind in [BY_PREFIX[prefix]] if prefix in BY_PREFIX else [] if prefix else kinds:
+            for (whole,) in reading.scan(kind, ("id",), Query()):
+                rest = str(whole).partition("_")[2]
+                if rest.endswith(letters) or rest.startswith(letters):
+                    found.append(str(whole))
+    if not found:
+        raise NotFound(
+            f"No memory {text!r} on {_where(reading)}; an id is whole, or six or more of its "
+            "last letters.",
+            id=text,
+        )
+    return _only(found, text)
+
+
+def row_ids(reading: Reading, texts: Iterable[str]) -> list[str]:
+    """Whole ids, as `row_id`, each once."""
+    return list(dict.fromkeys(row_id(reading, text) for text in texts))
+
+
+def state(repo: Repository, text: str) -> State:
+    """A branch, a snapshot by id or label, or a commit from four or more of its first letters.
+
+    Raises:
+        NotFound: there is none.
+        InvalidRequest: several commits begin so.
+    """
+    tips = repo.history.branches()
+    if text in tips:
+        return State("branch", text, tips[text])
+    try:
+        made = find_snapshot(repo, text)
+    except NotFound:
+        return State("commit", text, commit(repo, text).id)
+    return State("snapshot", made.label or made.id, made.commit, made)
+
+
+def commit(repo: Repository, text: str) -> Commit:
+    """A commit that some branch reaches, from four or more of its first letters.
+
+    Raises:
+        NotFound: there is none.
+        InvalidRequest: several begin so.
+    """
+    found = {}
+    if _SHORT_COMMIT.fullmatch(text):
+        graph = repo.history.graph(list(repo.history.branches().values()))
+        found = {c.id: c for c in graph if c.id.startswith(text)}
+    if not found:
+        raise NotFound(f"There is no branch, snapshot or commit {text!r}.", ref=text)
+    return found[_only(list(found), text)]
+
+
+def undoable(repo: Repository, text: str) -> str:
+    """A merge from six or more of the last letters of its id, else a commit, as `commit`.
+
+    Raises:
+        NotFound, InvalidRequest: as `commit`.
+    """
+    prefix, _, letters = text.rpartition("_")
+    merges = [m.id for m in repo.ledger.records(MergeRecord) if m.id.endswith(letters.upper())]
+    if prefix not in {"", "merge"} or not _SHORT_ID.fullmatch(text) or not merges:
+        return commit(repo, text).id
+    return _only(merges, text)
+
+
+def _only(found: list[str], text: str) -> str:
+    if len(found) > 1:
+        shown = ", ".join(found[:5])
+        raise InvalidRequest(f"{text!r} may be any of: {shown}. Give more letters.", ids=found[:50])
+    return found[0]
+
+
+def _where(reading: Reading) -> str:
+    return "this commit" if reading.branch is None else f"branch {reading.branch!r}"
+
+
+def source_of(
+    repo: Repository, texts: Sequence[str], target: str, given: str | None
+) -> tuple[str, list[str]]:
+    """The branch to pick rows from and their whole ids: `given`, else the one that has them.
+
+    Raises:
+        NotFound: no other branch has them all.
+        InvalidRequest: several have, with other content.
+    """
+    names = [given] if given else [n for n in sorted(repo.history.branches()) if n != target]
+    found: dict[str, tuple[list[str], list[Row]]] = {}
+    for name in names:
+        with repo.store.reading(Ref(branch=find(repo, name).name)) as reading:
+            try:
+                whole = row_ids(reading, texts)
+            except NotFound:
+                if given:
+                    raise
+                continue
+            rows = [row for one in whole for row in _row(reading, one)]
+        if given or len(rows) == len(whole):
+            found[name] = whole, rows
+    if not found:
+        shown = ", ".join(texts[:5])
+        raise NotFound(f"No other branch than {target!r} has {shown}.", ids=list(texts))
+    (name, first), *others = found.items()
+    if any(other != first for _, other in others):
+        raise InvalidRequest(
+            f"They differ between {', '.join(found)}: say which with --from.", branches=[*found]
+        )
+    return name, first[0]
+
+
+def _row(reading: Reading, whole: str) -> list[Row]:
+    kind = kind_of(whole)
+    return [] if kind is None else list(reading.get(kind, [whole]).values())

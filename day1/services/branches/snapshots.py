@@ -1,0 +1,43 @@
+"""Snapshots: labelled commits, as ledger rows, so that refs stay few."""
+
+from day1.errors import NotFound
+from day1.model.records.snapshot import Snapshot
+from day1.services.branches.lookup import find
+from day1.services.repository.idempotency import made_by
+from day1.services.repository.repository import Repository
+
+
+def snapshot(repo: Repository, branch: str, label: str | None, now: int) -> Snapshot:
+    """Commit a branch's waiting rows and note the tip under a label.
+
+    Raises:
+        RequestReused: the request marked something else.
+    """
+    found, snapshot_id = find(repo, branch), repo.new_id("snap", now)
+    first = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=found.id, label=label)
+    if first is not None:
+        return first
+    made = Snapshot(snapshot_id, label, found.id, repo.store.commit_pending(found.name), now)
+    repo.ledger.put(made)
+    return made
+
+
+def snapshots(repo: Repository, branch: str | None) -> list[Snapshot]:
+    """Snapshots of a branch, or of all, oldest first."""
+    if branch is None:
+        return repo.ledger.records(Snapshot)
+    return repo.ledger.records(Snapshot, branch_id=find(repo, branch).id)
+
+
+def find_snapshot(repo: Repository, name: str) -> Snapshot:
+    """A snapshot by id, or the newest with a label.
+
+    Raises:
+        NotFound: there is none.
+    """
+    for made in reversed(repo.ledger.records(Snapshot)):
+        if name in {made.id, made.label}:
+            return made
+    raise NotFound(
+        f"There is no snapshot {name!r}; memory_snapshot_list shows those there are.", name=name
+    )

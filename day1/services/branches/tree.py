@@ -1,0 +1,105 @@
+"""The branches and how they grew from one another, with what each is for."""
+
+from dataclasses import dataclass
+
+from day1.model.branches.branch import MAIN, Branch, Status
+from day1.model.rows.change import CommitId, Pending, Ref
+from day1.services.branches.lookup import find
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class BranchState:
+    """A branch with where it stands."""
+
+    branch: Branch
+    parent: str | None
+    tip: CommitId
+    pending: Pending
+    status: Status
+
+
+def states(repo: Repository) -> list[BranchState]:
+    """Every branch that has a ref, with where it stands, oldest first."""
+    tips, unsettled = repo.history.branches(), repo.history.dirty_branches()
+    branches = repo.ledger.branches()
+    names = {branch.id: branch.name for branch in branches}
+    found = []
+    for branch in branches:
+        tip = tips.get(branch.name)
+        if tip is None:
+            continue
+        # Waiting rows are counted only where the status hangs on them.
+        counts = branch.merged_tip == tip and branch.name in unsettled
+        pending = _pending(repo, branch) if counts else Pending()
+        parent = names.get(branch.parent_id or "")
+        status = branch.status(tip, pending)
+        found.append(BranchState(branch, parent, tip, pending, status))
+    return found
+
+
+def _pending(repo: Repository, branch: Branch) -> Pending:
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        return reading.pending
+
+
+def enrich(
+    repo: Repository,
+    name: str,
+    *,
+    purpose: str | None = None,
+    owner: str | None = None,
+    ttl_days: int | None = None,
+    tags: tuple[str, ...] | None = None,
+) -> Branch:
+    """Set the given notes of a branch and keep the others."""
+    return mark(repo, name, purpose=purpose, owner=owner, ttl_days=ttl_days, tags=tags)
+
+
+def mark(repo: Repository, name: str, **notes: object) -> Branch:
+    """Set what is given of a branch; what others set at the same time is kept.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    with repo.ledger.together():
+        branch = find(repo, name).noted(**notes)
+        repo.ledger.put_branch(branch)
+    return branch
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A branch in the tree with its children, oldest first."""
+
+    state: BranchState
+    children: tuple["Node", ...]
+
+
+def topology(
+    repo: Repository, root: str, *, max_depth: int = 10, include_archived: bool = False
+) -> Node:
+    """The tree below a branch, at most `max_depth` levels of children.
+
+    A child whose parent is left out or gone hangs on `main`.
+    """
+    top = find(repo, root)
+    shown = [
+        s
+        for s in states(repo)
+        if include_archived or s.status != "archived" or s.branch.id == top.id
+    ]
+    ids = {s.branch.id for s in shown}
+    main = next((s.branch.id for s in shown if s.branch.name == MAIN), None)
+    children: dict[str, list[BranchState]] = {}
+    for state in shown:
+        parent = state.branch.parent_id
+        if state.branch.name != MAIN:
+            place = parent if parent in ids else main
+            children.setdefault(place or "", []).append(state)
+
+    def grow(state: BranchState, depth: int) -> Node:
+        below = children.get(state.branch.id, []) if depth < max_depth else []
+        return Node(state, tuple(grow(child, depth + 1) for child in below))
+
+    return grow(next(s for s in shown if s.branch.id == top.id), 0)

@@ -1,0 +1,202 @@
+"""Bundles: knowledge that is carried to other branches and other stores."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from day1.errors import BranchExists, Conflict, NotFound
+from day1.model.branches.branch import MAIN, Branch, branch_part, numbered
+from day1.model.files.bundle import BundleFile, bundle_lines, counted, digest, read_bundle
+from day1.model.records.sharing import BUNDLES, FILLED, Bundle, ShelfStatus
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import Kind, Row
+from day1.services.branches.branching import fork
+from day1.services.branches.lookup import find, find_open, first_commit
+from day1.services.repository.idempotency import made_by
+from day1.services.repository.repository import Repository
+from day1.services.rows.transplanting import (
+    Choice,
+    Copied,
+    choose,
+    commit_copy,
+    put,
+    without_thinking,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is said of a new bundle."""
+
+    name: str
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    verified_only: bool = True
+    created_by: str | None = None
+
+
+def create_bundle(repo: Repository, source: str, asked: Described, now: int) -> Bundle:
+    """Bundle the active facts and the conversations of a branch as it is now.
+
+    Relations come along unless only what was verified is to: nobody judges them.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+        RequestReused: the request bundled something else.
+    """
+    branch, bundle_id = find(repo, source), repo.new_id("bundle", now)
+    said = {"name": asked.name, "description": asked.description, "source_branch": branch.name}
+    first = made_by(repo.ledger, Bundle, bundle_id, **said, verified_only=asked.verified_only)
+    if first is not None:
+        return first
+    commit = repo.store.commit_pending(branch.name)
+    rows = without_thinking(_chosen(repo, commit, verified_only=asked.verified_only))
+    bundle = Bundle(
+        id=bundle_id,
+        name=asked.name,
+        description=asked.description,
+        tags=asked.tags,
+        source_branch=branch.name,
+        source_commit=commit,
+        commit=commit,
+        verified_only=asked.verified_only,
+        sha256=digest(rows),
+        status="active",
+        created_by=asked.created_by,
+        created_at=now,
+        **counted(rows),
+    )
+    repo.ledger.put(bundle)
+    return bundle
+
+
+def _chosen(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind, list[Row]]:
+    with repo.store.reading(Ref(commit=commit)) as reading:
+        return choose(reading, Choice(verified_only=verified_only, relations=not verified_only))
+
+
+def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
+    """A bundle by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    bundle = repo.ledger.record(Bundle, bundle_id)
+    if bundle is None:
+        raise NotFound(
+            f"There is no bundle {bundle_id!r}: knowledge_bundle_list shows those there are, and "
+            "`day1 bundle import FILE` takes one from another store.",
+            bundle_id=bundle_id,
+        )
+    return bundle
+
+
+def list_bundles(repo: Repository, status: ShelfStatus, limit: int) -> list[Bundle]:
+    """Bundles of a status, the newest first."""
+    found = [bundle for bundle in repo.ledger.records(Bundle) if bundle.status == status]
+    return found[::-1][:limit]
+
+
+def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
+    """Take a bundle out of use; it can still be imported by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with repo.ledger.together():
+        bundle = replace(find_bundle(repo, bundle_id), status="deprecated")
+        repo.ledger.put(bundle)
+    return bundle
+
+
+def import_bundle(repo: Repository, bundle_id: str, target: str) -> Copied:
+    """Copy a bundle's rows to a branch; what is there already is counted, and not touched.
+
+    Raises:
+        NotFound: there is no such bundle.
+        UnknownBranch, BranchClosed: the branch does not take rows.
+    """
+    bundle, branch = find_bundle(repo, bundle_id), find_open(repo, target)
+    rows = _chosen(repo, bundle.commit, verified_only=bundle.verified_only)
+    with repo.store.changing(branch.name) as work:
+        copied = put(work, branch.name, rows)
+        commit_copy(work, copied, "import", f"import {copied.total} rows of a bundle")
+    return copied
+
+
+def export_bundle(repo: Repository, bundle_id: str) -> Iterator[bytes]:
+    """A bundle as the lines of a file, without anybody's thinking.
+
+    Raises:
+        NotFound: there is none.
+    """
+    bundle = find_bundle(repo, bundle_id)
+    rows = _carried(repo, bundle)
+    # What was redacted since it was made is not carried out: the file says what it holds.
+    yield from bundle_lines(replace(bundle, sha256=digest(rows)), rows)
+
+
+def _carried(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
+    """A bundle's rows as they leave the store."""
+    return without_thinking(_chosen(repo, bundle.commit, verified_only=bundle.verified_only))
+
+
+def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
+    """Take a bundle from a file into this store, on a closed branch of its own.
+
+    Taking it again answers the one that is there.
+
+    Raises:
+        ImportBroken: the file is not sound; nothing was taken.
+        Conflict: there is another bundle of this id.
+    """
+    file = read_bundle(lines)
+    taken = [branch.name for branch in repo.ledger.branches()]
+    # Asked after the names: whoever took this bundle's meanwhile has noted the bundle by now.
+    known = repo.ledger.record(Bundle, file.id)
+    if known is not None:
+        if file.sha256 not in {known.sha256, digest(_carried(repo, known))}:
+            raise Conflict("This store has another bundle of the same id.", bundle_id=file.id)
+        return known
+    wanted = f"{BUNDLES}/{branch_part(file.name)}/{branch_part(file.id[-8:])}"
+    branch = Branch(
+        id=repo.new_id("branch", now),
+        name=numbered(wanted, taken),
+        parent_id=find(repo, MAIN).id,
+        fork_commit=first_commit(repo),
+        created_at=now,
+        description=file.description,
+        closed=True,
+    )
+    bundle = _taken(file)
+
+    def fill() -> None:
+        with repo.store.changing(branch.name) as work:
+            # Nothing was removed on a new branch, whatever edits came with the file.
+            copied = put(work, branch.name, file.rows, back=True)
+            commit_copy(work, copied, "import", f"take {copied.total} rows of a bundle")
+
+    try:
+        fork(repo, branch, bundle, fill=fill)
+    except BranchExists:
+        if repo.ledger.record(Bundle, file.id) is None:
+            raise
+    return find_bundle(repo, file.id)
+
+
+def _taken(file: BundleFile) -> Bundle:
+    """A bundle whose rows are what its own branch is filled with."""
+    return Bundle(
+        id=file.id,
+        name=file.name,
+        description=file.description,
+        tags=file.tags,
+        source_branch=file.source_branch,
+        source_commit=file.source_commit,
+        commit=FILLED,
+        verified_only=file.verified_only,
+        sha256=file.sha256,
+        status="active",
+        created_by=None,
+        created_at=file.created_at,
+        **counted(file.rows),
+    )

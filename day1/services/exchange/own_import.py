@@ -1,0 +1,121 @@
+"""Bringing back what day1 exported: rows with every column as it was (design section 4)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
+
+from day1.errors import Day1Error
+from day1.model.branches.branch import Branch
+from day1.model.files.export import BranchLine, RowLine, parsed
+from day1.model.rows.kind import Kind, Row
+from day1.services.branches.branching import fork
+from day1.services.branches.lookup import find, find_open, first_commit
+from day1.services.exchange.importing import UNIT_ROWS, Imported, Report, commit_unit, in_units
+from day1.services.repository.repository import Repository
+from day1.services.rows.transplanting import put
+
+
+def import_own(
+    repo: Repository, branch: str, lines: Iterable[bytes], now: int, report: Report
+) -> Imported:
+    """Bring in an export of day1's, every column as it was (`model.files.export`).
+
+    The export of a branch goes into `branch`. That of a store goes into the branches that it
+    names; one that is not here is created with the store's `init` as its base: an export
+    holds no history, and any later base would make a merge take the branch's older cells for
+    changes. Rows removed here, and rows whose id exists with other content, are left and listed.
+
+    Args:
+        repo: where to.
+        branch: for the export of one branch.
+        lines: of the file, with their line ends.
+        now: the time of created branches, microseconds UTC.
+        report: is told the number of rows done after each durable unit.
+
+    Raises:
+        UnknownBranch, BranchClosed: the branch does not take rows.
+        ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
+    """
+    imported, done = Imported(), 0
+
+    def rows() -> Iterator[tuple[BranchLine, RowLine]]:
+        target = BranchLine(branch)
+        for line in parsed(lines):
+            if isinstance(line, BranchLine):
+                target = line
+                if _enter(repo, line, now):
+                    imported.branches.append(line.name)
+            else:
+                yield target, line
+
+    try:
+        for unit in in_units(rows(), UNIT_ROWS):
+            for target, part in groupby(unit, key=itemgetter(0)):
+                imported.take(_put_own(repo, target, [line for _, line in part]))
+            done += len(unit)
+            report(done, None)
+    except Day1Error as failed:
+        failed.details.update(imported.counts())
+        raise
+    return imported
+
+
+def _put_own(repo: Repository, target: BranchLine, lines: Sequence[RowLine]) -> Imported:
+    """Make one unit of a branch's own rows durable, if anything in it is new."""
+    by_kind: dict[Kind, list[Row]] = {}
+    for line in lines:
+        by_kind.setdefault(line.kind, []).append(line.row)
+    with repo.store.changing(target.name) as work:
+        copied = put(work, target.name, by_kind)
+        unit = Imported(added=copied.total, unchanged=copied.present.total(), left=copied.left)
+        if unit.added:
+            _check_open(repo, target)
+        commit_unit(work, unit)
+    return unit
+
+
+def _check_open(repo: Repository, target: BranchLine) -> None:
+    """A closed branch takes rows only while it is made anew from an export of a closed one."""
+    if not (target.closed and find(repo, target.name).closed):
+        find_open(repo, target.name)
+
+
+def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
+    """Create the branch of an export, or give it the notes that it lacks; says if it is new."""
+    known = repo.ledger.branch(line.name)
+    if known is None:
+        _create(repo, line, now)
+        return True
+    with repo.ledger.together():  # what others set at the same time is kept
+        found = find(repo, line.name)
+        noted = replace(
+            found,
+            description=found.description or line.description,
+            purpose=found.purpose or line.purpose,
+            owner=found.owner or line.owner,
+            ttl_days=line.ttl_days if found.ttl_days is None else found.ttl_days,
+            tags=found.tags or line.tags,
+        )
+        if noted != found:
+            repo.ledger.put_branch(noted)
+    return False
+
+
+def _create(repo: Repository, line: BranchLine, now: int) -> None:
+    parent = None if line.parent is None else repo.ledger.branch(line.parent)
+    branch = Branch(
+        id=repo.new_id("branch", now),
+        name=line.name,
+        parent_id=None if parent is None else parent.id,
+        fork_commit=first_commit(repo),
+        created_at=now,
+        description=line.description,
+        purpose=line.purpose,
+        owner=line.owner,
+        ttl_days=line.ttl_days,
+        tags=line.tags,
+        archived=line.archived,
+        closed=line.closed,
+    )
+    fork(repo, branch)

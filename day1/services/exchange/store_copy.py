@@ -1,0 +1,339 @@
+"""Copying a whole memory into a store of its own, on whichever engine, by doing all of it again.
+
+Every commit is made once more, parents first: its rows, its two parents if it is a merge, its
+author, time and message, which then also says which commit it was. So what was copied can be read
+from the copy itself, and one that was cut off goes on where it stopped. What waits for its commit
+comes last, and then what the ledger says, at once with the mark that the copy is whole.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreBusy
+from day1.model.branches.branch import MAIN
+from day1.model.files.backup import BranchContent, RowsHash
+from day1.model.records.store_copy import Clone
+from day1.model.rows.change import Changes, Commit, CommitId, Query, Ref, Writes
+from day1.model.rows.kind import HELD, KINDS, MEMORIES
+from day1.ports.ledger import Ledger
+from day1.ports.store import Reading
+from day1.services.branches.lookup import first_commit
+from day1.services.repository.commit_ids import carried, new_ids, put, renamed, with_new_ids
+from day1.services.repository.intents import recover
+from day1.services.repository.repository import Repository
+
+Report = Callable[[int, int | None], None]
+"""Told how many commits are made, and of how many."""
+Carry = Callable[[object], object]
+"""What is carried over of a record of the ledger."""
+_Hashed = tuple[int, str]
+"""How many rows a state has, and the hash of all of them."""
+
+_ASIDE: Final = "_copy"
+"""Where refs are made for commits that are on no branch of their own any more."""
+_LOOKS: Final = 20
+_TOLD: Final = 100
+"""Commits between two reports: about a second's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedStore:
+    """A copy that was found to be equal."""
+
+    branches: tuple[BranchContent, ...]
+    commits: int
+    """How many it has."""
+    repeated: int
+    """How many of them were made now."""
+    tags: int
+    records: int
+    moved: bool
+    """The other store was written to during the last look or since; what came since is not here."""
+
+
+def refuse_half(ledger: Ledger, where: str) -> None:
+    """Let nobody take half a copy for a store.
+
+    Raises:
+        NotAStore: it is one.
+    """
+    if not all(clone.whole for clone in ledger.records(Clone)):
+        raise NotAStore(
+            f"{where} is half a copy: `day1 copy` finishes it, from the store that it was begun "
+            "with; or remove it.",
+            where=where,
+        )
+
+
+def as_it_is(record: object) -> object:
+    """Carry a record over whole."""
+    return record
+
+
+def born(repo: Repository) -> int:
+    """When a memory's first commit was made: before that it reads as empty."""
+    return next(iter(repo.history.log(first_commit(repo)))).ts
+
+
+def begin(source: Repository, target: Repository, where: str, now: int) -> None:
+    """Mark a store that was made for it as half a copy; one that was cut off is marked already.
+
+    Raises:
+        Conflict: it is another store, or a copy that is whole.
+    """
+    first, marks = first_commit(source), target.ledger.records(Clone)
+    if any(mark.id == first and not mark.whole for mark in marks):
+        return
+    tips = target.history.branches()
+    empty = tips == {MAIN: first_commit(target)} and not target.ledger.branches()
+    if marks or not empty or born(target) != born(source):
+        raise Conflict(
+            f"{where} holds a store already, and nothing is ever overwritten: name a place that "
+            "is not there yet.",
+            where=where,
+        )
+    target.ledger.put(Clone(first, now))
+    target.point("copy.marked")
+
+
+def copy_store(source: Repository, target: Repository, carry: Carry, report: Report) -> CopiedStore:
+    """Copy all of a memory while others use it, and see that the copy is equal.
+
+    Raises:
+        IntegrityBroken: it is not.
+        StoreBusy: the source is written to without a pause.
+    """
+    with target.ledger.exclusive(
+        partial(recover, target)
+    ):  # so that nobody else makes this copy too
+        replay = Replay(source, target, report)
+        replay.follow()
+        replay.compare()  # so that little is left for when the source's deeds have to wait
+        with source.ledger.exclusive(partial(recover, source)):
+            waiting = replay.rest()
+            records = [carry(record) for record in carried(source.ledger)]
+            heads = source.ledger.heads()
+        target.point("copy.replayed")
+        branches = replay.compare(waiting)
+        with target.ledger.together():
+            for record in records:
+                put(target.ledger, with_new_ids(record, replay.ids))
+            for key, branch_id in heads.items():
+                target.ledger.set_head(key, branch_id)
+            for mark in target.ledger.records(Clone):
+                target.ledger.put(replace(mark, whole=True))
+            target.point("copy.before_whole")
+    target.point("copy.whole")
+    moved = source.store.stamp() != replay.stamp
+    counts = len(replay.ids), replay.repeated, len(replay.tags), len(records)
+    return CopiedStore(branches, *counts, moved)
+
+
+class Replay:
+    """Makes the commits of one memory once more in another."""
+
+    def __init__(self, source: Repository, target: Repository, report: Report) -> None:
+        """Read how far the target is."""
+        self._source, self._target, self._report = source, target, report
+        first = {first_commit(source): first_commit(target)}
+        self.ids: dict[CommitId, CommitId] = {**new_ids(target.history), **first}
+        """The target's commits by those of the source."""
+        self.repeated = 0
+        self.tags: dict[str, CommitId] = {}
+        """The source's, and below its branches, as they were followed last."""
+        self.stamp: Hashable = None
+        """The source's, when the last look at it began."""
+        self._heads: dict[str, CommitId] = {}
+        self._refs = target.history.branches()
+        self._equal: dict[CommitId, _Hashed] = {}
+        """What commits of the source hold, where the target's hold the same."""
+
+    def follow(self) -> None:
+        """Repeat what the source has by now."""
+        self._heads, self.tags = self._source.history.branches(), self._source.history.kept()
+        graph = self._source.history.graph(sorted({*self._heads.values(), *self.tags.values()}))
+        refs = _refs(graph, self._heads, self.tags)
+        missing = [c for c in reversed(graph) if c.parents and c.id not in self.ids]
+        for number, commit in enumerate(missing):
+            if number % _TOLD == 0:
+                self._report(number, len(missing))
+            self._repeat(commit, refs[commit.id])
+        if missing:
+            self._report(len(missing), len(missing))
+        there = self._target.history.kept()
+        for tag, commit_id in self.tags.items():
+            if tag not in there:
+                self._target.history.keep(tag, self.ids[commit_id])
+        for name, tip in self._heads.items():
+            self._stand(name, self.ids[tip])
+        for name in self._refs.keys() - self._heads.keys():
+            self._drop(name)
+
+    def _repeat(self, commit: Commit, ref: str) -> None:
+        """Make one commit; all that it speaks of is older, and so made already."""
+        changes = self._source.history.changes(commit.parents[0], Ref(commit=commit.id))
+        parents = tuple(self.ids[parent] for parent in commit.parents)
+        again = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
+        self._stand(ref, parents[0])
+        made = self._target.store.repeat(ref, again, self._writes(changes))
+        self.ids[commit.id] = self._refs[ref] = made
+        self.repeated += 1
+        self._target.point("copy.after_commit")
+        if ref == _aside(commit.id):
+            self._leave(ref, commit.id)
+
+    def _leave(self, ref: str, commit: CommitId) -> None:
+        """Give up a ref beside the branches, for refs are dear, if a tag takes its place."""
+        tags = [tag for tag, tagged in self.tags.items() if tagged == commit]
+        for tag in tags:
+            self._target.history.keep(tag, self.ids[commit])
+        if tags:
+            self._drop(ref)
+
+    def _stand(self, ref: str, tip: CommitId) -> None:
+        """Have a branch of the target stand at a commit."""
+        there = self._refs.get(ref)
+        if there == tip:
+            return
+        if there is not None:
+            if ref == MAIN:
+                raise Conflict("The copy's main was written to: remove the copy and begin anew.")
+            self._drop(ref)
+        self._target.history.fork(ref, tip)
+        self._refs[ref] = tip
+
+    def _drop(self, ref: str) -> None:
+        self._target.history.drop(ref)
+        del self._refs[ref]
+
+    def _writes(self, changes: Changes) -> Writes:
+        """The rows of a change as they are in the copy: held items name commits."""
+        writes: Writes = {
+            table: {change.id: change.after for change in rows} for table, rows in changes.items()
+        }
+        for row_id, row in writes.get(HELD.table, {}).items():
+            if row is not None:
+                source = renamed(row["source_commit"], self.ids)
+                writes[HELD.table][row_id] = {**row, "source_commit": source}
+        return writes
+
+    def rest(self) -> dict[str, Writes]:
+        """Repeat the last commits, and add the rows that wait for theirs; says which, by branch.
+
+        Raises:
+            StoreBusy: each look finds something new.
+        """
+        history = self._source.history
+        for _ in range(_LOOKS):
+            self.stamp = self._source.store.stamp()
+            self.follow()
+            waiting = {
+                name: self._writes(history.changes(self._heads[name], Ref(branch=name)))
+                for name in history.dirty_branches() & self._heads.keys()
+            }
+            if history.branches() == self._heads:  # so what is beyond them only waits
+                break
+        else:
+            raise StoreBusy("The store is written to without a pause: stop that, then go on.")
+        for name, rows in waiting.items():
+            self._add(name, rows)
+        return waiting
+
+    def _add(self, name: str, rows: Writes) -> None:
+        """Add the rows that wait on a branch, but those that a run before did."""
+        with self._target.store.adding(name) as work:
+            for kind in KINDS:
+                wanted = rows.get(kind.table, {})
+                there = work.get(kind, list(wanted))
+                work.add(kind, [row for row in wanted.values() if row and row["id"] not in there])
+
+    def compare(self, waiting: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
+        """See that every tag, and every branch with what waits on it, holds what the source's does.
+
+        Without `waiting` commits are compared only, and not again later.
+
+        Raises:
+            IntegrityBroken: one does not.
+        """
+        for tag, commit in self.tags.items():
+            self._compare(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
+        found = []
+        for name, tip in sorted(self._heads.items()):
+            rows = (waiting or {}).get(name, {})
+            ref = Ref(branch=name) if rows else Ref(commit=self.ids[tip])
+            hashed = self._compare(f"branch {name!r}", tip, ref, rows)
+            count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
+            found.append(BranchContent(name, self.ids[tip], count, *hashed))
+        standing = {one.name: (one.commit, one.waiting) for one in found}
+        if waiting is not None and self._standing() != standing:
+            raise _unlike("branches are")
+        return tuple(found)
+
+    def _standing(self) -> dict[str, tuple[CommitId, int]]:
+        """Where the target's branches stand, and how many rows wait on them."""
+        standing = {}
+        for name in self._target.history.branches():
+            with self._target.store.reading(Ref(branch=name)) as reading:
+                standing[name] = reading.tip, reading.pending.count
+        return standing
+
+    def _compare(self, what: str, commit: CommitId, ref: Ref, waiting: Writes) -> _Hashed:
+        known = self._equal.get(commit)
+        if known is not None and not waiting:
+            return known
+        with self._source.store.reading(Ref(commit=commit)) as reading:
+            wanted = _hashed(reading, waiting)
+        with self._target.store.reading(ref) as reading:
+            found = _hashed(reading, {})
+        if found != wanted:
+            raise _unlike(f"{what} is")
+        if not waiting:
+            self._equal[commit] = found
+        return found
+
+
+def _unlike(what: str) -> IntegrityBroken:
+    return IntegrityBroken(
+        f"The copy's {what} not as in the store: it is not to be used. Remove it, see what "
+        "`day1 doctor` says of the store, and copy anew."
+    )
+
+
+def _hashed(reading: Reading, waiting: Writes) -> _Hashed:
+    """How many rows a state has together with some that wait, and the hash of all of them.
+
+    The commits that held items name are left out: so it is the same in every copy.
+    """
+    taken = RowsHash()
+    for kind in KINDS:
+        columns = tuple(column for column in kind.columns if column != "source_commit")
+        rows = list(reading.scan(kind, columns, Query()))
+        more = (row for row in waiting.get(kind.table, {}).values() if row is not None)
+        rows += [tuple(row[column] for column in columns) for row in more]
+        taken.take(kind.table, sorted(rows, key=lambda row: str(row[0])))
+    return taken.rows, taken.hexdigest()
+
+
+def _refs(
+    graph: Sequence[Commit], heads: Mapping[str, CommitId], tags: Mapping[str, CommitId]
+) -> dict[CommitId, str]:
+    """On which branch each commit is to be made: one that has it among its first parents.
+
+    For those that no branch has so, one beside the branches is named for the newest of them.
+    """
+    commits = {commit.id: commit for commit in graph}
+    beside = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
+    named = sorted(heads.items(), key=lambda head: head[0] != MAIN)
+    refs: dict[CommitId, str] = {}
+    for name, tip in (*named, *((_aside(tip), tip) for tip in beside)):
+        commit = commits.get(tip)
+        while commit is not None and commit.id not in refs:
+            refs[commit.id] = name
+            commit = commits[commit.parents[0]] if commit.parents else None
+    return refs
+
+
+def _aside(commit: CommitId) -> str:
+    return f"{_ASIDE}/{commit[:12]}"

@@ -1,0 +1,90 @@
+"""Walking the commit graph: whose past a commit is, and who has a commit in its past.
+
+Every walk follows first parents, which are read once and then remembered.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from day1.errors import NotFound
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Commit, CommitId
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A commit with the branch on which it was made, if that is known."""
+
+    commit: Commit
+    branch: Branch | None
+
+
+class Ancestry:
+    """The branches as they are known, to tell by forks and merges whose commits are whose."""
+
+    def __init__(self, repo: Repository) -> None:
+        """Read the branches, retired ones too."""
+        self._repo = repo
+        self.branches: Mapping[str, Branch] = {b.id: b for b in repo.ledger.branches()}
+
+    def past(self, branch: Branch | None, start: CommitId) -> Iterator[Made]:
+        """First parents, newest first: of the branch, and before its fork of its parent."""
+        for commit in self._repo.history.log(start):
+            while branch is not None and commit.id == branch.fork_commit:
+                branch = self.branches.get(branch.parent_id or "")
+            yield Made(commit, branch)
+
+    def source(self, commit: Commit) -> Branch | None:
+        """The branch that a merge, pick or squash took from."""
+        return self.branches.get(str(commit.meta.get("source_id")))
+
+    def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, Made]:
+        """Every commit that a branch has in its past, over all parents."""
+        found: dict[CommitId, Made] = {}
+        known: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
+        unknown: list[tuple[Branch | None, CommitId]] = []
+        while known or unknown:
+            # Branches that are gone come last: where their pasts begin nobody knows.
+            of, start = (known or unknown).pop()
+            for made in self.past(of, start):
+                if made.commit.id in found:
+                    break
+                found[made.commit.id] = made
+                for other in made.commit.parents[1:]:
+                    source = self.source(made.commit)
+                    (unknown if source is None else known).append((source, other))
+        return found
+
+    def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
+        """Those of `starts` that have a commit in their past, or are it.
+
+        Nothing older than the commit is walked: a child is later than its parents.
+        """
+        children: dict[CommitId, list[CommitId]] = {}
+        seen: set[CommitId] = set()
+        asked = set(starts)
+        queue = list(asked)
+        while queue:
+            for one in self._later(queue.pop(), commit):
+                if one.id in seen:
+                    break
+                seen.add(one.id)
+                queue += one.parents[1:]
+                for parent in one.parents:
+                    children.setdefault(parent, []).append(one.id)
+        later, queue = {commit.id}, [commit.id]
+        while queue:
+            fresh = set(children.get(queue.pop(), ())) - later
+            later |= fresh
+            queue += fresh
+        return asked & later
+
+    def _later(self, start: CommitId, commit: Commit) -> Iterator[Commit]:
+        try:
+            for one in self._repo.history.log(start):
+                if one.ts <= commit.ts:
+                    return
+                yield one
+        except NotFound:  # no ref held it, and compaction took it
+            return

@@ -1,0 +1,124 @@
+"""Bringing a row or a branch back to a past state, as a new commit."""
+
+from dataclasses import dataclass
+
+from day1.errors import NotFound
+from day1.model.rows.change import Changes, CommitId, Message, Query, Ref, Writes
+from day1.model.rows.kind import EDIT, HELD, MEMORIES, Kind, Row, kind_of
+from day1.ports.store import Work
+from day1.services.branches.lookup import find_open
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore did; `commit` is None where the state was there already."""
+
+    rows: int
+    commit: CommitId | None
+    at: int
+
+
+def check_row(repo: Repository, branch: str, row_id: str, state: Ref) -> None:
+    """Make sure that a row is on a branch or was in a state of its past.
+
+    Raises:
+        NotFound: it is not, and was not.
+    """
+    kind = kind_of(row_id)
+    for ref in (state, Ref(branch=branch)):
+        with repo.store.reading(ref) as reading:
+            if kind in MEMORIES and reading.get(kind, [row_id]):
+                return
+    raise _unknown(row_id, branch)
+
+
+def _unknown(row_id: str, branch: str) -> NotFound:
+    return NotFound(
+        f"{row_id} is not on branch {branch!r}, and was not in the state asked for.",
+        id=row_id,
+        branch=branch,
+    )
+
+
+def restore_row(repo: Repository, branch: str, row_id: str, state: Ref) -> Restored:
+    """Bring one row to what it was in a state; one that was not there then is removed.
+
+    Raises:
+        NotFound: the row is neither there now nor was it then.
+    """
+    kind = kind_of(row_id)
+    with repo.store.reading(state) as past:
+        then = None if kind not in MEMORIES else past.get(kind, [row_id]).get(row_id)
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        now = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
+        if kind is None or (then is None and now is None):
+            raise _unknown(row_id, branch)
+        return _bring(work, {kind.table: {row_id: then}}, 0 if then == now else 1, row_id)
+
+
+def restore_branch(repo: Repository, branch: str, state: Ref, what: str) -> Restored:
+    """Bring every row of a branch to what it was in a state of its past; `what` names it.
+
+    Edits are history and stay; held items are part of the state and go back with it.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        if state.empty or state.commit is None:
+            writes = _from_rows(repo, work, state)
+        else:
+            changes = repo.history.changes(state.commit, Ref(branch=branch))
+            writes = _undo(changes, state.until)
+            if state.until is not None:
+                _without_later(writes, work, state.until)
+        return _bring(work, writes, sum(map(len, writes.values())), what)
+
+
+def _undo(changes: Changes, until: int | None) -> Writes:
+    """The rows before a set of changes; rows that came after `until` were not there."""
+    writes: Writes = {}
+    for table, rows in changes.items():
+        if table == EDIT.table:
+            continue
+        for change in rows:
+            before = change.before
+            if before is not None and until is not None and _created(before) > until:
+                before = None
+            if before != change.after:
+                writes.setdefault(table, {})[change.id] = before
+    return writes
+
+
+def _without_later(writes: Writes, work: Work, until: int) -> None:
+    """Remove rows that the state's commit has and that came after its instant."""
+    for kind in (*MEMORIES, HELD):
+        for row in work.find(kind, Query(created_after=until)):
+            writes.setdefault(kind.table, {})[str(row["id"])] = None
+
+
+def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
+    """Compare all rows, for states that have no commit of their own."""
+    kinds: tuple[Kind, ...] = (*MEMORIES, HELD)
+    writes: Writes = {}
+    with repo.store.reading(state) as past:
+        for kind in kinds:
+            then = {str(row["id"]): row for row in past.find(kind, Query())}
+            now = {str(row["id"]): row for row in work.find(kind, Query())}
+            rows = {i: then.get(i) for i in then.keys() | now.keys() if then.get(i) != now.get(i)}
+            if rows:
+                writes[kind.table] = rows
+    return writes
+
+
+def _bring(work: Work, writes: Writes, count: int, what: str) -> Restored:
+    if not count:
+        return Restored(0, None, work.now)
+    for rows in writes.values():
+        newest = max((_created(row) for row in rows.values() if row is not None), default=0)
+        work.not_before(newest)
+    work.apply(writes)
+    commit = work.commit(Message("restore", f"restore {what}: {count} rows"))
+    return Restored(count, commit, work.now)
+
+
+def _created(row: Row) -> int:
+    return int(row["created_at"] or 0)

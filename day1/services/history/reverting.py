@@ -1,0 +1,202 @@
+"""Undoing a commit or a merge by a new commit, planned as a merge with the state before it.
+
+The base is the commit, the source its first parent, the target the branch as it is. So what
+changed since clashes, and keeps its present value unless `choices` decide. Edits and held items
+are history and stay.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from day1.errors import Json, NotFound, Refused
+from day1.model.branches.branch import Branch
+from day1.model.merge.held import open_items
+from day1.model.merge.plan import MergePlan, Sides, plan_merge
+from day1.model.merge.revert import needed
+from day1.model.merge.row_merge import OWN, Choice, differs
+from day1.model.records.sharing import KEPT, Bundle, Handoff, Template
+from day1.model.records.snapshot import Snapshot
+from day1.model.rows.change import Changes, Commit, CommitId, Message, Query, Ref, Writes
+from day1.model.rows.kind import CONVERSATION, FACT, HELD, MEMORIES, MESSAGE, Row
+from day1.model.rows.origin import Origin
+from day1.ports.store import Reading
+from day1.services.branches.lookup import find, refuse_closed, refuse_protected
+from day1.services.history.ancestry import Ancestry
+from day1.services.merges.planning import check_digest, completed, rows_by_id
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import decided_edits
+
+
+@dataclass(frozen=True, slots=True)
+class RevertRequest:
+    """What is to be undone on a branch."""
+
+    branch: str
+    undo: str
+    """A commit of the branch's own past, or the id of the merge that made it."""
+    choices: tuple[Choice, ...] = ()
+    expect: str | None = None
+    """The digest of the previewed plan; another plan is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """What has the commit in its past, or goes back to it."""
+
+    type: Literal["row", "held", "snapshot", "template", "handoff", "bundle", "branch"]
+    id: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revert:
+    """A plan to undo a commit, and what was made of it."""
+
+    undone: Commit
+    plan: MergePlan
+    depends: tuple[Dependent, ...]
+    tip: CommitId
+    """The branch's tip: the commit of the revert, if it made one."""
+    pending: int
+    done: bool = False
+
+    @property
+    def count(self) -> int:
+        """Rows of which something is undone."""
+        return _count(self.plan)
+
+
+def _count(plan: MergePlan) -> int:
+    return sum(1 for row in plan.rows if row.effect != "kept")
+
+
+def preview(repo: Repository, request: RevertRequest) -> Revert:
+    """Plan a revert without a lock and without writing; waiting rows count.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+        NotFound: the commit is not of its own past, or one of `choices` names a row that the
+            commit did not touch.
+        Refused: it is the first commit.
+    """
+    branch = find(repo, request.branch)
+    undone = _undone(repo, branch, request.undo)
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        plan, depends = _plan(repo, branch, undone, request.choices, reading)
+        return Revert(undone, plan, depends, reading.tip, reading.pending.count)
+
+
+def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
+    """Undo a commit as a new commit; the plan is made anew under the lock.
+
+    Raises:
+        PlanChanged: `expect` is given and the plan is another one.
+        BranchClosed: the branch was squashed, or is kept.
+        BranchProtected: it is protected, and one of `choices` brings something new.
+        as `preview`.
+    """
+    branch = refuse_closed(find(repo, request.branch))
+    if any(choice.take in OWN for choice in request.choices):
+        refuse_protected(branch)
+    undone = _undone(repo, branch, request.undo)
+    with repo.store.changing(branch.name) as work:
+        plan, depends = _plan(repo, branch, undone, request.choices, work)
+        check_digest(request.expect, plan)
+        writes: Writes = plan.writes
+        for kind, row in decided_edits(plan, origin, work.now, repo.new_id):
+            writes.setdefault(kind.table, {})[str(row["id"])] = row
+        if not writes:
+            return Revert(undone, plan, depends, work.tip, 0)
+        work.apply(writes)
+        meta: dict[str, Json] = {"reverts": undone.id, "by": origin.agent_id}
+        line = f"revert {undone.op} {undone.id[:8]}: {_count(plan)} rows"
+        commit = work.commit(Message("revert", line, meta=meta))
+    return Revert(undone, plan, depends, commit, 0, done=True)
+
+
+def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
+    """The commit of a branch's first parents with an id, or with that of its merge."""
+    for commit in repo.history.log(branch.name):
+        if name in {commit.id, commit.meta.get("id")}:
+            if commit.op == "init" or not commit.parents:
+                raise Refused(
+                    "The first commit made the store and holds nothing to undo.", commit=commit.id
+                )
+            return commit
+    raise NotFound(
+        f"{name} is not a commit of {branch.name!r} itself: `day1 log {branch.name}` lists those. "
+        "What a merge brought is undone by reverting the merge, or on its own branch.",
+        commit=name,
+        branch=branch.name,
+    )
+
+
+def _plan(
+    repo: Repository,
+    branch: Branch,
+    undone: Commit,
+    choices: Collection[Choice],
+    target: Reading,
+) -> tuple[MergePlan, tuple[Dependent, ...]]:
+    changes = repo.history.changes(undone.id, Ref(commit=undone.parents[0]))
+    touched = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
+    unknown = [choice.row_id for choice in choices if choice.row_id not in touched]
+    if unknown:
+        raise NotFound(
+            f"`choices` names rows that this commit did not touch: {', '.join(unknown[:10])}.",
+            ids=unknown,
+        )
+    held = open_items(target.find(HELD, Query()))
+    rows = _target_rows(target, changes)
+    sides = Sides(changes, {}, rows, (), held, source_branch="")
+    plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
+    made = [
+        Dependent("held", item.id, item.row_id)
+        for item in held
+        if item.merge_id == undone.meta.get("id")
+    ]
+    later = [Dependent("row", row_id) for row_id in sorted(_changed_since(changes, rows))]
+    return plan, (*later, *made, *_containing(repo, branch, undone))
+
+
+def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
+    """The target's rows that the plan has to look at: those it may set, and what needs them."""
+    befores = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
+    ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
+    rows = rows_by_id(target, ids | {i for row in befores if (i := needed(row)) is not None})
+    for kind, column, owner in (
+        (FACT, "superseded_by", FACT),
+        (MESSAGE, "conversation_id", CONVERSATION),
+    ):
+        gone = [c.id for c in changes.get(owner.table, ()) if c.after is None]
+        if gone:
+            some = target.find(kind, Query(among={column: gone}))
+            rows |= {str(row["id"]): row for row in some}
+    return rows
+
+
+def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
+    """Rows that are not any more as the commit left them."""
+    for kind in MEMORIES:
+        for change in changes.get(kind.table, ()):
+            left, now = change.before, rows.get(change.id)
+            if (left is None) != (now is None) or (left and now and differs(kind, left, now)):
+                yield change.id
+
+
+def _containing(repo: Repository, branch: Branch, undone: Commit) -> Iterable[Dependent]:
+    """Records and branches that have the commit in their past, and keep what it brought."""
+    ledger, tips = repo.ledger, repo.history.branches()
+    found: list[tuple[CommitId, Dependent]] = [
+        *((s.commit, Dependent("snapshot", s.id, s.label)) for s in ledger.records(Snapshot)),
+        *((t.commit, Dependent("template", t.id, t.name)) for t in ledger.records(Template)),
+        *((h.commit, Dependent("handoff", h.id)) for h in ledger.records(Handoff)),
+        *((b.commit, Dependent("bundle", b.id, b.name)) for b in ledger.records(Bundle)),
+    ]
+    for other in ledger.branches():
+        tip = tips.get(other.name)
+        if tip is not None and other.id != branch.id and not other.name.startswith(KEPT):
+            found.append((tip, Dependent("branch", other.id, other.name)))
+    later = Ancestry(repo).having(undone, (commit for commit, _ in found))
+    return [dependent for commit, dependent in found if commit in later]

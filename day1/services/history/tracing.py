@@ -1,0 +1,257 @@
+"""Where a row comes from: all its versions, and who wrote each of its cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from day1.errors import NotFound
+from day1.model.branches.branch import Branch
+from day1.model.records.merge_record import MergeRecord
+from day1.model.rows.change import Commit, CommitId, Query, Ref
+from day1.model.rows.kind import EDIT, MEMORIES, WHOLE, Kind, Row, kind_of
+from day1.services.history.ancestry import Ancestry, Made
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import changed_groups, newest_edits
+
+How = Literal["added", "changed", "removed", "restored"]
+_BACK: Final = frozenset({"restore", "revert"})
+"""Commits that bring a past state back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A row as a commit left it (`row` is None where it was removed)."""
+
+    how: How
+    at: int
+    row: Row | None
+    cells: tuple[str, ...]
+    """The cells that differ from the branch's own version before."""
+    edit: Row | None
+    """The edit by which it came about, if it was one."""
+    commit: Commit | None
+    """None while the row waits for its commit."""
+    branch: Branch | None
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A row of a branch, present or past, and the state it was read in."""
+
+    kind: Kind
+    row: Row | None
+    edits: Sequence[Row]
+    tip: CommitId
+    pending: int
+
+
+def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
+    """A row as it is on a branch, with its edits.
+
+    Raises:
+        NotFound: the id is not of a memory.
+    """
+    kind = kind_of(row_id)
+    if kind not in MEMORIES:
+        raise _unknown(row_id, branch)
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        return Traced(
+            kind,
+            reading.get(kind, [row_id]).get(row_id),
+            reading.find(EDIT, Query(equal={"row_id": row_id})),
+            reading.tip,
+            reading.pending.count,
+        )
+
+
+def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Version]]:
+    """Every version of a row that is in a branch's past, across merges, newest first.
+
+    Raises:
+        NotFound: the branch never had such a row.
+    """
+    traced = trace(repo, branch, row_id)
+    past = Ancestry(repo).reachable(branch, traced.tip)
+    rows = _rows(repo, traced, row_id, past)
+    if not rows and traced.row is None:
+        raise _unknown(row_id, branch)
+    edits = {int(edit["created_at"] or 0): edit for edit in traced.edits}
+    versions: list[Version] = []
+    had: set[CommitId] = set()
+    for made in sorted(past.values(), key=lambda made: (made.commit.ts, made.commit.id)):
+        commit = made.commit
+        befores = [rows.get(parent) for parent in commit.parents]
+        if any(befores) or not had.isdisjoint(commit.parents):
+            had.add(commit.id)
+        row = rows.get(commit.id)
+        if row not in (befores or [None]):
+            before = befores[0] if befores else None
+            how = _how(row, next(filter(None, befores), None), commit, back=commit.id in had)
+            at = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
+            cells = _cells(traced.kind, before, row)
+            versions.append(Version(how, at, row, cells, edits.get(at), commit, made.branch))
+    if traced.row is not None and traced.tip not in rows:  # waiting rows are added ones
+        at = int(traced.row["created_at"] or 0)
+        cells = _cells(traced.kind, None, traced.row)
+        versions.append(Version("added", at, traced.row, cells, None, None, branch))
+    return traced, versions[::-1]
+
+
+def _unknown(row_id: str, branch: Branch) -> NotFound:
+    return NotFound(
+        f"{row_id} is not on branch {branch.name!r} and never was: name the branch that has it.",
+        id=row_id,
+        branch=branch.name,
+    )
+
+
+def _rows(
+    repo: Repository, traced: Traced, row_id: str, past: Mapping[CommitId, Made]
+) -> dict[CommitId, Row]:
+    """The row at every commit that has it, by the engine's own history where it has one."""
+    if repo.store.capabilities.row_history:
+        return repo.history.versions(traced.kind, row_id, traced.tip)
+    every = {commit: repo.history.row(traced.kind, row_id, commit) for commit in past}
+    return {commit: row for commit, row in every.items() if row is not None}
+
+
+def _how(row: Row | None, before: Row | None, commit: Commit, *, back: bool) -> How:
+    if row is None:
+        return "removed"
+    if before is None:
+        return "restored" if back else "added"
+    return "restored" if commit.op in _BACK else "changed"
+
+
+def _cells(kind: Kind, before: Row | None, row: Row | None) -> tuple[str, ...]:
+    if before is None or row is None:
+        return (WHOLE,)
+    return tuple(changed_groups(kind, before, row))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A merge, pick or squash through which a row or an edit came."""
+
+    commit: Commit
+    merge_id: str
+    source: Branch | None
+    target: Branch | None
+    decided_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Who wrote a cell: an edit, or whoever wrote the row."""
+
+    cell: str
+    writer: Row
+    """The edit, or the row itself: its origin columns say who and when."""
+    edited: bool
+    commit: Commit | None
+    """None while the row waits for its commit."""
+    branch: Branch | None
+    passages: tuple[Passage, ...]
+    """From where it was written up to the branch."""
+
+
+def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Blame]]:
+    """Who wrote each cell of a row, on which branch, and through which merges it came.
+
+    The author is the newest edit whose value is the cell's present one, else the row's origin.
+
+    Raises:
+        NotFound: the row is not on the branch.
+    """
+    traced = trace(repo, branch, row_id)
+    row, kind = traced.row, traced.kind
+    if row is None:
+        raise NotFound(
+            f"{row_id} is not on branch {branch.name!r}; memory_history says what became of it.",
+            id=row_id,
+            branch=branch.name,
+        )
+    ways = _Ways(repo, branch, traced.tip)
+    authors = newest_edits(kind, row, traced.edits)
+    found = []
+    for group in kind.groups:
+        edit = authors.get(group[0])
+        way = ways.origin(kind, row) if edit is None else ways.edit(edit)
+        found.append(Blame(group[0], edit or row, edit is not None, *way))
+    return traced, found
+
+
+Way = tuple[Commit | None, Branch | None, tuple[Passage, ...]]
+
+
+class _Ways:
+    """How rows and edits came to a branch; each is followed once."""
+
+    def __init__(self, repo: Repository, branch: Branch, tip: CommitId) -> None:
+        self._repo, self._branch, self._tip = repo, branch, tip
+        self._ancestry = Ancestry(repo)
+        self._known: dict[str, Way] = {}
+
+    def origin(self, kind: Kind, row: Row) -> Way:
+        return self._way(kind, row)
+
+    def edit(self, edit: Row) -> Way:
+        return self._way(EDIT, edit)
+
+    def _way(self, kind: Kind, row: Row) -> Way:
+        row_id = str(row["id"])
+        if row_id not in self._known:
+            self._known[row_id] = self._followed(kind, row)
+        return self._known[row_id]
+
+    def _followed(self, kind: Kind, row: Row) -> Way:
+        """Go back from merge to merge to the commit by which it was written."""
+        branch: Branch | None = self._branch
+        start, passages = self._tip, list[Passage]()
+        if self._repo.history.row(kind, str(row["id"]), start) is None:
+            return None, branch, ()
+        while True:
+            made = self._first(kind, row, branch, start)
+            source = made.commit.meta.get("source_commit")
+            if source is None or not self._has(kind, row, str(source)):
+                return made.commit, made.branch, tuple(reversed(passages))
+            branch, start = self._ancestry.source(made.commit), str(source)
+            passages.append(self._passage(made, branch))
+
+    def _first(self, kind: Kind, row: Row, branch: Branch | None, start: CommitId) -> Made:
+        """The oldest first parent that has it, which the newest does.
+
+        What is there stays there, so that a binary search finds it; but a row that was removed
+        and brought back, of which every state must be looked at.
+        """
+        row_id, history = str(row["id"]), self._repo.history
+        past: list[Made] = []
+        for made in self._ancestry.past(branch, start):
+            if past and made.commit.ts < int(row["created_at"] or 0):
+                break
+            past.append(made)
+        there, not_there = 0, len(past)
+        while not_there - there > 1:
+            middle = (there + not_there) // 2
+            if history.row(kind, row_id, past[middle].commit.id) is None:
+                not_there = middle
+            else:
+                there = middle
+        if past[there].commit.op not in _BACK:
+            return past[there]
+        traced = Traced(kind, row, (), start, 0)
+        rows = _rows(self._repo, traced, row_id, {made.commit.id: made for made in past})
+        return next(made for made in reversed(past) if made.commit.id in rows)
+
+    def _has(self, kind: Kind, row: Row, commit: CommitId) -> bool:
+        try:
+            next(iter(self._repo.history.log(commit)))
+        except NotFound:  # of a branch that is gone, and compaction took it
+            return False
+        return self._repo.history.row(kind, str(row["id"]), commit) is not None
+
+    def _passage(self, made: Made, source: Branch | None) -> Passage:
+        merge_id = str(made.commit.meta["id"])
+        record = self._repo.ledger.record(MergeRecord, merge_id)
+        decided_by = None if record is None else record.decided_by
+        return Passage(made.commit, merge_id, source, made.branch, decided_by)

@@ -1,0 +1,72 @@
+"""Possible duplicates: new texts of the two sides of a merge that mean nearly the same.
+
+Only listed: no threshold tells a duplicate from a contradiction ("depends on" and "does not
+depend on" are 0.94 alike), so a person or an agent decides.
+"""
+
+from dataclasses import dataclass
+
+from day1.model.rows.change import Changes
+from day1.model.rows.kind import FACT, Row
+from day1.services.merges.planning import Preview
+from day1.services.search.searching import SearchPorts
+
+ALIKE = 0.85
+"""Cosine above which two texts are shown side by side."""
+
+
+def may_find(ports: SearchPorts) -> bool:
+    """Whether duplicates can be told, so that a preview is to read what the target changed."""
+    return ports.embedder is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A new text of the source and one of the target."""
+
+    id: str
+    text: str
+    other_id: str
+    other_text: str
+    cosine: float
+
+
+def possible_duplicates(ports: SearchPorts, seen: Preview) -> list[Twin]:
+    """New facts of the source that are alike to new facts of the target, most alike first.
+
+    The preview has both sides' changes, if there is a model (`may_find`).
+    Compared are the vectors that exist; a text that waits for its vector is not waited for.
+    """
+    if ports.embedder is None:
+        return []
+    mine = {
+        str(row.source["content_hash"]): (row.id, str(row.source["fact_text"]))
+        for row in seen.plan.rows
+        if row.kind is FACT and row.source is not None and _has_new_text(row.base, row.source)
+    }
+    theirs = _new_texts(seen.target_changes) if mine else {}
+    if not theirs:
+        return []
+    words, vectors = ports.index.words, ports.index.vectors
+    ids = words.known(FACT, [*mine, *theirs])
+    hashes = {number: content for content, number in ids.items()}
+    some = [ids[content] for content in mine if content in ids]
+    others = [ids[content] for content in theirs if content in ids]
+    twins = [
+        Twin(*mine[hashes[one]], *theirs[hashes[other]], cosine)
+        for one, other, cosine in vectors.pairs(ports.embedder, some, others, ALIKE)
+        if mine[hashes[one]][0] != theirs[hashes[other]][0]
+    ]
+    return sorted(twins, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))
+
+
+def _has_new_text(before: Row | None, after: Row) -> bool:
+    return before is None or before["content_hash"] != after["content_hash"]
+
+
+def _new_texts(changes: Changes) -> dict[str, tuple[str, str]]:
+    return {
+        str(change.after["content_hash"]): (change.id, str(change.after["fact_text"]))
+        for change in changes.get(FACT.table, ())
+        if change.after is not None and _has_new_text(change.before, change.after)
+    }

@@ -1,0 +1,191 @@
+"""Held items: list what merges withheld on a branch, and decide it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.merge.held import (
+    Decision,
+    HeldItem,
+    columns_of,
+    keeps_out,
+    open_items,
+    same_value,
+    value_json,
+)
+from day1.model.rows.change import CommitId, Message, Query, Ref
+from day1.model.rows.kind import FACT, HELD, WHOLE, Cell, Row, canonical, complete
+from day1.model.rows.origin import Origin
+from day1.ports.store import Reading, Work
+from day1.services.branches.lookup import find, find_open
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import changed_groups, close_items, edit_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Open items that offer one value, with what is there, both as columns (None: no row)."""
+
+    items: tuple[HeldItem, ...]
+    """Oldest first; what is decided is decided for all of them."""
+    present: Row | None
+    offered: Row | None
+    offered_value: str | None
+    source: str | None
+    """The source branch's name, if it still is."""
+
+    @property
+    def item(self) -> HeldItem:
+        """The oldest item, under whose id the offer is listed."""
+        return self.items[0]
+
+
+def offers(repo: Repository, branch: str) -> list[Offer]:
+    """Open items of a branch whose held value the branch does not have, oldest first."""
+    with repo.store.reading(Ref(branch=find(repo, branch).name)) as reading:
+        return offers_on(repo, reading)
+
+
+def offers_on(repo: Repository, reading: Reading) -> list[Offer]:
+    """The same of a branch that is open already."""
+    names = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
+    items = open_items(reading.find(HELD, Query()))
+    sources: dict[str, dict[str, Row]] = {}
+    for source in {item.source_branch for item in items} & names.keys():
+        wanted = [item for item in items if item.source_branch == source]
+        with repo.store.reading(Ref(branch=names[source])) as other:
+            sources[source] = _rows(other, wanted)
+    here = _rows(reading, items)
+    found = []
+    for item in items:
+        row = here.get(item.row_id)
+        value = item.theirs
+        if item.source_branch in sources:
+            source_row = sources[item.source_branch].get(item.row_id)
+            value = _present_or(item, source_row)
+        if same_value(item.kind, row, item.cell, value) or (row is not None and keeps_out(item)):
+            continue
+        present = columns_of(value_json(item.kind, row, item.cell))
+        source_name = names.get(item.source_branch)
+        found.append(Offer((item,), present, columns_of(value), value, source_name))
+    return _once(found)
+
+
+def _once(offers: Iterable[Offer]) -> list[Offer]:
+    """One offer for each value of a cell, the oldest: branches may have withheld the same."""
+    found: dict[tuple[str, str, str | None], Offer] = {}
+    for offer in offers:
+        item = offer.item
+        columns = item.kind.group(item.cell)
+        value = (
+            None if offer.offered is None else canonical([offer.offered.get(c) for c in columns])
+        )
+        key = (item.row_id, item.cell, value)
+        first = found.get(key)
+        found[key] = replace(first, items=(*first.items, item)) if first else offer
+    return list(found.values())
+
+
+def _rows(reading: Reading, items: Sequence[HeldItem]) -> dict[str, Row]:
+    """The rows that items are about, as far as they are there."""
+    return {
+        row_id: row
+        for kind in {item.kind for item in items}
+        for row_id, row in reading.get(kind, [i.row_id for i in items if i.kind is kind]).items()
+    }
+
+
+def _present_or(item: HeldItem, source_row: Row | None) -> str | None:
+    """The source's present value of the cell; the stored one if the row went with a cell held."""
+    if source_row is None and item.cell != WHOLE:
+        return item.theirs
+    return value_json(item.kind, source_row, item.cell)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A held item that was decided."""
+
+    item: HeldItem
+    decision: Decision
+    commit: CommitId
+    at: int
+
+
+def decide(
+    repo: Repository,
+    branch: str,
+    item_id: str,
+    decision: Decision,
+    origin: Origin,
+    value: Mapping[str, Cell] | None = None,
+) -> Decided:
+    """Take, edit or dismiss an open item, as a commit of its own.
+
+    Raises:
+        NotFound: the item is not listed on this branch.
+        InvalidRequest: `value` is missing, or names columns that are not of the cell.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        listed = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
+        offer = listed.get(item_id)
+        if offer is None:
+            raise NotFound(
+                f"{item_id} is not an open held item of {branch!r}; memory_held lists those.",
+                id=item_id,
+                branch=branch,
+            )
+        if decision != "dismissed":
+            _bring_about(work, offer, decision, value, (repo, origin))
+        close_items(work, offer.items, decision, origin, repo.new_id)
+        line = f"held item {decision}: {offer.item.kind.name} {offer.item.row_id}"
+        commit = work.commit(Message("change", line, item_id))
+        return Decided(offer.item, decision, commit, work.now)
+
+
+def _bring_about(
+    work: Work,
+    offer: Offer,
+    decision: Decision,
+    value: Mapping[str, Cell] | None,
+    by: tuple[Repository, Origin],
+) -> None:
+    kind, row_id = offer.item.kind, offer.item.row_id
+    before = work.get(kind, [row_id]).get(row_id)
+    after = _after(offer, before, decision, value)
+    work.apply({kind.table: {row_id: after}})
+    if before is not None and after is not None:
+        repo, origin = by
+        groups = changed_groups(kind, before, after)
+        work_edits = edit_rows(kind, after, groups, origin, work.now, repo.new_id)
+        work.apply({"edits": {str(e["id"]): e for e in work_edits}})
+
+
+def _after(
+    offer: Offer, before: Row | None, decision: Decision, value: Mapping[str, Cell] | None
+) -> Row | None:
+    kind, cell = offer.item.kind, offer.item.cell
+    columns: Mapping[str, Cell] | None = offer.offered
+    if decision == "edited":
+        if not value or not set(value) <= set(kind.group(cell)):
+            raise InvalidRequest(
+                f"`value` gives one or more of: {', '.join(kind.group(cell))}.", cell=cell
+            )
+        start_from = offer.offered or {} if before is None else {}
+        columns = {**start_from, **complete(kind, dict(value))}
+    if columns is None:
+        return None
+    start = before if before is not None else offer.offered
+    if before is None and cell != WHOLE:
+        raise NotFound(
+            f"{offer.item.row_id} is not on this branch any more; dismiss the item or restore "
+            "the row.",
+            id=offer.item.row_id,
+        )
+    keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
+    after: Row = {**(start or {}), **columns, **keep}
+    retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
+    if retexted and (cell != WHOLE or decision == "edited"):
+        # A whole row that is taken brings its own verdict on its own text.
+        after |= {"verification": "unverified", "scores": None}
+    return after

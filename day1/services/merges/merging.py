@@ -1,0 +1,221 @@
+"""Merging: plan anew and do exactly the plan under the target's lock."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from day1.errors import Json, Refused, WouldHold
+from day1.model.branches.branch import Branch
+from day1.model.merge.held import HeldItem, closing_row, held_id, value_json
+from day1.model.merge.plan import MergePlan
+from day1.model.records.merge_record import MergeRecord
+from day1.model.rows.change import CommitId, Message, Ref
+from day1.model.rows.kind import FACT, HELD, WHOLE, Kind, Row
+from day1.model.rows.origin import Origin
+from day1.ports.store import Work
+from day1.services.branches.lookup import find, refuse_closed, refuse_protected
+from day1.services.merges.planning import MergeRequest, check, check_digest, plan_of
+from day1.services.repository.idempotency import made_by
+from day1.services.repository.intents import open_intent, record_merge
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import decided_edits
+
+Guard = Callable[[Branch, Branch, MergePlan], None]
+"""Lets a plan of source and target pass, or raises; asked under the target's lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A merge that was done, or had nothing to do (`record.commit` is None)."""
+
+    record: MergeRecord
+    plan: MergePlan
+    at: int
+    left: tuple[str, ...] = ()
+    """Facts that a picked fact supersedes and that stay active on the target."""
+    repeated: bool = False
+    """The same request did it before; what the plan was is not known any more."""
+
+
+def _unprotected(_source: Branch, target: Branch, _plan: MergePlan) -> None:
+    refuse_protected(target)
+
+
+def merge(
+    repo: Repository,
+    request: MergeRequest,
+    origin: Origin,
+    now: int,
+    guard: Guard = _unprotected,
+) -> Merged:
+    """Merge, pick or squash; the plan is made anew under the target's lock.
+
+    Raises:
+        PlanChanged: `expect` is given and the plan is another one.
+        WouldHold: a squash would leave rows undecided.
+        BranchClosed: one of the branches was squashed.
+        BranchProtected: the target is, and `guard` does not let the plan pass.
+        RequestReused: the request merged something else.
+        as `preview`.
+    """
+    merge_id = repo.new_id("merge", now)
+    first = _merged_before(repo, request, merge_id)
+    if first is not None:
+        return first
+    source = refuse_closed(check(repo, request))
+    target = refuse_closed(find(repo, request.target))
+    if request.strategy == "squash" and source.protection:
+        raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
+    commit = repo.store.commit_pending(source.name)
+    payload: dict[str, Json] = {
+        "id": merge_id,
+        "source_id": source.id,
+        "target_id": target.id,
+        "source_commit": commit,
+        "strategy": request.strategy,
+        "choices": _decided_json(request),
+        "decided_by": origin.agent_id,
+        "created_at": now,
+        "review_id": request.review_id,
+    }
+    with open_intent(repo, "merge", {**payload, "target": target.name}, now):
+        # Whatever this request has done, a killed process too, is in the ledger by now.
+        first = _merged_before(repo, request, merge_id)
+        if first is not None:
+            return first
+        repo.point("merge.after_intent")
+        with repo.store.changing(target.name) as work:
+            base = repo.history.merge_base(work.tip, commit)
+            with repo.store.reading(Ref(commit=commit)) as merged:
+                plan, *_ = plan_of(repo, request, source.id, base, (merged, work))
+            _check_plan(request, plan)
+            guard(source, find(repo, target.name), plan)
+            what = _Deed(repo, request, source.id, commit, merge_id, origin, base)
+            done = _do(work, plan, what)
+            at = work.now
+        repo.point("merge.after_deed")
+        counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
+        record = MergeRecord(**{**payload, **counts, "base": base, "commit": done})  # type: ignore[arg-type]  # built above
+        record_merge(repo, record)
+        repo.point("merge.after_ledger")
+    return Merged(record, plan, at, _left(plan))
+
+
+def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:
+    ends = {
+        "source_id": find(repo, request.source).id,
+        "target_id": find(repo, request.target).id,
+    }
+    asked = {"strategy": request.strategy, "choices": _decided_json(request)}
+    first = made_by(repo.ledger, MergeRecord, merge_id, **ends, **asked)
+    if first is None:
+        return None
+    nothing = MergePlan(request.strategy, (), {}, (), (), digest="", moves_base=False)
+    return Merged(first, nothing, first.created_at, repeated=True)
+
+
+def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
+    check_digest(request.expect, plan)
+    if request.strategy == "squash" and plan.rejected_count:
+        raise WouldHold(
+            "A squash leaves nothing undecided: settle each of these rows with `choices`.",
+            rows=[{"id": row.id, "cells": list(row.held)} for row in plan.rows if row.held],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Deed:
+    """Who merges what, for the rows and the message that a merge writes."""
+
+    repo: Repository
+    request: MergeRequest
+    source_id: str
+    source_commit: CommitId
+    merge_id: str
+    origin: Origin
+    base: CommitId
+
+
+def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
+    """Bring the plan about; None where there is nothing to do."""
+    decided = any(row.decided for row in plan.rows)
+    new = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
+    if not new and not decided:
+        return None
+    work.not_before(next(iter(what.repo.history.log(what.source_commit))).ts)
+    writes = plan.writes
+    edits = decided_edits(plan, what.origin, work.now, what.repo.new_id)
+    for kind, row in (*_held_rows(work, plan, what), *edits):
+        writes.setdefault(kind.table, {})[str(row["id"])] = row
+    if plan.strategy == "auto":
+        work.merge(what.source_commit, writes)
+    else:
+        work.apply(writes)
+    request = what.request
+    op = {"auto": "merge", "cherry_pick": "pick", "squash": "squash"}[plan.strategy]
+    line = f"{op} {request.source} into {request.target}: {plan.merged_count} merged"
+    if plan.rejected_count:
+        line += f", {plan.rejected_count} held"
+    meta: dict[str, Json] = {
+        "source": request.source,
+        "source_id": what.source_id,
+        "source_commit": what.source_commit,
+        "base": what.base,
+        "strategy": plan.strategy,
+        "merged_count": plan.merged_count,
+        "rejected_count": plan.rejected_count,
+    }
+    return work.commit(Message(op, line, what.merge_id, meta))
+
+
+def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
+    origin = what.origin.columns(work.now)
+    declines = [(row, WHOLE) for row in plan.declines]
+    new = [*plan.holds, *declines]
+    taken = work.get(HELD, [held_id(row.id, c, what.source_commit) for row, c in new])
+    closes = list(plan.closes)
+    for row, cell in new:
+        item = held_id(row.id, cell, what.source_commit)
+        if item in taken:
+            item = held_id(row.id, cell, what.merge_id)
+        held: Row = {
+            "id": item,
+            "row_id": row.id,
+            "row_kind": row.kind.table,
+            "cell": cell,
+            "ours": value_json(row.kind, row.target, cell),
+            "theirs": value_json(row.kind, row.source, cell),
+            "source_branch": what.source_id,
+            "source_commit": what.source_commit,
+            "merge_id": what.merge_id,
+            "reason": row.held.get(cell, "skipped"),
+            "closes": None,
+            "decision": None,
+            **origin,
+        }
+        yield HELD, held
+        if (row, cell) in declines:
+            closes.append((HeldItem.of(held), "dismissed"))
+    for item_, decision in closes:
+        yield HELD, closing_row(item_, decision, what.repo.new_id(HELD.prefix, work.now), origin)
+
+
+def _left(plan: MergePlan) -> tuple[str, ...]:
+    """Facts which picked facts supersede on the source and which this pick left as they were."""
+    if plan.strategy != "cherry_pick":
+        return ()
+    return tuple(row.id for row in plan.rows if row.kind is FACT and WHOLE in row.held)
+
+
+def _decided_json(request: MergeRequest) -> list[Json]:
+    """What a request decides: its choices and, as one of all of its row each, what it picks."""
+    choices: list[Json] = [
+        {
+            "id": c.row_id,
+            "cell": c.cell,
+            "take": c.take,
+            "value": dict(c.value) if c.value else None,
+        }
+        for c in request.choices
+    ]
+    picks = sorted(set(request.items or ()))
+    return choices + [{"id": i, "cell": WHOLE, "take": "pick", "value": None} for i in picks]

@@ -1,0 +1,248 @@
+"""Planning a merge: read the two sides, each as one state, and say what merging would do."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import InvalidRequest, NotFound, PlanChanged, Refused
+from day1.model.branches.branch import Branch
+from day1.model.merge.held import HeldItem, closings, keeps_out, kept_out, open_items
+from day1.model.merge.plan import MergePlan, Sides, Strategy, follow_supersession, plan_merge
+from day1.model.merge.row_merge import OWN, Choice, Take
+from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
+from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Row, complete, kind_of
+from day1.ports.store import Reading
+from day1.services.branches.lookup import find, refuse_closed
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """What is asked of a merge."""
+
+    source: str
+    target: str
+    strategy: Strategy
+    choices: tuple[Choice, ...] = ()
+    items: tuple[str, ...] | None = None
+    expect: str | None = None
+    """The digest of the previewed plan; another plan is refused."""
+    review_id: str | None = None
+    """The review that this merge concludes."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether who decides it also writes."""
+        return any(choice.take in OWN for choice in self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A plan and what it was made from."""
+
+    plan: MergePlan
+    base: CommitId
+    source_commit: CommitId
+    target_commit: CommitId
+    pending: Pending
+    """Rows of the source that no commit holds yet; they are in the plan."""
+    sides: Sides
+    """What it was planned from, for plans with other choices."""
+    held: tuple[HeldItem, ...]
+    """Every open item of the target."""
+    target_changes: Changes
+    """What the target changed since the base, where that was asked for."""
+
+
+def preview(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
+    """Plan a merge without a lock and without writing; waiting rows count.
+
+    Each side is read as one state; with `both` also what the target changed.
+
+    Raises:
+        UnknownBranch: one of the branches is not there.
+        Refused: source and target are one branch.
+        NotFound: a picked id is not on the source, or one of `choices` on neither branch.
+        BranchClosed: the source was squashed, or is kept.
+    """
+    refuse_closed(find(repo, request.source))
+    return look(repo, request, both=both)
+
+
+def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
+    """`preview`, of a closed source too: it cannot be merged, but be compared."""
+    source_id = check(repo, request).id
+    with (
+        repo.store.reading(Ref(branch=request.target)) as target,
+        repo.store.reading(Ref(branch=request.source)) as source,
+    ):
+        base = source.merge_base(target.tip)  # the older state: it was opened first
+        plan, sides, held = plan_of(repo, request, source_id, base, (source, target))
+        return Preview(
+            plan,
+            base,
+            source.tip,
+            target.tip,
+            source.pending,
+            sides,
+            held,
+            target.changes(base) if both and sides.changes.get(FACT.table) else {},
+        )
+
+
+def check(repo: Repository, request: MergeRequest) -> Branch:
+    """Let a request pass whose parts fit together; the source branch.
+
+    Raises:
+        as `preview`, but for picked ids.
+    """
+    if request.source == request.target:
+        raise Refused("A branch cannot be merged into itself.", branch=request.source)
+    if request.strategy == "cherry_pick" and not request.items:
+        raise Refused("cherry_pick needs `items`: the ids to take from the source.")
+    if request.strategy != "cherry_pick" and request.items:
+        raise Refused("`items` goes with the strategy cherry_pick only.")
+    find(repo, request.target)
+    return find(repo, request.source)
+
+
+def plan_of(
+    repo: Repository,
+    request: MergeRequest,
+    source_id: str,
+    base: CommitId,
+    both: tuple[Reading, Reading],
+) -> tuple[MergePlan, Sides, tuple[HeldItem, ...]]:
+    """Plan from a base and readings of source and target; also every open item of the target.
+
+    Raises:
+        as `preview`.
+    """
+    source, target = both
+    changes, target_items = source.changes(base), target.find(HELD, Query())
+    source_items = source.find(HELD, Query())
+    # A decision that comes along with the merge counts; a pick brings none.
+    rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
+    target_held = open_items(target_items, closings(() if request.items else rows))
+    source_held = open_items(source_items, closings(target_items))
+    items = None if request.items is None else _items(source, request.items, changes)
+    named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
+    named |= {choice.row_id for choice in request.choices}
+    source_rows = rows_by_id(source, named)
+    changed = {c.id for table in changes.values() for c in table}
+    ids = changed | named
+    ids |= {
+        str(row["superseded_by"])
+        for row in (*source_rows.values(), *(c.after for c in changes.get(FACT.table, ())))
+        if row is not None and row.get("superseded_by") is not None
+    }
+    target_rows = rows_by_id(target, ids)
+    _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
+    for choice in request.choices:
+        on_both = choice.row_id in source_rows and choice.row_id in target_rows
+        check_cell(choice.row_id, choice.cell, choice.take, both=on_both)
+    waiting = [item.row_id for item in target_held if keeps_out(item)]
+    sides = Sides(
+        changes,
+        source_rows,
+        target_rows,
+        source_held,
+        target_held,
+        source_id,
+        kept_out(source_items),
+        # Who picks a row wants it; what is open on it stays so.
+        dict.fromkeys(waiting, frozenset[str]()) if items else kept_out(target_items, rows),
+        _removed(repo, target, target_rows, source_held),
+    )
+    choices = [completed(choice) for choice in request.choices]
+    plan = plan_merge(sides, request.strategy, choices, items)
+    return plan, sides, tuple(open_items(target_items))
+
+
+def _removed(
+    repo: Repository, target: Reading, rows: Mapping[str, Row], items: Iterable[HeldItem]
+) -> frozenset[str]:
+    """Rows that the target lacks because they were removed in its past, as open items offer."""
+    removals = [
+        item
+        for item in items
+        if item.cell == WHOLE and item.theirs is None and item.row_id not in rows
+    ]
+    if not removals:
+        return frozenset()
+    past = {commit.id for commit in repo.history.graph([target.tip])}
+    return frozenset(item.row_id for item in removals if item.source_commit in past)
+
+
+def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
+    """A decision that a mistyped id would lose is refused."""
+    unknown = [choice.row_id for choice in choices if choice.row_id not in known]
+    if unknown:
+        raise NotFound(
+            f"`choices` names rows of neither branch: {', '.join(unknown[:10])}.", ids=unknown
+        )
+
+
+def check_cell(row_id: str, cell: str, take: Take, *, both: bool) -> None:
+    """Let a decision about a cell pass if `both` sides have the row: else it would be lost.
+
+    Raises:
+        InvalidRequest: the row can be decided whole only.
+    """
+    if cell != WHOLE and (not both or take == "delete"):
+        why = "a cell cannot be deleted" if both else "only one side has the row"
+        raise InvalidRequest(f"{row_id}: {why}, so decide it whole, with cell `*`.", id=row_id)
+
+
+def completed(choice: Choice) -> Choice:
+    """A choice whose value has the hash of its text."""
+    if choice.value is None:
+        return choice
+    return replace(choice, value=complete(kind_of(choice.row_id), dict(choice.value)))
+
+
+def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]:
+    """The picked ids with what supersedes them.
+
+    Raises:
+        NotFound: some are not on the source, nor removed there since the merge base.
+    """
+    found: dict[str, Row] = {}
+    queue = list(items)
+    while queue:
+        rows = rows_by_id(source, queue)
+        found |= rows
+        successors = {str(r["superseded_by"]) for r in rows.values() if r.get("superseded_by")}
+        queue = [i for i in successors if i not in found]
+    removed = {c.id for table in changes.values() for c in table if c.after is None}
+    unknown = [i for i in items if i not in found and i not in removed]
+    if unknown:
+        raise NotFound(f"Not on the source branch: {', '.join(unknown[:10])}.", ids=list(unknown))
+    return follow_supersession(items, found)
+
+
+def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
+    """Rows of any kind by id."""
+    by_kind: dict[str, list[str]] = {}
+    for row_id in ids:
+        kind = kind_of(row_id)
+        if kind is not None:
+            by_kind.setdefault(kind.table, []).append(row_id)
+    found: dict[str, Row] = {}
+    for table, some in by_kind.items():
+        found |= reading.get(BY_TABLE[table], some)
+    return found
+
+
+def check_digest(expect: str | None, plan: MergePlan) -> None:
+    """Let the plan pass that was previewed, and no other.
+
+    Raises:
+        PlanChanged: it is another one.
+    """
+    if expect is not None and expect != plan.digest:
+        raise PlanChanged(
+            "The plan is not the previewed one any more: look at a new preview and decide again.",
+            expected=expect,
+            digest=plan.digest,
+            rows=[row.id for row in plan.rows][:50],
+        )

@@ -1,0 +1,358 @@
+"""Reviews: opened, looked at as the branches are now, decided by several people, merged, closed."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from day1.errors import Conflict, NotFound, PlanChanged, Refused
+from day1.model.branches.branch import Branch
+from day1.model.merge.held import HeldItem, keeps_out
+from day1.model.merge.plan import MergePlan, Strategy, plan_merge, three_ways
+from day1.model.merge.row_merge import Choice, PlanRow, Take
+from day1.model.records.review import Decision, Review, ReviewStatus, fingerprint, undecided
+from day1.model.rows.kind import WHOLE, cells
+from day1.model.rows.origin import Origin
+from day1.services.branches.lookup import find, refuse_closed
+from day1.services.merges.merging import Merged, merge
+from day1.services.merges.planning import (
+    MergeRequest,
+    Preview,
+    check_cell,
+    check_digest,
+    completed,
+    look,
+)
+from day1.services.merges.protection import Merger, guard
+from day1.services.repository.intents import recover
+from day1.services.repository.repository import Repository
+
+_GROUPS = ("conflicts", "held", "duplicates", "new", "changed", "removed")
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A review against its branches as they are now."""
+
+    review: Review
+    source: Branch
+    target: Branch
+    seen: Preview
+    """The plan with nothing decided, and what it was made from."""
+    plan: MergePlan
+    """The plan with the decisions that still apply."""
+    choices: tuple[Choice, ...]
+    """Those decisions."""
+    stale: tuple[Decision, ...]
+    """Decisions about what is not so any more: kept, and not applied."""
+    rows: Mapping[str, PlanRow]
+    """What can be decided, by id, as it is with nothing decided."""
+    held: Mapping[str, tuple[HeldItem, ...]]
+    """Open held items of the target that came from this source, by row."""
+
+    @property
+    def undecided(self) -> list[tuple[PlanRow, str]]:
+        """Conflicts that a merge would hold and nobody decided to hold."""
+        return undecided(self.plan, self.choices)
+
+    @property
+    def merges(self) -> bool:
+        """Whether there is anything to merge."""
+        return bool(self.plan.rows) or self.plan.moves_base
+
+    @property
+    def closed(self) -> Branch | None:
+        """The branch because of which nothing can be merged any more."""
+        return next((branch for branch in (self.source, self.target) if branch.closed), None)
+
+
+def find_review(repo: Repository, review_id: str) -> Review:
+    """A review by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    review = repo.ledger.record(Review, review_id)
+    if review is None:
+        raise NotFound(
+            f"There is no review {review_id!r}: review_list shows those there are.",
+            review_id=review_id,
+        )
+    return review
+
+
+def reviews(
+    repo: Repository, status: ReviewStatus | None = "open", branch: str | None = None
+) -> list[Review]:
+    """The reviews of a status, from or into a branch, the newest first.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    wanted = None if branch is None else find(repo, branch).id
+    equal = {} if status is None else {"status": str(status)}
+    found = reversed(repo.ledger.records(Review, **equal))
+    return [one for one in found if wanted in {None, one.source_id, one.target_id}]
+
+
+def open_review(
+    repo: Repository,
+    sides: tuple[str, str],
+    said: tuple[str | None, str | None],
+    by: tuple[str | None, str | None],
+    now: int,
+) -> Review:
+    """Open the review of (source, target); the one that is open already is answered.
+
+    Args:
+        repo: the memory.
+        sides: the names of source and target.
+        said: title and description.
+        by: the agent who opens it, and its token.
+        now: the time.
+
+    Raises:
+        UnknownBranch, BranchClosed: one of the branches is not there, or is closed.
+        Refused: they are one.
+    """
+    source, target = (refuse_closed(find(repo, name)) for name in sides)
+    if source.id == target.id:
+        raise Refused("A branch cannot be reviewed against itself.", branch=source.name)
+    with repo.ledger.together():
+        equal = {"source_id": source.id, "target_id": target.id, "status": "open"}
+        there = repo.ledger.records(Review, **equal)
+        if there:
+            return there[0]
+        review_id = repo.new_id("review", now)
+        review = Review(review_id, source.id, target.id, *said, "open", *by, now)
+        repo.ledger.put(review)
+    return review
+
+
+def gone(repo: Repository, review: Review) -> str | None:
+    """Why a review cannot be looked at; None where both branches are there."""
+    for side, branch_id in (("source", review.source_id), ("target", review.target_id)):
+        branch = repo.ledger.record(Branch, branch_id)
+        if branch is None:
+            return f"The {side} branch was deleted: review_close closes the review."
+        if branch.retired_tip is not None:
+            return (
+                f"The {side} branch {branch.name!r} was retired: `day1 switch {branch.name}` "
+                "brings it back, review_close closes the review."
+            )
+    return None
+
+
+def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined:
+    """Plan a review anew; costs what previewing its merge costs. `both` as `merging.preview`.
+
+    Raises:
+        Conflict: one of its branches is gone.
+    """
+    why = gone(repo, review)
+    source = repo.ledger.record(Branch, review.source_id)
+    target = repo.ledger.record(Branch, review.target_id)
+    if why is not None or source is None or target is None:
+        raise Conflict(str(why), review_id=review.id)
+    seen = look(repo, MergeRequest(source.name, target.name, "auto"), both=both)
+    every = {row.id: row for row in three_ways(seen.sides)}
+    held = _held(seen, every)
+    rows = {row.id: row for row in seen.plan.rows}
+    rows |= {row_id: every[row_id] for row_id in held if row_id not in rows}
+    return _decided(Examined(review, source, target, seen, seen.plan, (), (), rows, held), review)
+
+
+def _decided(found: Examined, review: Review) -> Examined:
+    """The same look at a review with the decisions that it has now."""
+    decided = [(one, one.holds(found.rows)) for one in review.decided]
+    choices = tuple(completed(one.choice) for one, holds in decided if holds)
+    stale = tuple(one for one, holds in decided if not holds)
+    plan = plan_merge(found.seen.sides, "auto", choices) if choices else found.seen.plan
+    return replace(found, review=review, plan=plan, choices=choices, stale=stale)
+
+
+def _held(seen: Preview, every: Mapping[str, PlanRow]) -> dict[str, tuple[HeldItem, ...]]:
+    """Open items of the target from this source, as far as the two sides differ there."""
+    found: dict[str, tuple[HeldItem, ...]] = {}
+    for item in seen.sides.target_held:
+        row = every.get(item.row_id)
+        if row is None or item.source_branch != seen.sides.source_branch:
+            continue
+        if row.target is not None and keeps_out(item):
+            continue
+        columns = item.kind.group(item.cell)
+        if cells(row.source, columns) != cells(row.target, columns):
+            found[row.id] = (*found.get(row.id, ()), item)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a reviewer says of a cell of a row; `take` None takes back what was decided."""
+
+    row_id: str
+    cell: str
+    take: Take | None
+    choice: Choice | None = None
+    seen: str | None = None
+    """The fingerprint of the row that the reviewer saw."""
+
+
+def decide(
+    repo: Repository,
+    review: Review,
+    given: Iterable[Given],
+    by: tuple[str | None, str | None],
+    now: int,
+) -> Examined:
+    """Add decisions of an agent and its token; what others decide at the same time is kept.
+
+    Raises:
+        NotFound: the plan has no such row.
+        InvalidRequest: the decision is of a cell, and can only be of the whole row.
+        PlanChanged: the row is not what the reviewer saw.
+        Conflict: the review is merged or closed, or a branch is gone.
+    """
+    _check_open(review)
+    found = examine(repo, review)
+    made, cleared = [], []
+    for one in given:
+        if one.choice is None:
+            cleared.append((one.row_id, one.cell))
+            continue
+        row = _decidable(found.rows, one)
+        value = None if one.choice.value is None else dict(one.choice.value)
+        seen = fingerprint(row, one.cell)
+        agent, token = by
+        made.append(Decision(row.id, one.cell, one.choice.take, value, agent, now, seen, token))
+    with _between_deeds(repo):
+        fresh = _check_open(find_review(repo, review.id)).with_decisions(made, cleared)
+        repo.ledger.put(fresh)
+    return _decided(found, fresh)
+
+
+def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
+    row = rows.get(given.row_id)
+    if row is None:
+        raise NotFound(
+            f"{given.row_id} is not in the plan of this review; review_show shows what is.",
+            id=given.row_id,
+        )
+    if given.seen not in {None, fingerprint(row, WHOLE)}:
+        raise PlanChanged(
+            f"{row.id} changed since you saw it: look at it again with review_show.", id=row.id
+        )
+    if given.take is not None:
+        both = row.source is not None and row.target is not None
+        check_cell(row.id, given.cell, given.take, both=both)
+    return row
+
+
+@contextmanager
+def _between_deeds(repo: Repository) -> Iterator[None]:
+    """Change a review while no merge of it is going on: one that began ends first."""
+    with repo.ledger.exclusive(partial(recover, repo)), repo.ledger.together():
+        yield
+
+
+def _check_open(review: Review) -> Review:
+    if review.status != "open":
+        raise Conflict(
+            f"The review is {review.status}: open a new one with review_open.",
+            review_id=review.id,
+            status=review.status,
+        )
+    return review
+
+
+def merge_review(
+    repo: Repository,
+    review: Review,
+    asked: tuple[Strategy, str | None],
+    by: tuple[Origin, str | None],
+    now: int,
+) -> Merged:
+    """Merge by the decisions that still apply, and mark the review merged in the same deed.
+
+    Args:
+        repo: the memory.
+        review: what is merged.
+        asked: the strategy, and the digest that the reviewer saw.
+        by: who merges, and the token.
+        now: the time.
+
+    Raises:
+        PlanChanged: the plan is not the one of the digest, or a decision is stale.
+        BranchProtected: the target requires what is missing.
+        Conflict: the review is merged or closed, or has nothing to merge.
+        as `merging.merge`.
+    """
+    (strategy, expect), (origin, token) = asked, by
+    found = examine(repo, _check_open(review))
+    _check_decisions(found, expect)
+    # The plan under the lock must be this one: its digest holds every row, side and choice.
+    plan = plan_merge(found.seen.sides, strategy, found.choices)
+    may = guard(repo, Merger(token, review, found.choices))
+
+    def check(source: Branch, target: Branch, planned: MergePlan) -> None:
+        fresh = _check_open(find_review(repo, review.id))
+        if fresh.decisions != review.decisions:
+            raise PlanChanged("Somebody decided more meanwhile: look at it with review_show.")
+        may(source, target, planned)
+
+    request = MergeRequest(
+        found.source.name,
+        found.target.name,
+        strategy,
+        found.choices,
+        expect=plan.digest,
+        review_id=review.id,
+    )
+    return merge(repo, request, origin, now, check)
+
+
+def _check_decisions(found: Examined, expect: str | None) -> None:
+    if found.stale:
+        ids = list(dict.fromkeys(one.row_id for one in found.stale))
+        raise PlanChanged(
+            f"Decided, and changed since: {', '.join(ids[:10])}. Decide anew with review_decide, "
+            "or take=clear.",
+            stale=[{"id": one.row_id, "cell": one.cell} for one in found.stale],
+        )
+    check_digest(expect, found.plan)
+    if not found.merges:
+        raise Conflict(
+            f"{found.target.name!r} has all of {found.source.name!r} already: review_close closes "
+            "the review.",
+            review_id=found.review.id,
+        )
+
+
+def close_review(
+    repo: Repository, review: Review, by: str | None, reason: str | None, now: int
+) -> Review:
+    """Close a review without merging; its decisions stay with it.
+
+    Raises:
+        Conflict: it is merged or closed already.
+    """
+    with _between_deeds(repo):
+        found = _check_open(find_review(repo, review.id))
+        closed = replace(found, status="closed", closed_by=by, closed_at=now, reason=reason)
+        repo.ledger.put(closed)
+    return closed
+
+
+def grouped(found: Examined, alike: Collection[str] = ()) -> dict[str, list[PlanRow]]:
+    """The rows of a review by group; what wants deciding comes first."""
+    groups: dict[str, list[PlanRow]] = {name: [] for name in _GROUPS}
+    for row in found.rows.values():
+        name = row.effect
+        if row.id in found.held:
+            name = "held"
+        elif row.held:
+            name = "conflicts"
+        elif row.id in alike:
+            name = "duplicates"
+        groups[name].append(row)
+    return groups

@@ -1,0 +1,140 @@
+"""Purging: the store's files are written anew without what is redacted.
+
+Redacting masks; the bytes stay where they are until the rows are copied as they read, and the copy
+takes the old file's place. Until that moment the old store is whole, from then on the new one is; a
+process that dies in between leaves an intent, by which the next one lets the ledger follow.
+"""
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar, cast
+
+from day1.model.branches.branch import MAIN
+from day1.model.records.codec import from_json, to_json
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.redaction import Clean, Mask, Redaction, mask_of, without
+from day1.model.records.review import Review
+from day1.model.rows.kind import BY_TABLE, Row, kind_of
+from day1.ports.index import IndexLost
+from day1.ports.rewriting import Rewriting
+from day1.services.exchange.store_copy import Carry, Replay, Report, born
+from day1.services.repository.commit_ids import carried, put, rename_all
+from day1.services.repository.intents import open_intent, texts_of
+from day1.services.repository.repository import Repository
+
+T = TypeVar("T")
+
+_PROSE: Final = ("description", "purpose", "title", "reason", "notes", "context_summary")
+"""Fields of records in which people and agents write what they like."""
+_DECIDED: Final[Mapping[type, tuple[str, str]]] = {
+    MergeRecord: ("choices", "id"),
+    Review: ("decisions", "row_id"),
+}
+"""By kind of record: where it keeps what was decided, and how a decision names its row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was written anew."""
+
+    redactions: int
+    commits: int
+
+
+def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
+    """What takes the redacted words out of a ledger's records."""
+    mask = mask_of(redactions)
+    texts: dict[str, str] = {}
+    for redaction in redactions:
+        texts |= texts_of(source, BY_TABLE[redaction.row_kind], redaction.row_id)
+    clean = without([text for content, text in texts.items() if content in mask.hashes])
+    return lambda record: _cleaned(record, mask, clean)
+
+
+def leaving_behind(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
+    """What takes the redacted words out of what a copy is given, which never has them then."""
+    clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
+
+    def carry(record: object) -> object:
+        fresh = clean(record)
+        if isinstance(fresh, Redaction) and fresh.id in purged:
+            return replace(fresh, purged_at=now)
+        return fresh
+
+    return carry
+
+
+def _cleaned(record: T, mask: Mask, clean: Clean) -> T:
+    """A record without redacted words: as cells of decisions, and as whole quotes in prose."""
+    values: dict[str, Any] = to_json(record)
+    fresh: dict[str, Any] = {
+        name: clean(values[name]) for name in _PROSE if isinstance(values.get(name), str)
+    }
+    where, named = _DECIDED.get(type(record), ("", ""))
+    if values.get(where):
+        fresh[where] = [_decision(one, named, mask, clean) for one in values[where]]
+    return record if values == {**values, **fresh} else from_json(type(record), {**values, **fresh})
+
+
+def _decision(one: Mapping[str, Any], named: str, mask: Mask, clean: Clean) -> Mapping[str, Any]:
+    kind, value = kind_of(one[named]), one["value"]
+    if kind is None or not isinstance(value, Mapping):
+        return one
+    shown = mask.cells(kind, one[named], cast("Row", value))
+    return {**one, "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown.items()}}
+
+
+def purge(
+    source: Repository,
+    redactions: Collection[Redaction],
+    rewriting: Rewriting,
+    report: Report,
+    now: int,
+) -> Purged:
+    """Write the store anew as it reads through the mask of these redactions.
+
+    Args:
+        source: the memory, with a store that obeys this mask and no later one.
+        redactions: all there are.
+        rewriting: works on the store's files.
+        report: told how far it is.
+        now: the time.
+
+    Raises:
+        StoreBusy: others write without a pause.
+        IntegrityBroken: the new store does not hold what the old one shows; that one stays.
+    """
+    if not redactions:
+        return Purged(0, 0)
+    ledger, clean = source.ledger, cleaning(source, redactions)
+    with rewriting.fresh(born(source)) as (store, history):
+        replay = Replay(source, replace(source, store=store, history=history), report)
+        replay.follow()
+        replay.compare()
+        with open_intent(source, "purge", {"tip": source.history.branches()[MAIN]}, now):
+            source.point("purge.after_intent")
+            with rewriting.exclusive():
+                replay.compare(replay.rest())
+                _clean_all(source, clean)
+                source.point("purge.copied")
+                rewriting.replace()
+                source.point("purge.replaced")
+                rename_all(ledger, replay.ids)
+                source.point("purge.after_ledger")
+    with suppress(IndexLost):  # it is empty then, and learns masked texts from now on
+        source.forget(mask_of(redactions).hashes)
+    rewriting.scrub()
+    source.point("purge.scrubbed")
+    done = {redaction.id for redaction in redactions}
+    cleaned = (redaction for redaction in ledger.records(Redaction) if redaction.id in done)
+    ledger.put(*(replace(redaction, purged_at=now) for redaction in cleaned))
+    return Purged(len(redactions), len(replay.ids))
+
+
+def _clean_all(source: Repository, clean: Carry) -> None:
+    with source.ledger.together():
+        for record in carried(source.ledger):
+            fresh = clean(record)
+            if fresh != record:
+                put(source.ledger, fresh)

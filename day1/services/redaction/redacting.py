@@ -1,0 +1,123 @@
+"""Redacting: making a memory unreadable, at once, everywhere and for good.
+
+What is written is one record of the ledger, which every reading of rows obeys
+(`model.records.redaction`).
+"""
+
+from dataclasses import dataclass
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.records.codec import to_json
+from day1.model.records.redaction import COPIED, REDACTED_HASH, Redaction, mask_of
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import MEMORIES, Kind, kind_of
+from day1.services.repository.intents import forget, open_intent, record_redaction, texts_of
+from day1.services.repository.repository import Repository
+from day1.services.search.following import INDEXED
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What redacting a row will mask."""
+
+    kind: Kind
+    row_id: str
+    rows: frozenset[str]
+    """The row, what it is a copy of, and its copies."""
+    texts: frozenset[str]
+    hashes: frozenset[str]
+    known: Redaction | None
+    """What has redacted all of it before."""
+
+
+def look(repo: Repository, row_id: str) -> Target:
+    """Find every text that a row ever had, on whichever branch, and its copies.
+
+    Raises:
+        NotFound: there never was such a row.
+        Forbidden: the caller does not see every branch.
+    """
+    kind = kind_of(row_id)
+    versions = [] if kind not in MEMORIES or kind is None else repo.history.unmasked(kind, row_id)
+    if kind is None or not versions:
+        raise NotFound(
+            f"{row_id} is not in this store and never was: `day1 search` finds ids.", id=row_id
+        )
+    rows = {row_id}
+    if kind in COPIED:
+        rows |= {str(row["origin_id"]) for row in versions if row["origin_id"] is not None}
+        rows = _with_copies(repo, kind, rows)
+    texts = texts_of(repo, kind, row_id)
+    hashes = frozenset(texts) - {REDACTED_HASH}
+    before = repo.ledger.records(Redaction, row_id=row_id)
+    masked = {content for redaction in before for content in redaction.hashes}
+    known = before[-1] if before and hashes <= masked else None
+    return Target(kind, row_id, frozenset(rows), frozenset(texts.values()), hashes, known)
+
+
+def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
+    """Rows and what was copied of them, of those copies, and so on."""
+    found, new = set(rows), rows
+    while new:
+        query = Query(among={"origin_id": sorted(new)})
+        copies: set[str] = set()
+        for branch in repo.history.branches():
+            with repo.store.reading(Ref(branch=branch)) as reading:
+                copies |= {str(row[0]) for row in reading.scan(kind, ("id",), query)}
+        new = copies - found
+        found |= new
+    return found
+
+
+def redact(
+    repo: Repository, target: Target, reason: str | None, agent_id: str | None, now: int
+) -> Redaction:
+    """Mask a row for good; doing it again is harmless, and cleans an index that could not be.
+
+    Raises:
+        InvalidRequest: the reason holds what is to be redacted.
+    """
+    if reason is not None and any(text in reason for text in target.texts):
+        raise InvalidRequest("`reason` is kept and shown: say it without the redacted text.")
+    redaction = target.known
+    if redaction is None:
+        masked, branches = _extent(repo, target)
+        redaction = Redaction(
+            id=repo.new_id("redaction", now),
+            row_id=target.row_id,
+            row_kind=target.kind.table,
+            rows=tuple(sorted(target.rows)),
+            hashes=tuple(sorted(target.hashes)),
+            masked_rows=masked,
+            branches=branches,
+            reason=reason,
+            agent_id=agent_id,
+            created_at=now,
+        )
+    with open_intent(repo, "redact", to_json(redaction), now):
+        repo.point("redact.after_intent")
+        record_redaction(repo, redaction)
+        repo.point("redact.after_index")
+    return redaction
+
+
+def forget_redacted(repo: Repository) -> None:
+    """Take out of this node's index what any node has redacted by now."""
+    hashes = mask_of(repo.ledger.records(Redaction)).hashes
+    if hashes:
+        forget(repo, hashes)
+
+
+def _extent(repo: Repository, target: Target) -> tuple[int, int]:
+    """How many rows are about to be masked, and on how many branches they are now."""
+    rows: set[str] = set()
+    branches = 0
+    alike = Query(among={"content_hash": sorted(target.hashes)})
+    for branch in repo.history.branches():
+        with repo.store.reading(Ref(branch=branch)) as reading:
+            here = set(reading.get(target.kind, sorted(target.rows)))
+            for kind in INDEXED:
+                here |= {str(row[0]) for row in reading.scan(kind, ("id",), alike)}
+        rows |= here
+        branches += bool(here)
+    return len(rows), branches

@@ -1,0 +1,78 @@
+"""What is said about a memory, once its commits have other ids: those of a copy.
+
+A commit's id is a hash over what it holds and when it was made, so the same commit in another
+store, or in one that was written anew, has another. There its message says which one it was
+(`from`), and what speaks of commits (records, messages, held items) is carried with the new ids.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from day1.model.access.access import SignIn, Token
+from day1.model.branches.branch import Branch
+from day1.model.records.codec import from_json, to_json
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.redaction import Redaction
+from day1.model.records.review import Review
+from day1.model.records.session import Session
+from day1.model.records.sharing import Bundle, Handoff, Template
+from day1.model.records.snapshot import Snapshot
+from day1.model.records.task import Objective, Task, TaskAgent
+from day1.model.rows.change import CommitId
+from day1.ports.ledger import Ledger
+from day1.ports.store import History
+
+T = TypeVar("T")
+Ids = Mapping[CommitId, CommitId]
+"""New ids by the old ones."""
+
+CARRIED: Final = (
+    *(Branch, Session, Snapshot, MergeRecord, Review, Redaction, Token, SignIn),
+    *(Task, TaskAgent, Objective, Template, Handoff, Bundle),
+)
+"""Every kind of record but those of one store only: what is to be done, what it is a copy of."""
+
+
+def new_ids(history: History) -> dict[CommitId, CommitId]:
+    """The commits of a copy, by the ids that they had where they were copied from."""
+    starts = {*history.branches().values(), *history.kept().values()}
+    graph = history.graph(sorted(starts))
+    return {str(commit.meta["from"]): commit.id for commit in graph if "from" in commit.meta}
+
+
+def renamed(value: Any, ids: Ids) -> Any:
+    """A JSON value with each text that is an old id replaced by the new one."""
+    if isinstance(value, str):
+        return ids.get(value, value)
+    if isinstance(value, Mapping):
+        return {key: renamed(part, ids) for key, part in value.items()}
+    return [renamed(part, ids) for part in value] if isinstance(value, list | tuple) else value
+
+
+def with_new_ids(record: T, ids: Ids) -> T:
+    """A record that speaks of the new commits."""
+    values = {name: renamed(value, ids) for name, value in to_json(record).items()}
+    return record if values == to_json(record) else from_json(type(record), values)
+
+
+def carried(ledger: Ledger) -> Iterator[object]:
+    """All that a ledger says which is carried over."""
+    for kind in CARRIED:
+        yield from ledger.records(kind)
+
+
+def put(ledger: Ledger, record: object) -> None:
+    """Write a record of any kind."""
+    if isinstance(record, Branch):
+        ledger.put_branch(record)
+    else:
+        ledger.put(record)
+
+
+def rename_all(ledger: Ledger, ids: Ids) -> None:
+    """Let all that a ledger says speak of the new commits; doing it again is harmless."""
+    with ledger.together():
+        for record in carried(ledger):
+            fresh = with_new_ids(record, ids)
+            if fresh != record:
+                put(ledger, fresh)

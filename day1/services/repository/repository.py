@@ -1,0 +1,39 @@
+"""What holds a memory: its rows, its history, and what is said about them."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from day1.model.rows.change import CommitId
+from day1.model.values.ids import NewId
+from day1.ports.ledger import Ledger
+from day1.ports.store import History, Store
+
+Point = Callable[[str], None]
+"""Called at named points, where a test may kill the process."""
+
+
+def no_point(_: str) -> None:
+    """No point is armed outside tests."""
+
+
+def nothing_to_forget(_: Collection[str]) -> None:
+    """There is no index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What holds a memory: its rows, its history, what is said about them, and an id maker."""
+
+    store: Store
+    history: History
+    ledger: Ledger
+    new_id: NewId
+    point: Point = no_point
+    forget: Callable[[Collection[str]], None] = nothing_to_forget
+    """Take texts out of this node's index, by their hashes."""
+    noted: set[str] = field(default_factory=set)
+    """Writers that this process has noted (`services.teams.sessions`)."""
+    reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
+        default_factory=dict
+    )
+    """By limits of tokens: tips, and every commit in their past (`services.access.scoped`)."""

@@ -1,0 +1,60 @@
+"""Curated branches: just the chosen facts and conversations, whatever else the parent has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Ref
+from day1.services.branches.branching import check_free, fork
+from day1.services.branches.lookup import find, first_commit
+from day1.services.repository.repository import Repository
+from day1.services.rows.transplanting import Choice, choose, commit_copy, counts, put
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """The new branch and how many rows of each table it has."""
+
+    branch: Branch
+    counts: dict[str, int]
+
+
+def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
+    repo: Repository,
+    name: str,
+    parent_name: str,
+    facts: Sequence[str],
+    conversations: Sequence[str],
+    now: int,
+    description: str | None = None,
+) -> Curated:
+    """Make a branch of chosen rows of its parent, and of nothing else.
+
+    It begins at the store's first commit: with a later base a merge would take what was not
+    chosen for removed.
+
+    Raises:
+        InvalidRequest, BranchExists: the name breaks the rule, or is taken.
+        UnknownBranch: there is no such parent.
+        NotFound: the parent has not all of the ids; they are named.
+    """
+    branch_id = repo.new_id("branch", now)
+    check_free(repo, name, branch_id)
+    parent = find(repo, parent_name)
+    with repo.store.reading(Ref(branch=parent.name)) as reading:
+        rows = choose(reading, Choice(facts, conversations))
+    branch = Branch(
+        id=branch_id,
+        name=name,
+        parent_id=parent.id,
+        fork_commit=first_commit(repo, parent.name),
+        created_at=now,
+        description=description,
+    )
+
+    def fill() -> None:
+        with repo.store.changing(name) as work:
+            copied = put(work, name, rows, back=True)
+            commit_copy(work, copied, "pick", f"pick {copied.total} rows of {parent.name}")
+
+    return Curated(fork(repo, branch, fill=fill), counts(rows))

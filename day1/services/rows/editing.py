@@ -1,0 +1,337 @@
+"""Changes to rows that are there: correct, supersede, judge, remove."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
+from day1.model.merge.held import HeldItem, keeps_out, open_items
+from day1.model.rows.change import CommitId, Message, Query, Ref
+from day1.model.rows.kind import (
+    EDIT,
+    FACT,
+    HELD,
+    MEMORIES,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    cell_value,
+    complete,
+    kind_of,
+    revision,
+)
+from day1.model.rows.origin import Origin
+from day1.ports.store import Work
+from day1.services.branches.lookup import find_open
+from day1.services.repository.idempotency import reused, written_by, written_lately
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import (
+    changed_groups,
+    close_items,
+    edit_rows,
+    fact_row,
+    newest_edits,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A row after a change; `closed` are held items that the edit decided."""
+
+    kind: Kind
+    row: Row
+    commit: CommitId
+    at: int
+    closed: tuple[str, ...] = ()
+    superseded: Row | None = None
+
+
+def update(  # noqa: PLR0913 - one change
+    repo: Repository,
+    branch: str,
+    row_id: str,
+    columns: Mapping[str, Cell],
+    origin: Origin,
+    *,
+    reason: str | None = None,
+    expect_revision: str | None = None,
+    first_edit: str | None = None,
+) -> Edited:
+    """Set columns of a row, as a commit of its own; a fact's new text makes it unverified.
+
+    `first_edit` is the id that the request gives its first edit: where that is, it was done before,
+    and what others changed since stays.
+
+    Raises:
+        RequestReused: the request changed something else.
+        NotFound: the row is not on this branch.
+        InvalidRequest: rows of its kind have no such column.
+        RevisionChanged: `expect_revision` is given and is not the row's.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        kind, before = present(work, row_id, branch)
+        done_at = _edited_before(work, first_edit, row_id, _sets(kind, before, dict(columns)))
+        if done_at is not None:
+            return Edited(kind, before, work.tip, done_at)
+        if expect_revision is not None and expect_revision != revision(kind, before):
+            raise RevisionChanged(
+                "The row was changed since you read it: read it again, then decide.",
+                id=row_id,
+                revision=revision(kind, before),
+            )
+        done = change(repo, work, kind, before, columns, origin, reason)
+        if not done.groups:
+            return Edited(kind, before, work.tip, work.now)
+        line = f"change {kind.name} {row_id}: {', '.join(done.groups)}"
+        commit = work.commit(Message("change", line))
+        return Edited(kind, done.row, commit, work.now, done.closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A row changed in open work: the cells that differ, and the held items that this decided."""
+
+    row: Row
+    groups: list[str]
+    closed: tuple[str, ...] = ()
+
+
+def change(  # noqa: PLR0913 - one change
+    repo: Repository,
+    work: Work,
+    kind: Kind,
+    before: Row,
+    columns: Mapping[str, Cell],
+    origin: Origin,
+    reason: str | None,
+) -> Changed:
+    """Set columns of a row in open work, with all that goes with it.
+
+    Raises:
+        InvalidRequest: rows of its kind have no such column.
+    """
+    row_id = str(before["id"])
+    foreign = sorted(set(columns) - set(kind.group(WHOLE)))
+    if foreign:
+        raise InvalidRequest(
+            f"{row_id} is a{'n' if kind.name[0] in 'aeiou' else ''} {kind.name}, which has no "
+            f"{', '.join(foreign)}.",
+            id=row_id,
+        )
+    values = complete(kind, dict(columns))
+    if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
+        values = {"verification": "unverified", "scores": None, **values}
+    groups = changed_groups(kind, before, values)
+    if not groups:
+        return Changed(before, groups)
+    after = {**before, **values}
+    work.change(kind, row_id, values)
+    _note(repo, work, kind, after, groups, origin, reason)
+    return Changed(after, groups, _close(repo, work, _decided(work, row_id, groups), origin))
+
+
+def supersede(  # noqa: PLR0913 - one change
+    repo: Repository,
+    branch: str,
+    fact_id: str,
+    new_fact_id: str | None,
+    text: str,
+    origin: Origin,
+    *,
+    category: str | None = None,
+    confidence: float | None = None,
+    reason: str | None = None,
+    first_edit: str | None = None,
+) -> Edited:
+    """Add a fact in place of another, which stays and points to it; one commit.
+
+    `first_edit` is as with `update`.
+
+    Raises:
+        NotFound: the fact is not on this branch.
+        Refused: it is superseded already, unless by this request or the same words lately.
+        RequestReused: the request did something else.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        kind, before = present(work, fact_id, branch)
+        if kind is not FACT:
+            raise Refused("Only a fact can be superseded.", id=fact_id)
+        made = fact_row(
+            new_fact_id or repo.new_id(FACT.prefix, work.now),
+            text,
+            origin,
+            work.now,
+            category=_or(category, before["category"]),
+            confidence=1.0 if confidence is None else confidence,
+        )
+        first = _superseded_before(work, before, made)
+        if first is not None:
+            return Edited(FACT, first, work.tip, int(first["created_at"] or 0), (), before)
+        if before["superseded_by"] is not None:
+            raise Refused(
+                f"{fact_id} is superseded already, by {before['superseded_by']}: supersede that.",
+                id=fact_id,
+                superseded_by=str(before["superseded_by"]),
+            )
+        if first_edit is not None and work.get(EDIT, [first_edit]):
+            raise reused(first_edit)
+        values: Row = {"status": "superseded", "superseded_by": made["id"]}
+        work.add(FACT, [made])
+        work.change(FACT, fact_id, values)
+        _note(repo, work, FACT, {**before, **values}, ["status"], origin, reason)
+        closed = _close(repo, work, _decided(work, fact_id, ["status"]), origin)
+        line = f"supersede fact {fact_id} by {made['id']}"
+        commit = work.commit(Message("change", line))
+        return Edited(FACT, made, commit, work.now, closed, {**before, **values})
+
+
+def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:
+    """The fact that superseded another for this request, or with the same words lately.
+
+    Raises:
+        RequestReused: the request wrote something else.
+    """
+    given = {column: made[column] for column in ("fact_text", "category", "confidence")}
+    first = written_by(work, FACT, str(made["id"]), given)
+    if first is not None and before["superseded_by"] != first["id"]:
+        raise reused(str(first["id"]))
+    if first is None and before["superseded_by"] is not None:
+        newer = work.get(FACT, [str(before["superseded_by"])])
+        first = written_lately([*newer.values()], FACT, made)
+    return first
+
+
+def _edited_before(
+    work: Work, first_edit: str | None, row_id: str, same: Callable[[Row, Collection[Cell]], bool]
+) -> int | None:
+    """When a request made its first edit of a row; None if it did not.
+
+    Args:
+        work: of the branch, alone on it.
+        first_edit: the id that the request gives its first edit.
+        row_id: what it is to edit.
+        same: whether that is what it did: given its values by cell, and the cells edited since.
+
+    Raises:
+        RequestReused: it edited something else.
+    """
+    edit = None if first_edit is None else work.get(EDIT, [first_edit]).get(first_edit)
+    if edit is None:
+        return None
+    at = int(edit["created_at"] or 0)
+    edits = work.find(EDIT, Query(equal={"row_id": row_id}))
+    made = {str(e["cell"]): e["value"] for e in edits if e["created_at"] == at}
+    since = {e["cell"] for e in edits if int(e["created_at"] or 0) > at}
+    if edit["row_id"] != row_id or not same(made, since):
+        raise reused(str(first_edit))
+    return at
+
+
+def _sets(kind: Kind, before: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
+    """Whether a request that is known by its edits set these columns.
+
+    A cell that had the value already got no edit; it has it still, or was edited since.
+    """
+    after = complete(kind, {**before, **columns})
+    cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
+
+    def same(made: Row, since: Collection[Cell]) -> bool:
+        return all(
+            made[cell] == cell_value(kind, after, cell)
+            if cell in made
+            else cell in since or cell_value(kind, before, cell) == cell_value(kind, after, cell)
+            for cell in cells
+        )
+
+    return same
+
+
+def remove(
+    repo: Repository,
+    branch: str,
+    row_ids: Sequence[str],
+    origin: Origin,
+    reason: str | None,
+    first_edit: str | None = None,
+) -> Edited:
+    """Remove rows from a branch, as one commit; history keeps them and `restore` brings them back.
+
+    `first_edit` is as with `update`.
+
+    Raises:
+        NotFound: a row is not on this branch; nothing is removed then.
+        RequestReused: the request edited something else.
+    """
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        done_at = _edited_before(work, first_edit, row_ids[0], lambda made, _: WHOLE in made)
+        if done_at is not None:
+            return Edited(FACT, {"id": row_ids[0]}, work.tip, done_at)
+        found = [present(work, row_id, branch) for row_id in dict.fromkeys(row_ids)]
+        for kind, row in found:
+            work.apply({kind.table: {str(row["id"]): None}})
+            _note(repo, work, kind, row, [WHOLE], origin, reason)
+            _close(repo, work, _untaken(work, str(row["id"])), origin)  # it was here
+        names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
+        commit = work.commit(Message("remove", f"remove {names}"))
+        return Edited(*found[0], commit, work.now)
+
+
+def present(work: Work, row_id: str, branch: str) -> tuple[Kind, Row]:
+    """A row of any kind that is on the branch.
+
+    Raises:
+        NotFound: it is not; the message says where to look.
+    """
+    kind = kind_of(row_id)
+    row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
+    if kind is None or row is None:
+        raise NotFound(
+            f"{row_id} is not on branch {branch!r}. It may be on another branch, or was removed: "
+            "`day1 log` shows when, `memory_restore` brings it back.",
+            id=row_id,
+            branch=branch,
+        )
+    return kind, row
+
+
+def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
+    """The newest edit of each cell whose value is the cell's present one, by cell."""
+    with repo.store.reading(ref) as reading:
+        edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
+    return newest_edits(kind, row, edits)
+
+
+def _note(  # noqa: PLR0913 - what an edit records
+    repo: Repository,
+    work: Work,
+    kind: Kind,
+    after: Row,
+    groups: list[str],
+    origin: Origin,
+    reason: str | None,
+) -> None:
+    work.add(EDIT, edit_rows(kind, after, groups, origin, work.now, repo.new_id, reason))
+
+
+def _close(
+    repo: Repository, work: Work, items: Sequence[HeldItem], origin: Origin
+) -> tuple[str, ...]:
+    """Close held items that a change of their row decides."""
+    close_items(work, items, "edited", origin, repo.new_id)
+    return tuple(item.id for item in items)
+
+
+def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
+    """Items that an edit of some cells decides; not one that keeps the row out elsewhere."""
+    items = open_items(work.find(HELD, Query(equal={"row_id": row_id})))
+    return [i for i in items if i.cell in {*groups, WHOLE} and not keeps_out(i)]
+
+
+def _untaken(work: Work, row_id: str) -> list[HeldItem]:
+    """Items that keep a row out elsewhere, dismissed or open."""
+    rows = work.find(HELD, Query(equal={"row_id": row_id}))
+    return [i for i in open_items(r for r in rows if r["decision"] != "dismissed") if keeps_out(i)]
+
+
+def _or(given: str | None, before: Cell) -> str | None:
+    return given if given is not None or before is None else str(before)

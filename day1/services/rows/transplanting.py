@@ -1,0 +1,168 @@
+"""Copying chosen rows from one state to a branch as they are: same ids, every column.
+
+The same memory on two branches merges silently later; a copy under a new id would be a duplicate.
+Curated branches, handoffs, bundles and own imports are this one verb.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from day1.errors import NotFound
+from day1.model.merge.plan import follow_supersession
+from day1.model.rows.change import CommitId, Message, Query
+from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MEMORIES, MESSAGE, RELATION, Kind, Row
+from day1.ports.store import Reading, Work
+from day1.services.rows.units import Left, Why, edits_of, was_removed
+
+Rows = Mapping[Kind, Sequence[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which rows of a state are meant."""
+
+    facts: Sequence[str] | None = None
+    """Ids; None for every active fact."""
+    conversations: Sequence[str] | None = None
+    """Ids; None for every conversation."""
+    verified_only: bool = False
+    """Of the active facts only those that were verified."""
+    relations: bool = False
+    """Also every relation."""
+
+
+@dataclass(slots=True)
+class Copied:
+    """What a copy did, in rows."""
+
+    added: Counter[str] = field(default_factory=Counter)
+    """By table."""
+    present: Counter[str] = field(default_factory=Counter)
+    """What was there already, by table."""
+    left: list[Left] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Rows that were added."""
+        return self.added.total()
+
+
+def choose(reading: Reading, choice: Choice) -> dict[Kind, list[Row]]:
+    """The chosen rows of a state with their messages and edits, each kind in the order of ids.
+
+    A chosen fact that is superseded brings what supersedes it.
+
+    Raises:
+        NotFound: the state has not all of the ids; they are named.
+    """
+    facts = _facts(reading, choice)
+    conversations = _conversations(reading, choice.conversations)
+    messages = _among(reading, MESSAGE, "conversation_id", [str(c["id"]) for c in conversations])
+    relations = reading.find(RELATION, Query()) if choice.relations else []
+    rows = [*facts, *conversations, *messages, *relations]
+    edits = _among(reading, EDIT, "row_id", [str(row["id"]) for row in rows])
+    chosen = {
+        FACT: facts,
+        RELATION: relations,
+        CONVERSATION: conversations,
+        MESSAGE: messages,
+        EDIT: edits,
+    }
+    return {kind: sorted(some, key=_by_id) for kind, some in chosen.items()}
+
+
+def _facts(reading: Reading, choice: Choice) -> list[Row]:
+    if choice.facts is None:
+        equal = {"status": "active"}
+        if choice.verified_only:
+            equal["verification"] = "verified"
+        return reading.find(FACT, Query(equal=equal))
+    found = reading.get(FACT, choice.facts)
+    _refuse_unknown(choice.facts, found)
+    following: list[str] = []
+    while len(following) != len(found):
+        following = list(found)
+        successors = [str(r["superseded_by"]) for r in found.values() if r["superseded_by"]]
+        found |= reading.get(FACT, [i for i in successors if i not in found])
+    return [found[i] for i in follow_supersession(choice.facts, found) if i in found]
+
+
+def _conversations(reading: Reading, ids: Sequence[str] | None) -> list[Row]:
+    if ids is None:
+        return reading.find(CONVERSATION, Query())
+    found = reading.get(CONVERSATION, ids)
+    _refuse_unknown(ids, found)
+    return list(found.values())
+
+
+def _refuse_unknown(ids: Iterable[str], found: Mapping[str, Row]) -> None:
+    unknown = [row_id for row_id in ids if row_id not in found]
+    if unknown:
+        raise NotFound(f"Not on this branch: {', '.join(unknown[:10])}.", ids=unknown)
+
+
+def _among(reading: Reading, kind: Kind, column: str, ids: Sequence[str]) -> list[Row]:
+    return reading.find(kind, Query(among={column: ids})) if ids else []
+
+
+def _by_id(row: Row) -> str:
+    return str(row["id"])
+
+
+def put(work: Work, branch: str, rows: Rows, *, back: bool = False) -> Copied:
+    """Add the rows that a branch lacks, in an open unit; `work.now` moves past all of them.
+
+    A row that is there with other content is left and listed, never overwritten; so is one that
+    was removed there, unless it is to come `back`.
+    """
+    copied = Copied()
+    for kind, some in rows.items():
+        known = work.get(kind, [_by_id(row) for row in some])
+        edits = {} if back else edits_of(work, [i for r in some if (i := _by_id(r)) not in known])
+        fresh: list[Row] = []
+        for row in some:
+            row_id = _by_id(row)
+            there = known.get(row_id)
+            if there is None and not was_removed(edits.get(row_id, ())):
+                fresh.append(row)
+                known[row_id] = row
+            elif there is not None and _same(kind, there, row):
+                copied.present[kind.table] += 1
+            else:
+                why: Why = "removed" if there is None else "conflict"
+                copied.left.append(Left(row_id, branch, why))
+        work.add(kind, fresh)
+        copied.added[kind.table] += len(fresh)
+        work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
+    return copied
+
+
+def _same(kind: Kind, there: Row, row: Row) -> bool:
+    """Equal, or but for the thinking of a message, which is carried only where it is asked for."""
+    if kind is MESSAGE and row["thinking"] is None:
+        return {**there, "thinking": None} == row
+    return there == row
+
+
+def commit_copy(work: Work, copied: Copied, op: str, line: str) -> CommitId | None:
+    """End a unit that copied: a commit if it added anything, else None."""
+    return work.commit(Message(op, line)) if copied.total else None
+
+
+def without_thinking(rows: Rows) -> dict[Kind, list[Row]]:
+    """The rows as they leave a store: nobody's chain of thought goes along unasked."""
+    return {
+        kind: [{**row, "thinking": None} for row in some] if kind is MESSAGE else list(some)
+        for kind, some in rows.items()
+    }
+
+
+def memories(by_table: Mapping[str, int]) -> int:
+    """How many of the rows are memories, and not edits of them."""
+    return sum(by_table.get(kind.table, 0) for kind in MEMORIES)
+
+
+def counts(rows: Rows) -> dict[str, int]:
+    """How many memories of each kind there are, by table."""
+    return {kind.table: len(some) for kind, some in rows.items() if kind in MEMORIES and some}

@@ -1,0 +1,38 @@
+"""What writers of many rows at once share: why a row is left as it is, and what edits say of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from day1.model.rows.change import Query
+from day1.model.rows.kind import (
+    EDIT,
+    WHOLE,
+    Row,
+)
+from day1.ports.store import Work
+from day1.services.rows.recording import REMOVED
+
+Why = Literal["edited", "removed", "held", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A row that was left as it is here: edited, removed or held here, or of other content."""
+
+    id: str
+    branch: str
+    why: Why
+
+
+def edits_of(work: Work, row_ids: Sequence[str]) -> dict[str, list[Row]]:
+    """The edits of rows, oldest first."""
+    edits: dict[str, list[Row]] = {}
+    for edit in work.find(EDIT, Query(among={"row_id": row_ids})) if row_ids else ():
+        edits.setdefault(str(edit["row_id"]), []).append(edit)
+    return edits
+
+
+def was_removed(edits: Sequence[Row]) -> bool:
+    """Say whether one of a row's edits removed it."""
+    return any(edit["cell"] == WHOLE and edit["value"] == REMOVED for edit in edits)

@@ -1,0 +1,154 @@
+"""Following: the index learns what came to a branch, from where it followed it last.
+
+A cursor says of a branch id: the words of this commit, and of later rows up to this time, are all
+indexed. While the tip is that commit, only rows can have been added. If the tip has moved, the
+difference between the two commits is read whole, whatever made them: by time alone, merged rows
+would be missed. A past commit that is searched is followed in the same way, as its own key.
+"""
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+from day1.errors import NotFound, StoreUnavailable
+from day1.model.records.redaction import REDACTED_HASH
+from day1.model.rows.change import Changes, CommitId, Query, Ref
+from day1.model.rows.kind import KINDS, Kind
+from day1.ports.embedder import Embedder
+from day1.ports.index import Cursor, Index
+from day1.ports.store import History, Reading, Store
+
+INDEXED = tuple(kind for kind in KINDS if kind.text)
+"""The kinds whose text can be searched."""
+
+EMBEDDED_AT_ONCE = 256
+"""Passages in one batch: a second's work, which is all that a crash can lose."""
+
+_AT_ONCE = 2_000
+_CURSORS, _COMMITS = 16, 1_000
+"""How many cursors, and how far back, the nearest one is looked for."""
+
+_Texts = tuple[Kind, dict[str, str]]
+
+
+def follow(store: Store, history: History, index: Index, branch: str, branch_id: str) -> None:
+    """Index the words of a branch as it is.
+
+    Raises:
+        IndexBehind: the index cannot be written now.
+    """
+    with store.reading(Ref(branch=branch)) as reading:
+        catch_up(reading, history, index, branch_id)
+
+
+def embed_pending(index: Index, embedder: Embedder, limit: int | None) -> int:
+    """Give waiting texts their vectors, the newest first; returns how many still wait.
+
+    Some `limit` passages if no other process is at it; with None all, however long that takes.
+
+    Raises:
+        EmbedderUnavailable: there is no model.
+        IndexBehind: the index cannot be written now.
+    """
+    if limit is not None or index.read_only:
+        return index.vectors.embed(embedder, limit or 0)
+    while left := index.vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
+        pass
+    return left
+
+
+def catch_up(
+    reading: Reading,
+    history: History,
+    index: Index,
+    branch_id: str | None,
+    within_s: float | None = None,
+) -> bool:
+    """Index the words of an open state; returns whether they all are.
+
+    The state is a branch as it is, or a commit whole, and then `branch_id` is None. It is given up
+    after `within_s` seconds; the next one finds what was done.
+
+    Raises:
+        IndexBehind: the index cannot be written now.
+    """
+    if not reading.tip:
+        return True
+    key = branch_id or reading.tip
+    state = Cursor(reading.tip, reading.pending.newest if branch_id else None)
+    cursor = index.words.cursor(key)
+    if cursor == state and (branch_id or not reading.pending.count):
+        return True
+    if index.read_only:
+        return False
+    started = time.monotonic()
+    for kind, texts in _unseen(reading, history, index, cursor):
+        if within_s is not None and time.monotonic() - started > within_s:
+            return False
+        index.words.learn(kind, texts)
+    if cursor != state:
+        index.words.move(key, state)
+    return True
+
+
+def _unseen(
+    reading: Reading, history: History, index: Index, cursor: Cursor | None
+) -> Iterator[_Texts]:
+    """What the cursor has not seen, in parts."""
+    seen = cursor.newest if cursor else None
+    if cursor is None or cursor.commit != reading.tip:
+        seen = None
+        base = cursor.commit if cursor else _nearest(reading.tip, history, index)
+        changes = None if base is None else _changes(history, base, reading.tip)
+        if changes is None:
+            for kind in INDEXED:
+                yield from _in_parts(kind, _texts(reading, kind, Query()))
+            return
+        for kind in INDEXED:
+            rows = (change.after for change in changes.get(kind.table, ()) if change.after)
+            texts = {str(row["content_hash"]): str(row[str(kind.text)]) for row in rows}
+            yield from _in_parts(kind, texts)
+    waiting = reading.pending
+    if waiting.oldest is not None and waiting.newest != seen:
+        query = Query(created_after=waiting.oldest - 1 if seen is None else seen)
+        for kind in INDEXED:
+            yield from _in_parts(kind, _texts(reading, kind, query))
+
+
+def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
+    """What differs; None if `base` is of no help, since compaction has destroyed it."""
+    try:
+        return history.changes(base, Ref(commit=tip))
+    except (NotFound, StoreUnavailable):
+        return None
+
+
+def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:
+    rows = reading.scan(kind, ("content_hash", str(kind.text)), query)
+    return {str(content_hash): str(text) for content_hash, text in rows}
+
+
+def _in_parts(kind: Kind, texts: dict[str, str]) -> Iterator[_Texts]:
+    """Cut into what is learned at once; a masked text is for nobody to find."""
+    parts = (item for item in texts.items() if item[0] != REDACTED_HASH)
+    while part := dict(islice(parts, _AT_ONCE)):
+        yield kind, part
+
+
+def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
+    """The commit with a cursor that is the fewest first parents away, up and down again.
+
+    Looked for among the cursors that moved last; None if none shares a past with `tip`.
+    """
+    cursors = list(dict.fromkeys(cursor.commit for cursor in index.words.cursors()))
+    depths = {c.id: depth for depth, c in enumerate(islice(history.log(tip), _COMMITS))}
+    found: list[tuple[int, CommitId]] = []
+    for commit in cursors[:_CURSORS]:
+        try:
+            past = enumerate(islice(history.log(commit), _COMMITS))
+            found.extend(
+                islice(((up + depths[c.id], commit) for up, c in past if c.id in depths), 1)
+            )
+        except NotFound:  # compaction has destroyed it
+            continue
+    return min(found)[1] if found else None

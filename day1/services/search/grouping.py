@@ -1,0 +1,129 @@
+"""Pairing: which rows say the same, by the vectors of their texts, else by their words."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from day1.errors import EmbedderUnavailable
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row
+from day1.model.search.grouping import ALIKE, Pair, at_odds, complete_links, plain, word_pairs
+from day1.model.values.ids import content_hash
+from day1.ports.embedder import Embedder
+from day1.ports.index import IndexBehind, IndexLost, TextId
+from day1.services.repository.repository import Repository
+from day1.services.search.following import EMBEDDED_AT_ONCE, catch_up
+from day1.services.search.searching import SearchPorts
+from day1.services.search.views import Filter
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 100
+"""Texts that are compared with all others in one piece: with 20,000 others 8 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows in groups that say the same, and what must be known of how they were compared."""
+
+    groups: list[list[Row]]
+    pairs: list[Pair[str]] = field(default_factory=list)
+    """The texts (`plain`) that are alike, in one group or not."""
+    notes: list[str] = field(default_factory=list)
+
+
+def group_rows(ports: SearchPorts, kind: Kind, rows: Sequence[Row]) -> Groups:
+    """Group rows by what they say; within a group every text is alike to every other.
+
+    Groups and their rows are in the order of `rows`. Texts that wait for their vectors get them
+    first; those that have none even so are compared by their words.
+    """
+    by_text: dict[str, list[Row]] = {}
+    for row in rows:
+        by_text.setdefault(plain(str(row[kind.text or ""])), []).append(row)
+    texts = {key: str(same[0][kind.text or ""]) for key, same in by_text.items()}
+    notes: list[str] = []
+    pairs: list[Pair[str]] = []
+    worded = set(texts)
+    if len(texts) > 1 and ports.embedder is not None:
+        try:
+            pairs, worded = _vector_pairs(ports, ports.embedder, kind, texts)
+        except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
+            log.warning("texts are compared by their words: %s", error.code)
+    if worded and len(texts) > 1:
+        some = "The" if len(worded) == len(texts) else f"{len(worded)} of {len(texts)}"
+        notes.append(f"{some} {kind.table} have no vectors: they were compared by their words.")
+        by_words = word_pairs(texts)
+        pairs += [(a, b, how) for a, b, how in by_words if a in worded or b in worded]
+    pairs = [(a, b, how) for a, b, how in pairs if not at_odds(texts[a], texts[b])]
+    groups = complete_links(list(texts), pairs)
+    return Groups([[row for key in g for row in by_text[key]] for g in groups], pairs, notes)
+
+
+def _vector_pairs(
+    ports: SearchPorts, embedder: Embedder, kind: Kind, texts: Mapping[str, str]
+) -> tuple[list[Pair[str]], set[str]]:
+    """The pairs that are alike, and the texts that have no vectors."""
+    ids = _embedded(ports, embedder, kind, list(texts.values()))
+    keys = {ids[text]: key for key, text in texts.items()}
+    order = list(keys)
+    place = {text: number for number, text in enumerate(order)}
+    pairs, seen = [], set()
+    for one, other, cosine in _alike(ports, embedder, order, order):
+        if one == other:
+            seen.add(keys[one])
+        elif place[one] < place[other]:
+            pairs.append((keys[one], keys[other], cosine))
+    return pairs, texts.keys() - seen
+
+
+def _embedded(
+    ports: SearchPorts, embedder: Embedder, kind: Kind, texts: Sequence[str]
+) -> dict[str, TextId]:
+    """The index's numbers of texts, which have their vectors if they are among the newest."""
+    words, vectors = ports.index.words, ports.index.vectors
+    hashes = {text: content_hash(text) for text in texts}
+    if not ports.index.read_only:
+        words.learn(kind, {hashed: text for text, hashed in hashes.items()})
+    for _ in range(0, len(texts) + EMBEDDED_AT_ONCE, EMBEDDED_AT_ONCE):
+        if not vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
+            break
+    known = words.known(kind, list(hashes.values()))
+    if len(known) < len(hashes):
+        raise IndexBehind("The index cannot learn these texts now.")
+    return {text: known[hashed] for text, hashed in hashes.items()}
+
+
+def _alike(
+    ports: SearchPorts, embedder: Embedder, some: Sequence[TextId], others: Sequence[TextId]
+) -> Iterator[tuple[TextId, TextId, float]]:
+    for start in range(0, len(some), _AT_ONCE):
+        part = some[start : start + _AT_ONCE]
+        yield from ports.index.vectors.pairs(embedder, part, others, ALIKE - 1e-6)
+
+
+def said_by_facts(
+    repo: Repository, ports: SearchPorts, branch: Branch, texts: Sequence[str]
+) -> set[str]:
+    """Those of some observations' texts that an active fact of a branch says already.
+
+    Told by the vectors that exist; the cost grows with the facts of the branch.
+    """
+    embedder = ports.embedder
+    if embedder is None or not texts:
+        return set()
+    ref, wanted = Ref(branch=branch.name), Filter(FACT)
+    try:
+        with repo.store.reading(ref) as reading:
+            catch_up(reading, repo.history, ports.index, branch.id)
+            with ports.views.at(reading, ref, wanted, repo.history, ports.index) as view:
+                facts = list(view.texts(wanted))
+        ids = _embedded(ports, embedder, OBSERVATION, texts)
+        by_id = {number: text for text, number in ids.items()}
+        found = [(by_id[one], fact) for one, fact, _ in _alike(ports, embedder, [*by_id], facts)]
+        said = ports.index.words.texts(FACT, list({fact for _, fact in found}))
+    except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
+        log.warning("facts are compared by their exact text: %s", error.code)
+        return set()
+    return {text for text, fact in found if fact in said and not at_odds(text, said[fact])}

@@ -1,0 +1,363 @@
+"""Searching: both candidate lists, what of them is visible, and their true scores.
+
+    query ─ embed ─▶ nearest texts ┐
+          └ words ─▶ best texts    ├─▶ rows visible at the state ─▶ both scores of each ─▶ rank
+                                   ┘
+
+The index finds texts, whatever branch they are on; which rows have them at the state that is asked
+for is decided by SQL (`visible`). Up to `exact_rows` visible rows the vectors of exactly those are
+compared. Above, the approximate neighbours are asked for more and more until enough are visible;
+in a process that has none to ask, and when they do not suffice, all are compared.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from day1.errors import EmbedderUnavailable, InvalidRequest
+from day1.model.rows.change import CommitId, Pending, Ref
+from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row
+from day1.model.search.ranking import Candidate, Mode, Scored, Weights, rank
+from day1.model.search.wording import content_words, embedding_query, keyword_query
+from day1.ports.index import IndexBehind, IndexLost, TextId
+from day1.services.search.candidates import (
+    CandidateQuery,
+    Candidates,
+    QueryVector,
+    QueryVectorCache,
+    SearchLimits,
+    candidates,
+)
+from day1.services.search.following import catch_up, embed_pending
+from day1.services.search.view_cache import ViewCache, state_of
+from day1.services.search.views import FACETS, SCOPES, CachedView, Filter, LiveQuery
+
+if TYPE_CHECKING:
+    from day1.ports.embedder import Embedder
+    from day1.ports.index import Index
+    from day1.ports.store import History, Reading, Store
+
+log = logging.getLogger(__name__)
+
+_QUOTED = 300
+"""Characters of the passage that a hit quotes."""
+
+
+class Aside:
+    """Where words are searched while the index's own files cannot be used."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._guard = threading.Lock()
+        self._held: tuple[Index, ViewCache] | None = None
+
+    def take(self, index: Index) -> tuple[Index, ViewCache]:
+        """An index in memory, the same until it is given back, and its views."""
+        with self._guard:
+            self._held = self._held or (index.in_memory(), ViewCache())
+            return self._held
+
+    def give_back(self) -> None:
+        """Let go of the memory: the files can be used."""
+        self._held = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPorts:
+    """What a search works with. Made once for a process: `views` is what makes it quick."""
+
+    store: Store
+    history: History
+    index: Index
+    embedder: Embedder | None
+    weights: Weights = field(default_factory=Weights)
+    reach: SearchLimits = field(default_factory=SearchLimits)
+    embedded_at_once: int = 16
+    """Waiting texts that a search embeds, unless it is to wait for all."""
+    words_wait_s: float = 5.0
+    """How long a search indexes words, unless it is to wait for all."""
+    views: ViewCache = field(default_factory=ViewCache)
+    questions: QueryVectorCache = field(default_factory=QueryVectorCache)
+    aside: Aside = field(default_factory=Aside)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What is asked. Units: instants in microseconds UTC, both ends included."""
+
+    query: str
+    mode: Mode = "hybrid"
+    kinds: tuple[str, ...] = ("facts",)
+    """Tables whose rows are wanted: facts, observations, messages."""
+    category: str | None = None
+    after: int | None = None
+    before: int | None = None
+    limit: int = 10
+    min_score: float = 0.0
+    include_inactive: bool = False
+    """Also facts that are superseded, archived or invalidated."""
+    wait: bool = False
+    """Wait until every text of the branch has its words and vectors."""
+    equal: Mapping[str, Cell] = field(default_factory=dict)
+    """Further columns (`FACETS`, `SCOPES`) and their values: conversation_id, role, task_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found row. `score`, `cosine` and `keyword` are in 0..1."""
+
+    row: Row
+    kind: Kind
+    score: float
+    cosine: float | None
+    keyword: float
+    passage: str | None
+    """The part of a long text that fits best; None for a short one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search answers, and what it was read from."""
+
+    hits: list[Hit]
+    mode_used: Mode
+    pending_vectors: int
+    """Texts that have no vector yet, and so were found by words only."""
+    notes: list[str]
+    commit: CommitId
+    pending: Pending
+
+
+def search(ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest) -> Found:
+    """Find rows of a state by meaning and by words, best first.
+
+    `branch_id` is what the ledger calls the branch that `ref` names.
+
+    Raises:
+        InvalidRequest: a kind that has no text.
+        UnknownBranch, NotFound: as the store says of `ref`.
+    """
+    notes: list[str] = []
+    try:
+        try:
+            found = _Search(ports, ref, branch_id, request).run()
+        except IndexLost:
+            notes.append("the index was damaged and is being built anew; vectors follow")
+            found = _Search(ports, ref, branch_id, request).run()
+        ports.aside.give_back()
+    except (IndexBehind, IndexLost) as error:
+        code = error.details.get("engine_code") or error.code
+        log.warning("the index cannot be used: %s", code)
+        notes = [f"the index cannot be used ({code}): only words were searched, in memory"]
+        index, views = ports.aside.take(ports.index)
+        aside = replace(ports, index=index, views=views)
+        found = _Search(aside, ref, branch_id, replace(request, mode="keyword")).run()
+    return replace(found, notes=[*notes, *found.notes])
+
+
+class _Search:
+    """One question, on its way through both sides of the index."""
+
+    def __init__(
+        self, ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest
+    ) -> None:
+        self._ports, self._index = ports, ports.index
+        self._ref, self._request = ref, request
+        self._live_id = branch_id if ref.branch is not None and ref.until is None else None
+        self._filters = _filters(request)
+        words = keyword_query(request.query)
+        self._match = words or keyword_query(request.query, all_words=True)
+        self._mode: Mode = request.mode
+        self._meanings: dict[str, QueryVector] = {}
+        self._notes: dict[str, None] = {}
+        self._missing = 0
+        self._many = False
+
+    def run(self) -> Found:
+        """Prepare on one reading, embed without any open, and find on a fresh one.
+
+        Raises:
+            IndexLost: the index was damaged, or was begun anew meanwhile.
+        """
+        reduced: dict[str, str] = {}
+        with self._ports.store.reading(self._ref) as reading:
+            self._follow(reading)
+            if self._mode != "keyword":
+                reduced = self._reduced(reading)
+        if self._mode != "keyword":
+            self._embed(reduced)
+        with self._ports.store.reading(self._ref) as reading:
+            if self._ref.until is None:
+                self._follow(reading)
+            generation = self._index.generation()
+            hits = self._find(reading)
+            if self._index.generation() != generation:
+                raise IndexLost("Another process began the index anew; search again.")
+            return Found(
+                hits=hits,
+                mode_used=self._mode,
+                pending_vectors=self._missing,
+                notes=list(self._notes),
+                commit=reading.tip,
+                pending=reading.pending,
+            )
+
+    def _note(self, text: str) -> None:
+        self._notes[text] = None
+
+    def _follow(self, reading: Reading) -> None:
+        """Index the words of the state, or of the branch or commit that it is a part of."""
+        within_s = None if self._request.wait else self._ports.words_wait_s
+        history = self._ports.history
+        try:
+            if self._ref.until is None or not reading.tip:
+                done = catch_up(reading, history, self._index, self._live_id, within_s)
+            else:
+                live = Ref(branch=self._ref.branch)
+                whole = live if reading.pending.count else Ref(commit=reading.tip)
+                with self._ports.store.reading(whole) as all_of_it:
+                    done = catch_up(all_of_it, history, self._index, None, within_s)
+        except IndexBehind as error:
+            log.warning("the index does not follow: %s", error.details.get("engine_code"))
+            done = False
+        if not done:
+            why = "the folder is read-only" if self._index.read_only else "the index lags"
+            self._note(f"{why}: what was written last may not be found")
+
+    @contextmanager
+    def _visible(self, reading: Reading, wanted: Filter) -> Iterator[CachedView | LiveQuery]:
+        rows = self._ports.views.rows(reading, self._ref, wanted.kind)
+        many = rows > self._ports.reach.exact_rows and not wanted.scope
+        self._many |= many
+        if many and (self._mode == "keyword" or self._index.vectors.approximate()):
+            yield LiveQuery(wanted.kind, reading, self._index)
+        else:
+            with self._view(reading, wanted) as view:
+                yield view
+
+    def _view(self, reading: Reading, wanted: Filter) -> AbstractContextManager[CachedView]:
+        ports = self._ports
+        return ports.views.at(reading, self._ref, wanted, ports.history, ports.index)
+
+    def _reduced(self, reading: Reading) -> dict[str, str]:
+        """The question as it is embedded for each table: without the words that all rows have."""
+        reduced = {}
+        for wanted in self._filters:
+            with self._visible(reading, wanted) as visible:
+                all_rows = self._ports.views.rows(reading, self._ref, wanted.kind)
+                rows = len(visible) if isinstance(visible, CachedView) else all_rows
+                state = state_of(reading, self._ref)
+                common = self._ports.views.common(state, visible, rows, self._index)
+            reduced[wanted.kind.table] = embedding_query(self._request.query, common)
+        return reduced
+
+    def _embed(self, reduced: dict[str, str]) -> None:
+        embedder = self._ports.embedder
+        if embedder is None:
+            self._words_only("no embedding model; run `day1 model install`")
+            return
+        try:
+            texts = list(dict.fromkeys(reduced.values()))
+            vectors = self._ports.questions.vectors(embedder, texts)
+            self._meanings = {
+                t: QueryVector(embedder, vectors[text]) for t, text in reduced.items()
+            }
+            limit = None if self._request.wait else self._ports.embedded_at_once
+            embed_pending(self._index, embedder, limit)
+        except EmbedderUnavailable as error:
+            self._words_only(str(error))
+        except IndexBehind as error:
+            log.warning("vectors cannot be kept: %s", error.details.get("engine_code"))
+
+    def _words_only(self, why: str) -> None:
+        self._mode, self._meanings = "keyword", {}
+        self._note(f"keyword only: {why}")
+
+    def _find(self, reading: Reading) -> list[Hit]:
+        found: dict[str, tuple[Candidate, Kind, TextId]] = {}
+        for wanted in self._filters:
+            some = self._candidates(reading, wanted)
+            self._missing += some.missing
+            trouble = self._index.vectors.trouble()
+            if trouble and self._many and self._meanings:
+                self._note(trouble)
+            found |= {c.row_id: (c, wanted.kind, some.texts[c.row_id]) for c in some.found}
+        candidates = [candidate for candidate, _, _ in found.values()]
+        weights = self._ports.weights
+        ranked = rank(candidates, self._request.query, self._mode, weights)
+        best = [s for s in ranked if s.score >= self._request.min_score][: self._request.limit]
+        rows: dict[str, Row] = {}
+        passages: dict[TextId, int] = {}
+        for wanted in self._filters:
+            mine = [s.row_id for s in best if found[s.row_id][1] is wanted.kind]
+            rows |= reading.get(wanted.kind, mine)
+            meaning = self._meanings.get(wanted.kind.table)
+            if meaning is not None:
+                texts = [found[row_id][2] for row_id in mine]
+                passages |= self._index.vectors.best_passages(
+                    meaning.embedder, meaning.vector, texts
+                )
+        return [
+            self._hit(rows[s.row_id], s, *found[s.row_id][:2], passages.get(found[s.row_id][2]))
+            for s in best
+            if s.row_id in rows
+        ]
+
+    def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
+        looking = CandidateQuery(
+            self._index,
+            self._ports.reach,
+            wanted,
+            self._match,
+            self._meanings.get(wanted.kind.table),
+            lambda: self._view(reading, wanted),
+        )
+        with self._visible(reading, wanted) as visible:
+            if visible.unindexed:
+                self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
+            return candidates(looking, visible, by_words=self._mode != "vector")
+
+    def _hit(
+        self, row: Row, scored: Scored, candidate: Candidate, kind: Kind, number: int | None
+    ) -> Hit:
+        passage = None
+        embedder = self._ports.embedder
+        if number is not None and embedder is not None:
+            passage = _quoted(embedder.passages(candidate.text)[number], self._request.query)
+        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
+
+
+def _quoted(passage: str, question: str) -> str:
+    """A passage in short, from a little before the first word that the question has too."""
+    if len(passage) <= _QUOTED:
+        return passage
+    folded = passage.lower()
+    places = [folded.find(word) for word in content_words(question)]
+    first = min((place for place in places if place >= 0), default=0)
+    start = passage.rfind(" ", 0, max(0, first - _QUOTED // 3)) + 1
+    end = start + _QUOTED
+    quoted = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
+    return "\u2026 " * (start > 0) + quoted + " \u2026" * (end < len(passage))
+
+
+def _filters(request: SearchRequest) -> list[Filter]:
+    """One filter for each kind that can have what is asked for."""
+    equal = dict(request.equal)
+    if request.category is not None:
+        equal["category"] = request.category
+    filters = []
+    for table in dict.fromkeys(request.kinds):
+        if table not in FACETS:
+            raise InvalidRequest(f"{table!r} has no text to search.", kinds=[*FACETS])
+        if equal.keys() <= {*FACETS[table], *SCOPES}:
+            kind, inactive = BY_TABLE[table], request.include_inactive
+            scope = {name: cell for name, cell in equal.items() if name in SCOPES}
+            facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
+            window = (request.after, request.before)
+            filters.append(Filter(kind, inactive, facets, *window, scope))
+    return filters

@@ -1,0 +1,323 @@
+"""Which rows of a state search may find: decided by SQL, and remembered for the next search.
+
+There are two ways. A `View` holds the few columns that search needs of every row, and is brought
+to a later state of its branch by what was added or changed, so that a repeated search reads hardly
+anything. `Asked` holds nothing and asks SQL about the texts in question, for states of so many
+rows that to read them all first is not wanted.
+"""
+
+import threading
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from day1.errors import NotFound, StoreUnavailable
+from day1.model.records.redaction import REDACTED_HASH
+from day1.model.rows.change import CommitId, Query, Ref
+from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.model.search.wording import content_words
+from day1.model.values.ids import content_hash
+from day1.ports.index import Index, TextId
+from day1.ports.store import History, Reading
+
+FACETS: Mapping[str, tuple[str, ...]] = {
+    FACT.table: ("category",),
+    OBSERVATION.table: ("observation_type",),
+    MESSAGE.table: ("conversation_id", "role"),
+}
+"""The columns by which the rows of each kind can be filtered."""
+
+SCOPES = ("task_id", "agent_id")
+"""The columns by which a view itself is narrowed, so that a question about the few rows of a task
+does not cost what all rows of the branch would."""
+
+SAMPLE = 400
+"""Texts by which the words of a state are judged; a share of a quarter is then known to 2 %."""
+
+_ROWS_KEPT = 300_000
+"""Rows in all views of a process; each costs some 400 bytes."""
+_VIEWS_KEPT = 500
+_FEWEST = 20
+"""In fewer memories, a word that a quarter of them has may still be the one that matters."""
+
+
+State = tuple[object, ...]
+"""What a view is kept under."""
+
+
+class Entry(NamedTuple):
+    """A visible row without its text. Units: microseconds UTC."""
+
+    row_id: str
+    text: TextId
+    created_at: int
+    happened_at: int | None
+    when: int
+    """When it happened, else when it was learned."""
+    facets: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows of one kind are wanted."""
+
+    kind: Kind
+    inactive: bool = False
+    """Also facts that are superseded, archived or invalidated."""
+    equal: Mapping[str, Cell] = field(default_factory=dict)
+    """Facet (`FACETS`) -> value."""
+    after: int | None = None
+    before: int | None = None
+    scope: Mapping[str, Cell] = field(default_factory=dict)
+    """Column of `SCOPES` -> value: what a view is held of."""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a row that a view holds may be unwanted."""
+        return bool(self.equal) or self.after is not None or self.before is not None
+
+    def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
+        """Ask SQL for what is wanted."""
+        held = self.held
+        return replace(
+            held,
+            equal={**held.equal, **self.equal},
+            among=among,
+            after=self.after,
+            before=self.before,
+        )
+
+    @property
+    def held(self) -> Query:
+        """The rows that a view for this filter holds."""
+        active = active_rows(self.kind, inactive=self.inactive)
+        return replace(active, equal={**active.equal, **self.scope})
+
+    @property
+    def view(self) -> State:
+        """What the views of one state are told apart by."""
+        return (self.kind.table, self.inactive, *sorted(self.scope.items()))
+
+    def among(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Those that are wanted of rows that a view for this filter holds."""
+        wanted = list(entries)
+        for name, cell in self.equal.items():
+            facet = FACETS[self.kind.table].index(name)
+            wanted = [entry for entry in wanted if entry.facets[facet] == cell]
+        if self.after is not None:
+            wanted = [entry for entry in wanted if entry.when >= self.after]
+        if self.before is not None:
+            wanted = [entry for entry in wanted if entry.when <= self.before]
+        return wanted
+
+
+def active_rows(kind: Kind, *, inactive: bool) -> Query:
+    """The rows that search finds unless asked for more."""
+    if inactive or kind is not FACT:
+        return Query()
+    return Query(equal={"status": "active"}, without={"verification": ("invalidated",)})
+
+
+class CachedView:
+    """The rows of one kind at one state, by id and by text.
+
+    It is moved to another state while nobody reads it; who needs that sooner moves a copy.
+    """
+
+    def __init__(self, wanted: Filter) -> None:
+        """Hold nothing yet."""
+        self.kind = kind = wanted.kind
+        self.key = wanted.view
+        self.lock = threading.Lock()
+        """Held by whoever moves it, or comes or goes as a reader."""
+        self.readers = 0
+        self.unindexed = 0
+        """Visible rows whose text the index does not know."""
+        self._active = wanted.held
+        self._columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[kind.table])
+        self._tip: CommitId | None = None
+        self._oldest: int | None = None
+        self._newest: int | None = None
+        self._rows: dict[str, Entry] = {}
+        self._waiting: set[str] = set()
+        self._by_text: dict[TextId, list[str]] = {}
+        self._texts: array[int] | None = array("q")
+
+    def __len__(self) -> int:
+        """How many rows are held."""
+        return len(self._rows)
+
+    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
+        """The wanted rows that have one of `texts`, in their order."""
+        return wanted.among(self._rows[r] for text in texts for r in self._by_text.get(text, ()))
+
+    def texts(self, wanted: Filter) -> Sequence[TextId]:
+        """The texts of all wanted rows, each once."""
+        if wanted.narrows:
+            return list({entry.text for entry in wanted.among(self._rows.values())})
+        if self._texts is None:
+            self._texts = array("q", self._by_text)
+        return self._texts
+
+    def sample(self, most: int) -> list[TextId]:
+        """Texts from all of the view, evenly."""
+        texts = list(self._by_text)
+        return texts[:: len(texts) // most + 1]
+
+    def copy(self) -> "CachedView":
+        """Another one of the same rows."""
+        other = copy(self)
+        other.lock, other.readers = threading.Lock(), 0
+        other._rows, other._waiting = dict(self._rows), set(self._waiting)
+        other._by_text = {text: list(ids) for text, ids in self._by_text.items()}
+        other._texts = None
+        return other
+
+    def is_at(self, reading: Reading, index: Index) -> bool:
+        """Whether nothing is to be done to bring the view to the state of `reading`."""
+        pending = reading.pending
+        known = (self._tip, self._oldest, self._newest)
+        whole = not self.unindexed or index.read_only
+        return whole and known == (reading.tip, pending.oldest, pending.newest)
+
+    def advance(self, reading: Reading, history: History, index: Index) -> None:
+        """Bring the view to the state of `reading`, reading no more than what differs."""
+        pending = reading.pending
+        if self.unindexed and not index.read_only:
+            self._tip = None
+        if self._tip != reading.tip:
+            base, self._tip = self._tip, None  # half way is nowhere, should this fail
+            self._move(base, reading, history, index)
+        elif pending.oldest != self._oldest:  # others wait: the first ones, or a namesake's
+            self._drop(self._waiting)
+            self._waiting = set()
+            if pending.oldest is not None:
+                self._add_waiting(reading, index, pending.oldest - 1)
+        elif pending.newest is not None and self._newest != pending.newest:
+            self._add_waiting(reading, index, self._newest or 0)
+        self._tip, self._oldest, self._newest = reading.tip, pending.oldest, pending.newest
+
+    def _move(
+        self, base: CommitId | None, reading: Reading, history: History, index: Index
+    ) -> None:
+        changes = None
+        if base is not None:
+            try:
+                changes = history.changes(base, Ref(commit=reading.tip))
+            except (NotFound, StoreUnavailable):  # compaction has destroyed that commit
+                changes = None
+        if changes is None:
+            self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
+            rows = reading.scan(self.kind, self._columns, self._active)
+            self._put(rows, index)
+            oldest = reading.pending.oldest
+            self._waiting = {e.row_id for e in self._rows.values() if _since(e, oldest)}
+            return
+        # Rows that waited are in the difference if they were cut and are still there.
+        self._drop(self._waiting)
+        found = changes.get(self.kind.table, [])
+        self._drop(change.id for change in found)
+        present = [change.after for change in found if change.after is not None]
+        shown = [row for row in present if self._shows(row)]
+        self._put([tuple(row[name] for name in self._columns) for row in shown], index)
+        self._waiting = set()
+        if reading.pending.oldest is not None:
+            self._add_waiting(reading, index, reading.pending.oldest - 1)
+
+    def _add_waiting(self, reading: Reading, index: Index, since: int) -> None:
+        query = replace(self._active, created_after=since)
+        rows = reading.scan(self.kind, self._columns, query)
+        self._put(rows, index)
+        self._waiting.update(str(row[0]) for row in rows)
+
+    def _shows(self, row: Row) -> bool:
+        return all(row[name] == cell for name, cell in self._active.equal.items()) and not any(
+            row[name] in cells for name, cells in self._active.without.items()
+        )
+
+    def _put(self, rows: list[tuple[Cell, ...]], index: Index) -> None:
+        numbers: Mapping[Cell, TextId] = index.words.known(self.kind, [str(r[1]) for r in rows])  # type: ignore[assignment]  # a hash is a cell
+        for row in rows:
+            if row[1] == REDACTED_HASH:  # for nobody to find, and never indexed
+                continue
+            text = numbers.get(row[1])
+            if text is None:
+                self.unindexed += 1
+                continue
+            entry = _entry(row, text)
+            if entry.row_id in self._rows:
+                continue
+            self._rows[entry.row_id] = entry
+            ids = self._by_text.setdefault(text, [])
+            ids.append(entry.row_id)
+            if len(ids) == 1 and self._texts is not None:
+                self._texts.append(text)
+
+    def _drop(self, ids: Iterable[str]) -> None:
+        for row_id in ids:
+            entry = self._rows.pop(row_id, None)
+            if entry is None:
+                continue
+            left = self._by_text[entry.text]
+            left.remove(row_id)
+            if not left:
+                del self._by_text[entry.text]
+                self._texts = None
+
+
+@lru_cache(maxsize=16_384)
+def _shared(facets: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """One tuple for all rows with equal facets: most rows of a large view have few different."""
+    return facets
+
+
+def _entry(row: tuple[Cell, ...], text: TextId) -> Entry:
+    row_id, _, created_at, happened_at, *facets = row
+    when = created_at if happened_at is None else happened_at
+    return Entry(row_id, text, created_at, happened_at, when, _shared(tuple(facets)))  # type: ignore[arg-type]  # of these columns
+
+
+def _since(entry: Entry, oldest: int | None) -> bool:
+    return oldest is not None and entry.created_at >= oldest
+
+
+class LiveQuery:
+    """The rows of one kind at an open state, asked for as they are needed."""
+
+    def __init__(self, kind: Kind, reading: Reading, index: Index) -> None:
+        """Use an open reading."""
+        self.kind = kind
+        self.key: State = (kind.table,)
+        self.unindexed = 0
+        self._reading = reading
+        self._index = index
+
+    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
+        """The wanted rows that have one of `texts`, in their order."""
+        order = list(dict.fromkeys(texts))
+        contents = self._index.words.texts(self.kind, order)
+        hashes = {content_hash(text): number for number, text in contents.items()}
+        columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[self.kind.table])
+        rows = self._reading.scan(self.kind, columns, wanted.query({"content_hash": [*hashes]}))
+        by_text: dict[TextId, list[Entry]] = {}
+        for row in rows:
+            text = hashes[str(row[1])]
+            by_text.setdefault(text, []).append(_entry(row, text))
+        return [entry for text in order for entry in by_text.get(text, ())]
+
+    def sample(self, most: int) -> list[TextId]:
+        """Texts of the newest rows."""
+        query = Query(limit=most, descending=True)
+        hashes = [str(row[0]) for row in self._reading.scan(self.kind, ("content_hash",), query)]
+        return list(self._index.words.known(self.kind, hashes).values())
+
+
+def _common(texts: Sequence[str]) -> frozenset[str]:
+    if len(texts) < _FEWEST:
+        return frozenset()
+    counts = Counter(word for text in texts for word in content_words(text))
+    return frozenset(word for word, count in counts.items() if count * 4 > len(texts))

@@ -1,0 +1,156 @@
+"""Handing over: what one branch found out, frozen for another, and copied to it."""
+
+from dataclasses import dataclass
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.branches.branch import Branch
+from day1.model.records.sharing import Handoff
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
+from day1.services.branches.lookup import find, find_open, name_of
+from day1.services.conversations.conversing import messages_of
+from day1.services.exchange.importing import MAX_TEXT
+from day1.services.repository.idempotency import made_by
+from day1.services.repository.repository import Repository
+from day1.services.rows.transplanting import Choice, Copied, choose, commit_copy, counts, put
+from day1.services.teams.session_context import Found, Room, Talk
+
+MOST_CHARACTERS = 128_000
+"""Of all texts of a packet together: about 32,000 tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be handed over, and how."""
+
+    source: str
+    target: str
+    handoff_type: str
+    include_unverified: bool = False
+    context_summary: str | None = None
+    created_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A handoff, and what of it the target lacked."""
+
+    handoff: Handoff
+    copied: Copied
+
+
+def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
+    """Freeze what a branch found out since it was forked, and copy it to another branch.
+
+    Facts that are active and verified, or also those not judged yet; never invalidated ones.
+
+    Raises:
+        UnknownBranch: one of them is not there.
+        BranchClosed: the target takes no rows.
+        InvalidRequest: they are one and the same.
+        RequestReused: the request handed something else over.
+    """
+    source, target = find(repo, asked.source), find_open(repo, asked.target)
+    if source.id == target.id:
+        raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
+    handoff_id = repo.new_id("handoff", now)
+    ends = {"source_id": source.id, "target_id": target.id, "handoff_type": asked.handoff_type}
+    first = made_by(repo.ledger, Handoff, handoff_id, **ends)
+    if first is not None:
+        return Handed(first, Copied())
+    commit = repo.store.commit_pending(source.name)
+    facts, conversations = _own(repo, source, commit)
+    wanted = {"verified", "unverified"} if asked.include_unverified else {"verified"}
+    carried = [str(fact["id"]) for fact in facts if fact["verification"] in wanted]
+    with repo.store.reading(Ref(commit=commit)) as reading:
+        rows = choose(reading, Choice(carried, conversations))
+    handoff = Handoff(
+        id=handoff_id,
+        **ends,
+        commit=commit,
+        facts=tuple(str(row["id"]) for row in rows[FACT]),
+        conversations=tuple(str(row["id"]) for row in rows[CONVERSATION]),
+        context_summary=asked.context_summary or _summary(rows, source, target),
+        left_out=len(facts) - len(carried),
+        created_by=asked.created_by,
+        created_at=now,
+    )
+    with repo.store.changing(target.name) as work:
+        copied = put(work, target.name, rows, back=True)
+        commit_copy(work, copied, "pick", f"take over {copied.total} rows of {source.name}")
+    repo.ledger.put(handoff)
+    return Handed(handoff, copied)
+
+
+def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
+    """The active facts and the conversations that a branch has beyond what it was forked with."""
+    with repo.store.reading(Ref(commit=commit)) as reading:
+        if source.fork_commit is None:
+            chosen = choose(reading, Choice())
+            return chosen[FACT], [str(row["id"]) for row in chosen[CONVERSATION]]
+        changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
+        present = {
+            kind: [c.after for c in changes.get(kind.table, ()) if c.after is not None]
+            for kind in (FACT, CONVERSATION, MESSAGE)
+        }
+        facts = [fact for fact in present[FACT] if fact["status"] == "active"]
+        ids = [str(row["id"]) for row in present[CONVERSATION]]
+        ids += [str(row["conversation_id"]) for row in present[MESSAGE]]
+        known = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
+        return facts, list(known)
+
+
+def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str:
+    """What a packet holds, where nobody says it better."""
+    number = counts(rows)
+    facts, talks = number.get(FACT.table, 0), number.get(CONVERSATION.table, 0)
+    return (
+        f"{source.name} hands over to {target.name}: {facts} fact{'s' * (facts != 1)} and "
+        f"{talks} conversation{'s' * (talks != 1)}."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A handoff as the one who receives it sees it."""
+
+    handoff: Handoff
+    source: str
+    """Names of the branches; empty for one that is gone."""
+    target: str
+    facts: list[Found]
+    talks: list[Talk]
+    room: Room
+
+
+def open_packet(repo: Repository, handoff_id: str) -> Packet:
+    """Read a handoff as it was when it was handed over: its facts, then its newest messages.
+
+    What there is no room for is on the branch that it was handed to.
+
+    Raises:
+        NotFound: there is no such handoff.
+    """
+    handoff = repo.ledger.record(Handoff, handoff_id)
+    if handoff is None:
+        raise NotFound(
+            f"There is no handoff {handoff_id!r}: memory_handoff_create answers the id to use.",
+            handoff_id=handoff_id,
+        )
+    with repo.store.reading(Ref(commit=handoff.commit)) as reading:
+        facts = reading.get(FACT, handoff.facts)
+        conversations = reading.get(CONVERSATION, handoff.conversations)
+        orders = {talk: messages_of(repo, reading, talk) for talk in handoff.conversations}
+    source, room = name_of(repo, handoff.source_id), Room(MOST_CHARACTERS, MAX_TEXT)
+    given = [Found(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts]
+    carried = list(room.fitting(given))
+    said = [
+        Found(source, row, str(row["content"])) for order in orders.values() for _, row in order
+    ]
+    said.sort(key=lambda found: (found.row["created_at"], found.row["id"]), reverse=True)
+    fits = {found.row["id"]: found for found in room.fitting(said)}
+    talks = [
+        Talk(source, conversations[i], [(n, fits[r["id"]]) for n, r in order if r["id"] in fits])
+        for i, order in orders.items()
+    ]
+    return Packet(handoff, source, name_of(repo, handoff.target_id), carried, talks, room)

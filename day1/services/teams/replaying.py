@@ -1,0 +1,216 @@
+"""Replaying: what tasks of one type had in common, with the tasks and rows that it rests on."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from day1.model.branches.branch import Branch
+from day1.model.records.task import Objective, Task, status_of
+from day1.model.records.task_pattern import FEWEST, Pattern, PatternName, Step, recurring_runs
+from day1.model.rows.change import Query
+from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row
+from day1.model.search.grouping import at_odds, complete_links, plain, word_pairs, worded
+from day1.model.values.instant import SECOND
+from day1.services.repository.repository import Repository
+from day1.services.search.grouping import group_rows
+from day1.services.search.searching import SearchPorts
+from day1.services.teams.task_memory import Newest, count_rows, newest_rows, task_places
+from day1.services.teams.tasks import TaskState, task_state
+
+MOST = 500
+"""Observations and facts that are read of a task, the newest."""
+COMPARED = 2_000
+"""Errors, and facts, that are compared over all tasks, the newest."""
+_SHOWN = 20
+"""Ids and following steps of one pattern, and patterns of one name."""
+
+_ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One task as it went."""
+
+    state: TaskState
+    branch: str | None
+    """Name of its branch; None when that is gone."""
+    tools: Counter[str]
+    errors: list[Step]
+    """In their order, each with what its agent noted next."""
+    counts: dict[str, int]
+    """Rows by table."""
+    observations: list[Row]
+    facts: list[Row]
+    cut: bool
+    """Whether there are more observations or facts than were read."""
+
+    @property
+    def finished(self) -> list[Objective]:
+        """The completed objectives, in the order in which they were completed."""
+        done = [o for o in self.state.objectives if o.completed_at is not None]
+        return sorted(done, key=lambda o: (o.completed_at or 0, o.position))
+
+    @property
+    def completed_at(self) -> int | None:
+        """When the last objective was completed; None while one is not."""
+        if status_of(self.state.objectives) != "completed":
+            return None
+        return self.finished[-1].completed_at
+
+    @property
+    def duration_s(self) -> float | None:
+        """From the first start to the last completion; None while it is not completed."""
+        starts = [o.started_at for o in self.state.objectives if o.started_at is not None]
+        return seconds(min(starts, default=None), self.completed_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Tasks of a type, the newest first, and what recurs in them."""
+
+    tasks: list[Replay]
+    count: int
+    """How many there are of the type."""
+    patterns: list[Pattern]
+    notes: list[str]
+
+
+def seconds(start: int | None, end: int | None) -> float | None:
+    """The time between two instants."""
+    return None if start is None or end is None else (end - start) / SECOND
+
+
+def replay(repo: Repository, ports: SearchPorts, task_type: str, limit: int) -> Replayed:
+    """Look at the newest `limit` tasks of a type; the cost is that of their own rows."""
+    found = repo.ledger.records(Task, task_type=task_type)
+    if not found:
+        types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
+        there = ", ".join(types) or "none"
+        return Replayed([], 0, [], [f"No task has this type; types there are: {there}."])
+    tasks = [_replay(repo, task_state(repo, task.id)) for task in found[: -limit - 1 : -1]]
+    notes = []
+    cut = [task.state.task.id for task in tasks if task.cut]
+    if cut:
+        notes.append(f"Of these tasks only the newest {MOST} rows were read: {', '.join(cut)}.")
+    patterns = [*_orders(tasks), *_tools(tasks), *_durations(tasks)]
+    following = {e.id: e.followed_by for t in tasks for e in t.errors if e.followed_by is not None}
+    errors = [row for t in tasks for row in t.observations if row["observation_type"] == _ERROR]
+    facts = [row for task in tasks for row in task.facts]
+    for kind, rows in ((OBSERVATION, errors), (FACT, facts)):
+        more, said = _recurring(ports, kind, rows, following)
+        patterns += more
+        notes += said
+    return Replayed(tasks, len(found), patterns, notes)
+
+
+def _replay(repo: Repository, state: TaskState) -> Replay:
+    found = task_places(repo, state.task.id)
+    equal = {"task_id": state.task.id}
+    own = repo.ledger.record(Branch, state.task.branch_id)
+
+    def newest(kind: Kind, *columns: str) -> Newest:
+        return newest_rows(repo, found, kind, ("task_id", *columns), Query(equal=equal, limit=MOST))
+
+    seen = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")
+    facts = newest(FACT, "fact_text")
+    return Replay(
+        state,
+        None if own is None else own.name,
+        Counter(str(row["tool_name"]) for row in seen.rows if row["tool_name"] is not None),
+        list(_errors(seen.rows)),
+        count_rows(repo, found, equal),
+        seen.rows,
+        facts.rows,
+        seen.cut or facts.cut,
+    )
+
+
+def _errors(rows: Sequence[Row]) -> Iterator[Step]:
+    """Every error with the next observation of the same agent."""
+    following: dict[str, Step] = {}
+    latest: dict[object, Step] = {}
+    for row in reversed(rows):
+        after = latest.get(row["agent_id"])
+        latest[row["agent_id"]] = step = _step(row)
+        if after is not None:
+            following[step.id] = after
+    for row in rows:
+        if row["observation_type"] == _ERROR:
+            step = _step(row)
+            yield replace(step, followed_by=following.get(step.id))
+
+
+def _step(row: Row) -> Step:
+    agent = row["agent_id"]
+    return Step(
+        str(row["id"]),
+        str(row["observation_type"]),
+        str(row["summary"]),
+        None if agent is None else str(agent),
+    )
+
+
+def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
+    """Steps that were completed in the same order in several tasks."""
+    texts = {plain(o.description): o.description for t in tasks for o in t.state.objectives}
+    pairs = [(a, b, how) for a, b, how in word_pairs(texts) if not at_odds(texts[a], texts[b])]
+    groups = complete_links(list(texts), pairs)
+    step_of = {key: texts[group[0]] for group in groups for key in group}
+    orders = {
+        task.state.task.id: [step_of[plain(o.description)] for o in task.finished] for task in tasks
+    }
+    runs = recurring_runs(orders).items()
+    return _first(Pattern("objective_order", " \u2192 ".join(r), names) for r, names in runs)
+
+
+def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
+    """Tools that most of the tasks used, and how often they did together."""
+    found = []
+    for tool in sorted({tool for task in tasks for tool in task.tools}):
+        users = [task for task in tasks if task.tools[tool]]
+        if len(users) < FEWEST or 2 * len(users) <= len(tasks):
+            continue
+        ids = [str(row["id"]) for t in users for row in t.observations if row["tool_name"] == tool]
+        names = [task.state.task.id for task in users]
+        uses = sum(task.tools[tool] for task in users)
+        found.append(Pattern("tool", tool, names, ids[:_SHOWN], uses))
+    return _first(found)
+
+
+def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
+    """How long such a task takes."""
+    spent = {t.state.task.id: t.duration_s for t in tasks}
+    known = {name: value for name, value in spent.items() if value is not None}
+    if len(known) < FEWEST:
+        return []
+    typical = median(known.values())
+    return [Pattern("duration", f"median {typical:.1f} s", list(known), value=typical)]
+
+
+def _recurring(
+    ports: SearchPorts, kind: Kind, rows: Sequence[Row], following: Mapping[str, Step]
+) -> tuple[list[Pattern], list[str]]:
+    """Errors or facts that several tasks have, with what followed them."""
+    if len({row["task_id"] for row in rows}) < FEWEST:
+        return [], []
+    newest = sorted(rows, key=lambda row: (row["created_at"], row["id"]))[-COMPARED:]
+    grouped = group_rows(ports, kind, newest)
+    notes = list(grouped.notes)
+    if len(newest) < len(rows):
+        notes.append(f"Only the newest {COMPARED} of {len(rows)} {kind.table} were compared.")
+    found = []
+    for group in grouped.groups:
+        names = list(dict.fromkeys(str(row["task_id"]) for row in group))
+        if len(names) >= FEWEST:
+            ids = [str(row["id"]) for row in group]
+            text = max((str(row[kind.text or ""]) for row in group), key=worded)
+            then = [following[row_id] for row_id in ids if row_id in following]
+            name: PatternName = "fact" if kind is FACT else "error"
+            found.append(Pattern(name, text, names, ids[:_SHOWN], len(ids), then[:_SHOWN]))
+    return _first(found), notes
+
+
+def _first(patterns: Iterable[Pattern]) -> list[Pattern]:
+    """Those that most tasks have."""
+    return sorted(patterns, key=lambda p: -len(p.tasks))[:_SHOWN]

@@ -1,0 +1,150 @@
+"""What a session left behind: what an agent needs in order to go on with it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from day1.errors import NotFound
+from day1.model.records.session import Session
+from day1.model.rows.change import Query
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.ports.store import Reading
+from day1.services.conversations.conversing import messages_of
+from day1.services.repository.repository import Repository
+from day1.services.search.views import active_rows
+from day1.services.teams.sessions import Place, places
+
+MOST_CHARACTERS = 32_000
+"""Of all texts together: about 8,000 tokens."""
+LONGEST = 2_000
+"""Characters of one text; a longer one is cut."""
+OBSERVATIONS = 20
+
+
+@dataclass(slots=True)
+class Room:
+    """How much text an answer may hold, and how much of it is used."""
+
+    most: int
+    longest: int
+    characters: int = 0
+    left_out: int = 0
+    """Rows for which there was no room."""
+
+    def fitting(self, rows: Iterable["Found"]) -> Iterator["Found"]:
+        """Those rows for which there is room, with long texts cut."""
+        for found in rows:
+            long = len(found.text) > self.longest
+            text = found.text[: self.longest] + " \u2026" if long else found.text
+            if self.characters + len(text) > self.most:
+                self.left_out += 1
+                continue
+            self.characters += len(text)
+            yield Found(found.branch, found.row, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row, and the branch it was read from."""
+
+    branch: str
+    row: Row
+    text: str
+    """What of it is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The end of a conversation."""
+
+    branch: str
+    conversation: Row
+    messages: list[tuple[int, Found]]
+    """With their sequence, in order."""
+
+
+@dataclass(slots=True)
+class Recalled:
+    """A session's notes and rows: facts and observations newest first."""
+
+    notes: list[Session]
+    branches: list[Place]
+    facts: list[Found] = field(default_factory=list)
+    observations: list[Found] = field(default_factory=list)
+    talks: list[Talk] = field(default_factory=list)
+    room: Room = field(default_factory=lambda: Room(MOST_CHARACTERS, LONGEST))
+
+
+def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: int) -> Recalled:
+    """The newest of what a session wrote, over all branches that it wrote on.
+
+    Facts first, then messages, then observations, each newest first, until the room is full.
+    A row that is on several branches is given once. The cost is that of the session's own rows.
+
+    Raises:
+        NotFound: no such session wrote anything.
+    """
+    notes = repo.ledger.records(Session, session_id=session_id)
+    if not notes:
+        raise NotFound(
+            f"No session {session_id!r} has written here: pass the session_id that its writes "
+            "were made with.",
+            session_id=session_id,
+        )
+    found = Recalled(notes, places(repo, session_id=session_id))
+    rows = _Rows(repo, session_id)
+    for place in found.branches:
+        rows.read(place, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit})
+    fitting = found.room.fitting
+    found.facts = list(fitting(rows.newest(FACT, fact_limit)))
+    messages = list(fitting(rows.newest(MESSAGE, message_limit)))
+    found.observations = list(fitting(rows.newest(OBSERVATION, OBSERVATIONS)))
+    found.talks = list(_talks(repo, found.branches, messages))
+    return found
+
+
+class _Rows:
+    """The newest rows of a session by kind, each once, with the branch they were read from."""
+
+    def __init__(self, repo: Repository, session_id: str) -> None:
+        self._repo, self._session_id = repo, session_id
+        self._found: dict[Kind, dict[Cell, Found]] = {}
+
+    def read(self, place: Place, limits: dict[Kind, int]) -> None:
+        """Read a branch; what another one had before is not taken again."""
+        with self._repo.store.reading(place.ref) as reading:
+            for kind, limit in limits.items():
+                known = self._found.setdefault(kind, {})
+                for row in self._newest(reading, kind, limit):
+                    text = str(row[kind.text or ""])
+                    known.setdefault(row["id"], Found(place.branch.name, row, text))
+
+    def _newest(self, reading: Reading, kind: Kind, limit: int) -> list[Row]:
+        active = active_rows(kind, inactive=False)
+        equal = {**active.equal, "session_id": self._session_id}
+        query = Query(equal=equal, without=active.without, descending=True, limit=limit)
+        return reading.find(kind, query)
+
+    def newest(self, kind: Kind, limit: int) -> list[Found]:
+        """The newest of all branches."""
+        rows = self._found.get(kind, {}).values()
+        return sorted(rows, key=_learned, reverse=True)[:limit]
+
+
+def _learned(found: Found) -> tuple[Cell, Cell]:
+    return found.row["created_at"], found.row["id"]
+
+
+def _talks(repo: Repository, branches: list[Place], messages: list[Found]) -> Iterable[Talk]:
+    """The messages by conversation, the one that was spoken in last first."""
+    by_talk: dict[tuple[str, str], dict[str, Found]] = {}
+    for found in messages:
+        key = (found.branch, str(found.row["conversation_id"]))
+        by_talk.setdefault(key, {})[str(found.row["id"])] = found
+    refs = {place.branch.name: place.ref for place in branches}
+    for (branch, conversation_id), chosen in by_talk.items():
+        with repo.store.reading(refs[branch]) as reading:
+            whole = reading.get(CONVERSATION, [conversation_id])
+            order = messages_of(repo, reading, conversation_id)
+        if whole:
+            said = [(n, chosen[i]) for n, row in order if (i := str(row["id"])) in chosen]
+            yield Talk(branch, whole[conversation_id], said)

@@ -1,0 +1,67 @@
+"""Who wrote where: noted before a writer's first row on a branch, and asked to find its rows."""
+
+from dataclasses import dataclass
+
+from day1.model.branches.branch import Branch
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.session import Session, session_of
+from day1.model.rows.change import Ref
+from day1.model.rows.origin import Origin
+from day1.services.repository.repository import Repository
+
+
+def note(
+    repo: Repository, branch: Branch, origin: Origin, now: int, token_id: str | None = None
+) -> None:
+    """Note a writer on a branch; after the first time this costs nothing."""
+    names = (origin.agent_id, origin.session_id, origin.task_id)
+    if not any((*names, token_id)):
+        return
+    session = session_of(branch.id, names, now, token_id)
+    if session.id in repo.noted:
+        return
+    if repo.ledger.record(Session, session.id) is None:
+        repo.ledger.put(session)
+    repo.noted.add(session.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where rows of a writer are to be found."""
+
+    branch: Branch
+    ref: Ref
+    """The branch, or the commit at which it was retired."""
+
+
+def places(
+    repo: Repository,
+    *,
+    agent_id: str | None = None,
+    session_id: str | None = None,
+    task_id: str | None = None,
+) -> list[Place]:
+    """The branches on which a writer wrote, the newest first; all that is given must fit.
+
+    For a branch that was deleted the branches that it was merged into stand.
+    """
+    given = {"agent_id": agent_id, "session_id": session_id, "task_id": task_id}
+    equal = {name: value for name, value in given.items() if value is not None}
+    notes = repo.ledger.records(Session, **equal)
+    queue = list(dict.fromkeys(session.branch_id for session in reversed(notes)))
+    found: dict[str, Place] = {}
+    for branch_id in queue:
+        branch = repo.ledger.record(Branch, branch_id)
+        if branch is not None:
+            found[branch_id] = Place(branch, ref_of(branch))
+        else:
+            merges = repo.ledger.records(MergeRecord, source_id=branch_id)
+            queue += [m.target_id for m in merges if m.target_id not in queue]
+    return list(found.values())
+
+
+def ref_of(branch: Branch) -> Ref:
+    """The state of a branch, retired or not."""
+    if branch.retired_tip is not None:
+        return Ref(commit=branch.retired_tip)
+    return Ref(branch=branch.name)

@@ -1,0 +1,229 @@
+"""Tasks: a branch for each, below it a branch for every agent that joins, and objectives."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.branches.branch import Branch, branch_part
+from day1.model.records.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
+from day1.model.values.ids import short_hash
+from day1.services.branches.branching import Made, fork_under, new_below
+from day1.services.branches.lookup import find
+from day1.services.repository.idempotency import made_by
+from day1.services.repository.repository import Repository
+from day1.services.upkeep.retiring import revive
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """An objective as it is asked for."""
+
+    description: str
+    priority: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task with its agents and objectives, the latter in the order of their index."""
+
+    task: Task
+    agents: list[TaskAgent]
+    objectives: list[Objective]
+
+
+def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) -> Branch:
+    """Open a task: its branch is `task/{name}`, or with a number where that is taken.
+
+    `task` comes without `branch_id`, which the branch gives.
+
+    Raises:
+        UnknownBranch: there is no such parent.
+        RequestReused: the request opened another task.
+    """
+    above = find(repo, parent)
+    now = task.created_at
+
+    def branch(name: str) -> Made:
+        made = new_below(repo, above, name, now)
+        made = replace(made, description=task.description, task_id=task.id)
+        objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
+        return made, (replace(task, branch_id=made.id), *objectives)
+
+    def there() -> Branch | None:
+        said = {"name": task.name, "description": task.description, "task_type": task.task_type}
+        first = made_by(repo.ledger, Task, task.id, **said, tags=task.tags)
+        return None if first is None else repo.ledger.record(Branch, first.branch_id)
+
+    return fork_under(repo, lambda: f"{ROOT}/{branch_part(task.name)}", branch, there)
+
+
+def _objective(task_id: str, position: int, aim: Aim, now: int) -> Objective:
+    return Objective(
+        id=f"{task_id}:{position:04}",
+        task_id=task_id,
+        position=position,
+        description=aim.description,
+        priority=aim.priority,
+        status="pending",
+        agent_id=None,
+        notes=None,
+        started_at=None,
+        completed_at=None,
+        updated_at=now,
+        created_at=now,
+    )
+
+
+def find_task(repo: Repository, task_id: str) -> Task:
+    """A task by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    task = repo.ledger.record(Task, task_id)
+    if task is None:
+        raise NotFound(
+            f"There is no task {task_id!r}: memory_task_create answers the id to use.",
+            task_id=task_id,
+        )
+    return task
+
+
+def task_state(repo: Repository, task_id: str) -> TaskState:
+    """A task, who joined it, and how far it is.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    task = find_task(repo, task_id)
+    agents = repo.ledger.records(TaskAgent, task_id=task_id)
+    objectives = repo.ledger.records(Objective, task_id=task_id)
+    return TaskState(task, agents, sorted(objectives, key=lambda o: o.position))
+
+
+def tasks(repo: Repository, task_type: str | None = None) -> list[TaskState]:
+    """Every task, or those of a type, the newest first."""
+    equal = {} if task_type is None else {"task_type": task_type}
+    found = repo.ledger.records(Task, **equal)
+    return [task_state(repo, task.id) for task in reversed(found)]
+
+
+def join(
+    repo: Repository,
+    task_id: str,
+    agent_id: str,
+    now: int,
+    role: str | None = None,
+    assigned: Sequence[int] | None = None,
+) -> Branch:
+    """Give an agent its branch of a task; joining again returns it, and sets what is given.
+
+    One whose branch was squashed or deleted gets a new one.
+
+    Raises:
+        NotFound: there is no such task.
+        InvalidRequest: it has no objective of an assigned index.
+    """
+    state = task_state(repo, task_id)
+    above = repo.ledger.record(Branch, state.task.branch_id)
+    wrong = [index for index in assigned or () if not 0 <= index < len(state.objectives)]
+    if wrong:
+        _refuse_indices(wrong, len(state.objectives))
+    if above is None or above.retired_tip is not None:
+        raise NotFound(
+            "The task's branch is gone: `day1 switch` brings a retired one back, else open a new "
+            "task.",
+            task_id=task_id,
+        )
+    parent = above
+    key = short_hash(task_id, agent_id)
+
+    def branch(name: str) -> Made:
+        made = replace(
+            new_below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
+        )
+        known = repo.ledger.record(TaskAgent, key)
+        member = known or TaskAgent(key, task_id, agent_id, None, (), "", now)
+        return made, (_said(replace(member, branch_id=made.id), role, assigned),)
+
+    def there() -> Branch | None:
+        member = repo.ledger.record(TaskAgent, key)
+        own = None if member is None else repo.ledger.record(Branch, member.branch_id)
+        if member is None or own is None:
+            return None
+        if own.closed:  # it was squashed: what comes now needs a branch that takes it
+            return None
+        if _said(member, role, assigned) != member:
+            with repo.ledger.together():
+                member = repo.ledger.record(TaskAgent, key) or member
+                repo.ledger.put(_said(member, role, assigned))
+        return revive(repo, own.name, now)
+
+    return fork_under(repo, lambda: f"{parent.name}/{branch_part(agent_id)}", branch, there)
+
+
+def _said(member: TaskAgent, role: str | None, assigned: Sequence[int] | None) -> TaskAgent:
+    """The member with what is said anew of it."""
+    indices = member.assigned if assigned is None else tuple(dict.fromkeys(assigned))
+    return replace(member, role=role or member.role, assigned=indices)
+
+
+def _refuse_indices(wrong: Sequence[int], count: int) -> None:
+    indices = f"0 to {count - 1}" if count else "none"
+    raise InvalidRequest(
+        f"This task has no objective {', '.join(map(str, wrong))}; its indices are {indices}.",
+        objectives=list(wrong),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """An objective before and after an update, and the task after it."""
+
+    before: Objective
+    after: Objective
+    state: TaskState
+
+
+def update_objective(  # noqa: PLR0913 - what can be said of an objective
+    repo: Repository,
+    task_id: str,
+    index: int,
+    status: ObjectiveStatus,
+    now: int,
+    agent_id: str | None = None,
+    notes: str | None = None,
+) -> Progress:
+    """Set how far an objective is. Two that do so at once come one after the other.
+
+    Raises:
+        NotFound: there is no such task.
+        InvalidRequest: it has no objective of this index.
+    """
+    with repo.ledger.together():
+        state = task_state(repo, task_id)
+        objectives = state.objectives
+        if not 0 <= index < len(objectives):
+            _refuse_indices([index], len(objectives))
+        before = objectives[index]
+        begun = None if status == "pending" else before.started_at or now
+        done = None if status != "completed" else before.completed_at or now
+        after = replace(
+            before,
+            status=status,
+            agent_id=agent_id or before.agent_id,
+            notes=notes or before.notes,
+            started_at=begun,
+            completed_at=done,
+            updated_at=max(now, before.updated_at + 1),
+        )
+        repo.ledger.put(after)
+    objectives[index] = after
+    return Progress(before, after, state)
+
+
+def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:
+    """The branches of a task by id: its own first, then its agents' in the order they joined."""
+    ids = [state.task.branch_id, *(agent.branch_id for agent in state.agents)]
+    found = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in ids}
+    return {branch_id: branch for branch_id, branch in found.items() if branch is not None}

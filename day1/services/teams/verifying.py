@@ -1,0 +1,320 @@
+"""Verifying: gather what memory knows of a fact, have it judged, keep the verdict.
+
+A judge may take seconds, so it is asked with no lock held and no reading open. What it says is
+written only if the text is still the one that it saw.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from day1.errors import ChatUnavailable, NotFound, Refused
+from day1.model.branches.branch import Branch
+from day1.model.judging.judging import (
+    DIMENSIONS,
+    Case,
+    Evidence,
+    Judgement,
+    Score,
+    Verdict,
+    by_rules,
+    prepared,
+)
+from day1.model.judging.untrusted import plain
+from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
+from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when
+from day1.model.rows.origin import Origin
+from day1.ports.judge import Judge
+from day1.ports.store import Reading
+from day1.services.branches.lookup import find_open
+from day1.services.conversations.conversing import branches_with
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import change
+from day1.services.search.searching import Hit, SearchPorts, SearchRequest, search
+
+_EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
+_LOOKED = 100
+"""Memories that are looked at for evidence."""
+UNIT = 16
+"""Verdicts in one commit of a batch."""
+
+
+@dataclass(slots=True)
+class Court:
+    """Who judges, and what is looked up. After a chat model failed, its batch goes on by rules."""
+
+    repo: Repository
+    search: SearchPorts
+    judge: Judge
+    clock: Callable[[], int]
+    notes: dict[str, None] = field(default_factory=dict)
+    """What the reader of the answer must know, each once."""
+    without_chat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A fact as it was judged, and what was found."""
+
+    row: Row
+    judgement: Judgement
+    evidence: tuple[str, ...] = ()
+    """Ids of what supports or contradicts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where verdicts went; without anything new there is no commit of their own."""
+
+    commit: CommitId
+    pending: Pending
+    left: tuple[str, ...] = ()
+    """Facts whose text changed, or that went, while they were judged."""
+
+
+def fact_on(repo: Repository, branch: str, fact_id: str) -> Row:
+    """A fact of a branch.
+
+    Raises:
+        NotFound: it is not there; the message names the branches that have it.
+        Refused: it is no fact.
+    """
+    if kind_of(fact_id) not in {FACT, None}:
+        raise Refused("Only a fact can be verified.", id=fact_id)
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        row = reading.get(FACT, [fact_id]).get(fact_id)
+    if row is not None:
+        return row
+    having = list(branches_with(repo, FACT, fact_id))
+    where = "No branch has it; memory_search finds those there are."
+    if having:
+        where = f"It is on {', '.join(having[:5])}."
+    raise NotFound(
+        f"{fact_id} is not on branch {branch!r}. {where}", id=fact_id, branch=branch, having=having
+    )
+
+
+def judged(
+    court: Court,
+    branch: Branch,
+    row: Row,
+    dimensions: Sequence[str] = DIMENSIONS,
+    context: str | None = None,
+) -> Judged:
+    """Have a fact judged, with no lock held; nothing is written.
+
+    A chat model that cannot be used is stood in for by the rules, and the notes say so.
+    """
+    case = prepared(_case(court, branch, row, dimensions, context))
+    try:
+        judgement = by_rules(case) if court.without_chat else court.judge.judge(case)
+    except ChatUnavailable as error:
+        court.without_chat = True
+        court.notes[f"judged by rules: {error}"] = None
+        judgement = by_rules(case)
+    if case.left_out:
+        said = "piece that speaks" if case.left_out == 1 else "pieces that speak"
+        reason = f"{judgement.reason} Left out: {case.left_out} {said} to the judge."
+        judgement = replace(judgement, reason=reason)
+    weighed = tuple(e.id for e in case.evidence if e.stance != "related")
+    return Judged(row, judgement, weighed)
+
+
+def _case(
+    court: Court, branch: Branch, row: Row, dimensions: Sequence[str], context: str | None
+) -> Case:
+    """What memory knows of a fact on its branch. What it says to a judge is not asked for."""
+    text = plain(str(row["fact_text"])).text
+    hits: list[Hit] = []
+    if text:
+        kinds = ("facts", "observations")
+        request = SearchRequest(text[:_QUESTION], kinds=kinds, limit=_LOOKED)
+        found = search(court.search, Ref(branch=branch.name), branch.id, request)
+        court.notes.update(dict.fromkeys(found.notes))
+        hits = _once_each(hit for hit in found.hits if not _same_memory(hit.row, row))
+    with court.repo.store.reading(Ref(branch=branch.name)) as reading:
+        relations = _touching(reading, text)
+    return Case(
+        text=str(row["fact_text"]),
+        at=when(row),
+        now=court.clock(),
+        category=text_of(row["category"]),
+        confidence=float(row["confidence"] or 0),
+        agent_id=text_of(row["agent_id"]),
+        source=text_of(row["source"]),
+        evidence=tuple(map(_evidence, hits[:_EVIDENCE])),
+        relations=relations,
+        context=context,
+        dimensions=tuple(dimensions),
+    )
+
+
+def _same_memory(one: Row, other: Row) -> bool:
+    """The row itself, or a copy: it witnesses nothing that the other does not."""
+    ids = {other["id"], other["origin_id"]} - {None}
+    return one["id"] in ids or one["origin_id"] in ids
+
+
+def _once_each(hits: Iterable[Hit]) -> list[Hit]:
+    """Each text of an author once: who repeats himself must not crowd out what others say."""
+    once: dict[tuple[object, ...], Hit] = {}
+    for hit in hits:
+        once.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
+    return list(once.values())
+
+
+def _evidence(hit: Hit) -> Evidence:
+    row = hit.row
+    confidence = row.get("confidence")
+    return Evidence(
+        id=str(row["id"]),
+        kind=hit.kind.name,
+        text=str(row[hit.kind.text or ""]),
+        at=when(row),
+        agent_id=text_of(row["agent_id"]),
+        source=text_of(row["source"]),
+        verified=row.get("verification") == "verified",
+        confidence=1.0 if confidence is None else float(confidence),
+        cosine=hit.cosine,
+    )
+
+
+def _touching(reading: Reading, text: str) -> tuple[str, ...]:
+    """Relations of the things that a text names, each as a line."""
+    bare = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
+    words = [word for word in dict.fromkeys(bare) if word][:_ENTITIES]
+    pairs = [f"{a} {b}" for a, b in pairwise(bare) if a[:1].isupper()]
+    found: dict[str, str] = {}
+    for side in ("source_entity", "target_entity"):
+        query = Query(among={side: [*words, *pairs[:_ENTITIES]]}, descending=True, limit=_RELATIONS)
+        for row in reading.find(RELATION, query):
+            said = f"{row['source_entity']} {row['relation_type']} {row['target_entity']}"
+            found[str(row["id"])] = said
+    return tuple(dict.fromkeys(found.values()))[:_RELATIONS]
+
+
+def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Origin) -> Kept:
+    """Write verdicts to their facts as one commit; those of changed texts are left."""
+    ids = [str(one.row["id"]) for one in verdicts]
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        rows = reading.get(FACT, ids)
+        if all(_stands(rows.get(i), one) for i, one in zip(ids, verdicts, strict=True)):
+            return Kept(reading.tip, reading.pending)
+    left: list[str] = []
+    said: list[str] = []
+    with repo.store.changing(find_open(repo, branch).name) as work:
+        rows = work.get(FACT, ids)
+        for fact_id, one in zip(ids, verdicts, strict=True):
+            row, judgement = rows.get(fact_id), one.judgement
+            if row is None or one.row["content_hash"] != row["content_hash"]:
+                left.append(fact_id)
+            elif not _stands(row, one):
+                columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
+                change(repo, work, FACT, row, columns, origin, judgement.reason)
+                said.append(f"{fact_id}: {judgement.verdict}")
+        if not said:
+            return Kept(work.tip, work.pending, tuple(left))
+        line = f"verify fact {said[0]}" if len(said) == 1 else f"verify {len(said)} facts"
+        return Kept(work.commit(Message("change", line)), Pending(), tuple(left))
+
+
+def _as_json(judgement: Judgement) -> str:
+    scores = [_score_json(score) for score in judgement.scores]
+    return canonical({"judge": judgement.judge, "reason": judgement.reason, "scores": scores})
+
+
+def _score_json(score: Score) -> dict[str, Any]:
+    return {"dimension": score.dimension, "score": score.score, "reason": score.reason}
+
+
+def _stands(row: Row | None, one: Judged) -> bool:
+    """Whether a fact, as it is by now, has this verdict by this judge with these scores already."""
+    judgement = one.judgement
+    if row is None or row["content_hash"] != one.row["content_hash"]:
+        return False
+    if row["verification"] != judgement.verdict or row["scores"] is None:
+        return False
+    kept = json.loads(str(row["scores"]))
+    if not isinstance(kept, dict) or kept.get("judge") != judgement.judge:
+        return False
+    before = [[s.get("dimension"), s.get("score")] for s in kept.get("scores", ())]
+    return before == [[s.dimension, s.score] for s in judgement.scores]
+
+
+@dataclass(slots=True)
+class Batch:
+    """What became of many facts."""
+
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    judges: dict[str, None] = field(default_factory=dict)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    errors: int = 0
+    """Facts whose text changed, or that went, while they were judged."""
+    remaining: int = 0
+    """Facts of those asked for that no judge has seen yet."""
+    stopped: bool = False
+    kept: Kept | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who waits for a batch: is told how far it is, and may want no more."""
+
+    progress: Callable[[int, int | None], None]
+    stopped: Callable[[], bool]
+
+
+def verify_many(
+    court: Court, branch: Branch, equal: Row, limit: int, origin: Origin, watch: Watch
+) -> Batch:
+    """Judge facts with these values one by one; those first that no judge has seen, newest first.
+
+    Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
+    """
+    batch, waiting = Batch(), list[Judged]()
+    with court.repo.store.reading(Ref(branch=branch.name)) as reading:
+        rows = _chosen(reading, equal, limit)
+    try:
+        for number, row in enumerate(rows, start=1):
+            if watch.stopped():
+                batch.stopped = True
+                break
+            waiting.append(judged(court, branch, row))
+            if len(waiting) == UNIT:
+                _settle(court, branch, waiting, origin, batch)
+            watch.progress(number, len(rows))
+    finally:  # what was judged is kept, whatever happens to the next
+        _settle(court, branch, waiting, origin, batch)
+    with court.repo.store.reading(Ref(branch=branch.name)) as reading:
+        batch.remaining = reading.count(FACT, {**equal, "scores": None})
+    return batch
+
+
+def _chosen(reading: Reading, equal: Row, limit: int) -> list[Row]:
+    unseen = Query(equal={**equal, "scores": None}, descending=True, limit=limit)
+    first = reading.find(FACT, unseen)
+    if len(first) == limit:
+        return first
+    rest = reading.find(FACT, Query(equal=equal, descending=True, limit=limit))
+    return [*first, *(row for row in rest if row["scores"] is not None)][:limit]
+
+
+def _settle(
+    court: Court, branch: Branch, waiting: list[Judged], origin: Origin, batch: Batch
+) -> None:
+    """Write what waits and count it."""
+    some = list(waiting)
+    waiting.clear()
+    batch.kept = keep(court.repo, branch.name, some, origin)
+    for one in some:
+        if one.row["id"] in batch.kept.left:
+            batch.errors += 1
+            continue
+        batch.verdicts[one.judgement.verdict] += 1
+        batch.judges[one.judgement.judge] = None
+        batch.prompt_tokens += one.judgement.prompt_tokens
+        batch.completion_tokens += one.judgement.completion_tokens

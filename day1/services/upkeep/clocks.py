@@ -1,0 +1,90 @@
+"""Times that are ahead of the clock, as after a write with a wrong one: told of, and set right.
+
+Whatever is written to a branch is later than all that is there, so one such write dates all that
+come after it, on every branch that it is merged into. History is not written anew: a commit of each
+branch dates its rows now, in their order, and has the time of the clock itself, so that the next
+ones follow it. Before that commit *as of* finds what was there before the clock was wrong.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import BY_TABLE, KINDS
+from day1.model.values.instant import SECOND
+from day1.ports.store import Reading, Work
+from day1.services.repository.repository import Repository
+
+TOO_FAR = 60 * SECOND
+_UNITS = (("day", 86_400 * SECOND), ("hour", 3_600 * SECOND), ("minute", 60 * SECOND))
+
+
+def lasting(span: int) -> str:
+    """A span of time in words: its largest unit."""
+    for name, unit in _UNITS:
+        if span >= unit:
+            count = span // unit
+            return f"{count:,} {name}{'s' * (count != 1)}"
+    return "less than a minute"
+
+
+def clock_notes(written: int, now: int) -> Iterator[str]:
+    """What is noted of a write whose time is ahead of the clock."""
+    if written - now > TOO_FAR:
+        yield (
+            f"This branch is {lasting(written - now)} ahead of this machine's clock, and what is "
+            "written is dated so: `day1 doctor` says what to do."
+        )
+
+
+def ahead(repo: Repository, now: int) -> dict[str, int]:
+    """By how much branches are ahead of the clock, of those that are too far."""
+    found = {}
+    for name, tip in repo.history.branches().items():
+        with repo.store.reading(Ref(branch=name)) as reading:
+            newest = max(reading.pending.newest or 0, next(repo.history.log(tip)).ts)
+        if newest - now > TOO_FAR:
+            found[name] = newest - now
+    return found
+
+
+def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
+    """Date the rows of all branches that are ahead; says which, and how many rows.
+
+    A row has one time on all of them, and rows keep their order.
+    """
+    names = list(ahead(repo, now))
+    times: set[int] = set()
+    for name in names:
+        with repo.store.reading(Ref(branch=name)) as reading:
+            times.update(at for _, _, at in _later(reading, now))
+    places = {at: now + place for place, at in enumerate(sorted(times), start=1)}
+    return [(name, _set_right(repo, name, places, now)) for name in names]
+
+
+def _later(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:
+    for kind in KINDS:
+        for row_id, at in reading.scan(kind, ("id", "created_at"), Query(created_after=now)):
+            yield kind.table, str(row_id), int(at or 0)
+
+
+def _set_right(repo: Repository, name: str, places: dict[int, int], now: int) -> int:
+    branch = repo.ledger.branch(name)
+    before = repo.store.commit_pending(name)
+    with repo.store.changing(name) as work:
+        rows = _date(work, places, now)
+        work.turn_back(now + len(places))
+        line = f"date {rows} rows by the clock, which was wrong"
+        commit = work.commit(Message("change", line))
+    if branch is not None and branch.merged_tip == before:
+        repo.ledger.put_branch(replace(branch, merged_tip=commit))
+    return rows
+
+
+def _date(work: Work, places: dict[int, int], now: int) -> int:
+    found = sorted(_later(work, now), key=lambda one: one[2])
+    for table, row_id, at in found:
+        # One that came since they were counted is later than the others of its branch.
+        place = places.setdefault(at, now + len(places) + 1)
+        work.change(BY_TABLE[table], row_id, {"created_at": place})
+    return len(found)

@@ -1,0 +1,287 @@
+"""Checking a store: what is sound, what is not, and what to do about it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from day1.errors import Day1Error, EmbedderUnavailable, StoreUnavailable
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Pending, Ref
+from day1.ports.index import Cursor, IndexLost
+from day1.services.branches.branching import adopt
+from day1.services.branches.lookup import find
+from day1.services.repository.repository import Repository
+from day1.services.search.following import follow
+from day1.services.search.searching import SearchPorts
+from day1.services.upkeep.clocks import ahead, lasting, set_right
+from day1.services.upkeep.compacting import is_wasteful
+
+MANY_REFS: Final = 200
+"""Each costs 60 bytes in every commit."""
+LOW_DISK: Final = 200 * 1024 * 1024
+
+Level = Literal["ok", "warn", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `advice` says what to do where it is not ok."""
+
+    name: str
+    level: Level
+    text: str
+    advice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is known of where the store lies. Units: bytes."""
+
+    store_bytes: int
+    free_bytes: int
+    read_only: bool
+    chroma: bool
+    """A server has made its Chroma collections there."""
+    chroma_trouble: str | None = None
+    obstacles: tuple[str, ...] = ()
+    """What would keep anybody from writing now."""
+    node: str | None = None
+    """Of a store on a server: the folder of what this machine has of its own."""
+    chroma_server: str | None = None
+    now: int | None = None
+    """This machine's clock, microseconds UTC; None where times are not to be held against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How far the index is behind a branch; None where it cannot be told now."""
+
+    words_current: bool | None
+    pending_vectors: int | None
+
+
+def index_state(repo: Repository, search: SearchPorts, branch: Branch) -> IndexState:
+    """Look at the index without moving it."""
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        tip, pending = reading.tip, reading.pending
+    try:
+        cursor = search.index.words.cursor(branch.id)
+        waiting = None if search.embedder is None else search.index.vectors.pending(search.embedder)
+    except StoreUnavailable:
+        return IndexState(None, None)
+    return IndexState(_is_current(cursor, tip, pending), waiting)
+
+
+def _is_current(cursor: Cursor | None, tip: str, pending: Pending) -> bool:
+    return cursor == Cursor(tip, pending.newest)
+
+
+def check(repo: Repository, search: SearchPorts, place: Place) -> Iterator[Finding]:
+    """Look at everything, one finding at a time; a check that fails is a finding itself."""
+    checks: dict[str, Callable[[], Finding]] = {
+        "engine": lambda: _engine(repo),
+        "rows": lambda: _rows(repo, place),
+        "ledger": lambda: _ledger(repo),
+        "branches": lambda: _branches(repo),
+        "deeds": lambda: _deeds(repo),
+        "times": lambda: _times(repo, place),
+        "refs": lambda: _refs(repo),
+        "space": lambda: _space(repo, place),
+        "disk": lambda: _disk(place),
+        "writing": lambda: _writing(place),
+        "model": lambda: _model(search),
+        "index": lambda: _index(repo, search),
+        "chroma": lambda: _chroma(place),
+    }
+    for name, look in checks.items():
+        try:
+            yield look()
+        except Day1Error as exc:
+            yield Finding(name, "error", str(exc))
+
+
+def _engine(repo: Repository) -> Finding:
+    engine = repo.store.capabilities
+    text = f"{engine.engine} {engine.version}"
+    doubts = repo.store.doubts()
+    return Finding("engine", "warn" if doubts else "ok", text, " ".join(doubts) or None)
+
+
+def _rows(repo: Repository, place: Place) -> Finding:
+    problems = repo.store.check()
+    if not problems and place.node:
+        return Finding("rows", "ok", "the tables of every branch can be read")
+    if not problems:
+        return Finding("rows", "ok", "every page and index of the store is whole")
+    away = "Back the server up" if place.node else "Copy the folder away"
+    return Finding(
+        "rows",
+        "error",
+        f"{len(problems)} problems, the first: {problems[0]}",
+        f"{away} first. Then `day1 export --all` writes out what can be read, and "
+        "`day1 import jsonl` brings it into a new store; or put a backup in its place.",
+    )
+
+
+def _ledger(repo: Repository) -> Finding:
+    problems = repo.ledger.check()
+    if not problems:
+        return Finding("ledger", "ok", "every row can be read, and is as it was written")
+    return Finding(
+        "ledger",
+        "error",
+        f"{len(problems)} problems, the first: {problems[0]}",
+        "Put a backup in its place, or none: then the branches are found again, and their notes, "
+        "the snapshots and the records of merges are lost. No memory is.",
+    )
+
+
+def _branches(repo: Repository) -> Finding:
+    refs = repo.history.branches()
+    noted = {branch.name for branch in repo.ledger.branches() if branch.retired_tip is None}
+    unnoted, gone = sorted(refs.keys() - noted), sorted(noted - refs.keys())
+    if not unnoted and not gone:
+        return Finding("branches", "ok", f"{len(refs)}, all known to engine and ledger")
+    parts = []
+    if unnoted:
+        parts.append(f"not in the ledger: {', '.join(unnoted[:5])}")
+    if gone:
+        parts.append(f"not in the engine: {', '.join(gone[:5])}")
+    advice = "`day1 doctor --repair` notes the first and forgets the second."
+    return Finding("branches", "error", "; ".join(parts), advice)
+
+
+def _deeds(repo: Repository) -> Finding:
+    deeds = repo.ledger.open_intents()
+    if not deeds:
+        return Finding("deeds", "ok", "none is half done")
+    names = ", ".join(sorted({deed.op for deed in deeds}))
+    return Finding(
+        "deeds",
+        "warn",
+        f"{len(deeds)} under way: {names}",
+        "Another process is at it, or was killed: the next command settles it.",
+    )
+
+
+def _times(repo: Repository, place: Place) -> Finding:
+    found = {} if place.now is None else ahead(repo, place.now)
+    if not found:
+        return Finding("times", "ok", "no branch is ahead of the clock")
+    name, most = max(found.items(), key=lambda one: one[1])
+    return Finding(
+        "times",
+        "warn",
+        f"{len(found)} of the branches ahead of this machine's clock, {name} by {lasting(most)}: "
+        "somebody wrote with a wrong clock, and what is written since is dated after that",
+        "See that every machine's clock is right; then `day1 doctor --repair` dates those memories "
+        "now, in a commit of each branch.",
+    )
+
+
+def _refs(repo: Repository) -> Finding:
+    count = len(repo.history.branches())
+    text = f"{count} branch{'' if count == 1 else 'es'}"
+    if count < MANY_REFS:
+        return Finding("refs", "ok", text)
+    return Finding("refs", "warn", text, "`day1 gc --retire` gives up those that are merged.")
+
+
+def _space(repo: Repository, place: Place) -> Finding:
+    if place.node:
+        size = f"{_megabytes(place.store_bytes)}, " if place.store_bytes else ""
+        return Finding("space", "ok", f"{size}the server's: it gives back itself what is unused")
+    text = f"memory.db has {_megabytes(place.store_bytes)}"
+    if is_wasteful(repo, place.store_bytes):
+        return Finding("space", "warn", text, "`day1 gc` gives most of it back.")
+    return Finding("space", "ok", text)
+
+
+def _disk(place: Place) -> Finding:
+    free = f"{_megabytes(place.free_bytes)} free"
+    if place.node:
+        text = f"{free} for this machine's index, in {place.node}"
+        if place.free_bytes >= LOW_DISK:
+            return Finding("disk", "ok", text)
+        return Finding("disk", "warn", text, "Free some, or move it: DAY1_HOME names another.")
+    if place.read_only:
+        advice = "Give this user write access to the store's folder."
+        return Finding("disk", "warn", "the folder is read-only", advice)
+    if place.free_bytes < max(LOW_DISK, place.store_bytes):
+        advice = "Free some: compaction needs room for a second copy of memory.db."
+        return Finding("disk", "warn", free, advice)
+    return Finding("disk", "ok", free)
+
+
+def _writing(place: Place) -> Finding:
+    if place.obstacles:
+        return Finding("writing", "error", " ".join(dict.fromkeys(place.obstacles)))
+    if place.read_only:
+        return Finding("writing", "ok", "not here: the folder is read-only")
+    return Finding("writing", "ok", "nothing is in the way")
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1024 / 1024:,.1f} MB"
+
+
+def _model(search: SearchPorts) -> Finding:
+    if search.embedder is None:
+        return Finding("model", "ok", "none, by setting: search is by keywords")
+    try:
+        search.embedder.embed(["tried"])
+    except EmbedderUnavailable as exc:
+        return Finding("model", "warn", str(exc))
+    return Finding("model", "ok", search.embedder.name)
+
+
+def _index(repo: Repository, search: SearchPorts) -> Finding:
+    behind, waiting = 0, 0
+    try:
+        for branch in repo.ledger.branches():
+            if branch.retired_tip is None:
+                with repo.store.reading(Ref(branch=branch.name)) as reading:
+                    tip, pending = reading.tip, reading.pending
+                behind += not _is_current(search.index.words.cursor(branch.id), tip, pending)
+        if search.embedder is not None:
+            waiting = search.index.vectors.pending(search.embedder)
+        search.index.check()
+    except IndexLost:
+        text = "it was damaged and is empty now; no memory is lost"
+        return Finding("index", "warn", text, "`day1 doctor --repair` builds it anew.")
+    text = "every branch is followed"
+    if behind:
+        text = f"{behind} branch{'' if behind == 1 else 'es'} to follow at the next search"
+    return Finding("index", "ok", f"{text}, {waiting} texts wait for a vector")
+
+
+def _chroma(place: Place) -> Finding:
+    if place.chroma_trouble:
+        advice = "Searches compare exactly meanwhile: nothing is lost."
+        return Finding("chroma", "warn", place.chroma_trouble, advice)
+    text = "a server has made its collections" if place.chroma else "not made yet"
+    if place.chroma_server:
+        text = f"on {place.chroma_server}"
+    return Finding("chroma", "ok", f"{text}; searches that have none compare exactly")
+
+
+def repair(repo: Repository, search: SearchPorts, now: int) -> list[str]:
+    """Bring ledger and engine together and let the index follow; says what was done."""
+    done = [f"noted branch {name}" for name in adopt(repo, now)]
+    refs = repo.history.branches()
+    for branch in repo.ledger.branches():
+        if branch.retired_tip is None and branch.name not in refs:
+            repo.ledger.remove_branch(branch.id)
+            done.append(f"forgot branch {branch.name}")
+    done += [f"dated {name} by the clock: {rows} rows" for name, rows in set_right(repo, now)]
+    for name in refs:
+        try:
+            _follow(repo, search, name)
+        except IndexLost:
+            done.append("began the index anew")
+            _follow(repo, search, name)
+    return [*done, f"followed {len(refs)} branch{'' if len(refs) == 1 else 'es'}"]
+
+
+def _follow(repo: Repository, search: SearchPorts, name: str) -> None:
+    follow(repo.store, repo.history, search.index, name, find(repo, name).id)

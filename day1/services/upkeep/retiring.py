@@ -1,0 +1,105 @@
+"""Retiring branches: the ref goes, so that refs stay few; the ledger's row and the commits stay."""
+
+from dataclasses import dataclass, replace
+
+from day1.errors import Conflict, Refused
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.sharing import KEPT
+from day1.model.rows.change import CommitId
+from day1.model.values.instant import DAY
+from day1.services.branches.branching import refuse_loss
+from day1.services.branches.lookup import find
+from day1.services.branches.tree import BranchState, mark, states
+from day1.services.merges.held import offers
+from day1.services.repository.intents import open_intent
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A branch that may be retired, and why."""
+
+    state: BranchState
+    why: str
+
+
+def candidates(repo: Repository, current: str, now: int) -> list[Candidate]:
+    """Branches that are merged with nothing held, or past their days.
+
+    Never main, `current`, what is protected, or what is kept as a template or bundle.
+    """
+    found = []
+    for state in states(repo):
+        branch = state.branch
+        if branch.name in {MAIN, current} or branch.protection:
+            continue
+        if branch.closed and branch.name.startswith(KEPT):
+            continue
+        days = branch.ttl_days
+        if days is not None and branch.created_at + days * DAY < now:
+            found.append(Candidate(state, f"past its {days} days"))
+        elif state.status == "merged" and not offers(repo, branch.name):
+            found.append(Candidate(state, "merged"))
+    return found
+
+
+def retire(repo: Repository, name: str, now: int) -> Branch:
+    """Give up a branch's ref; `revive` brings it back as it was.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+        Refused: it is main.
+        BranchProtected: it is protected.
+        Conflict: it was written to meanwhile; it stays.
+    """
+    branch = refuse_loss(find(repo, name))
+    if name == MAIN:
+        raise Refused("main cannot be retired.", branch=name)
+    with open_intent(repo, "retire", {"name": name}, now):
+        repo.point("retire.after_intent")
+        tip = repo.store.commit_pending(find(repo, name).name)
+        # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
+        gone = mark(repo, name, retired_tip=tip)
+        if repo.store.commit_pending(name) != tip:
+            raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
+        repo.point("retire.marked")
+        if not _reached_elsewhere(repo, name, tip):
+            # The tip is in the tag's name: a branch may be retired again, further on.
+            repo.history.keep(f"keep/{branch.id}.{tip[:8]}", tip)
+        repo.history.drop(name)
+        repo.point("retire.after_deed")
+    return gone
+
+
+def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
+    others = [commit for other, commit in repo.history.branches().items() if other != name]
+    return any(commit.id == tip for commit in repo.history.graph(others))
+
+
+def revive(repo: Repository, name: str, now: int) -> Branch:
+    """Give a retired branch its ref again; one that has its ref stays as it is.
+
+    Raises:
+        UnknownBranch: there is no branch of that name, retired or not.
+    """
+    if _retired(repo, name) is None:
+        return find(repo, name)
+    with open_intent(repo, "revive", {"name": name}, now):
+        repo.point("revive.after_intent")
+        branch = _retired(repo, name)
+        if branch is None:  # another process was quicker
+            return find(repo, name)
+        back = replace(branch, retired_tip=None)
+        repo.history.fork(name, str(branch.retired_tip))
+        repo.point("revive.forked")
+        repo.ledger.put_branch(back)
+        repo.point("revive.after_ledger")
+    return back
+
+
+def _retired(repo: Repository, name: str) -> Branch | None:
+    """The branch of a name, if it has no ref."""
+    branch = repo.ledger.branch(name)
+    if branch is None or branch.name != name or branch.retired_tip is None:
+        return None
+    return branch

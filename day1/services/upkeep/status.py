@@ -1,0 +1,64 @@
+"""Where a branch stands: what waits, what is held, and what its parent does not have."""
+
+from dataclasses import dataclass
+
+from day1.model.rows.change import Pending, Ref
+from day1.model.rows.kind import MEMORIES
+from day1.services.branches.lookup import find
+from day1.services.branches.tree import BranchState, states
+from day1.services.merges.held import offers_on
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStatus:
+    """A branch seen from where one is."""
+
+    state: BranchState
+    pending: Pending
+    held: int
+    """Open held items on it."""
+    ahead: dict[str, int]
+    """Rows added, changed and removed here since it and its parent last were one."""
+
+
+def branch_status(repo: Repository, name: str) -> BranchStatus:
+    """Look at a branch; costs what it changed since it and its parent last were one.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    branch = find(repo, name)
+    every = {state.branch.name: state for state in states(repo)}
+    here = every[branch.name]
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        pending, held = reading.pending, len(offers_on(repo, reading))
+    parent = every.get(here.parent or "")
+    ahead = {} if parent is None else _ahead(repo, here, parent)
+    return BranchStatus(here, pending, held, ahead)
+
+
+def _ahead(repo: Repository, here: BranchState, parent: BranchState) -> dict[str, int]:
+    base = repo.history.merge_base(parent.tip, here.tip)
+    changes = repo.history.changes(base, Ref(branch=here.branch.name))
+    counts: dict[str, int] = {}
+    for kind in MEMORIES:
+        for change in changes.get(kind.table, ()):
+            counts[change.how] = counts.get(change.how, 0) + 1
+    return counts
+
+
+def is_taken(repo: Repository, name: str) -> bool:
+    """Say whether another branch has all that a branch has, so that deleting it loses nothing."""
+    every = states(repo)
+    here = next(state for state in every if state.branch.name == find(repo, name).name)
+    with repo.store.reading(Ref(branch=here.branch.name)) as reading:
+        if reading.pending.count:
+            return False
+    if here.status == "merged":
+        return True
+    return any(
+        repo.history.merge_base(other.tip, here.tip) == here.tip
+        for other in every
+        if other is not here
+    )

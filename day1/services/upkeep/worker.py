@@ -1,0 +1,153 @@
+"""What a process that stays does between calls: warm up, cut old rows, keep the index up."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable
+
+from day1.errors import Day1Error, EmbedderUnavailable
+from day1.logs import note_failure
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import CommitId
+from day1.services.redaction.masking import Masking
+from day1.services.repository.intents import forget
+from day1.services.repository.repository import Repository
+from day1.services.search.following import embed_pending, follow
+from day1.services.search.searching import SearchPorts
+from day1.services.upkeep.compacting import compact_if_brief
+
+log = logging.getLogger(__name__)
+
+_START_S = 1.0
+_PAUSE_S, _LONGEST_PAUSE_S = 2.0, 60.0
+"""Between two steps; each of those that fail for a reason unknown to day1 doubles it."""
+_BATCH = 64
+"""Passages embedded at once: 0.2 s in which both cores are busy."""
+_QUIET_S = 0.5
+_LOOK_S = 30.0
+"""A store that nobody writes to is looked through so often: waiting rows grow old."""
+_IDLE_S, _COMPACT_S = 60.0, 600.0
+"""Compaction is thought of after so long without a call, and so often."""
+_LEAVE_S = 3.0
+"""Longer than a batch takes."""
+_PUT_OFF_S = 10.0
+"""Vectors wait for a pause between calls, but at most so long; a search embeds the newest 16."""
+
+
+class BackgroundWorker:
+    """One background thread; every step may fail and is tried again at the next."""
+
+    def __init__(self, repo: Repository, search: SearchPorts, *, compacts: bool = False) -> None:
+        """Tend a memory and its index; with `compacts` also its size, when nobody calls."""
+        self._repo, self._search, self._compacts = repo, search, compacts
+        self._stopped = threading.Event()
+        self._pause_s = _PAUSE_S
+        self._called = self._embedded = self._looked = 0.0
+        self._compacted = time.monotonic()
+        self._stamp: Hashable = None
+        self._followed: dict[str, CommitId] = {}
+        self._mask = Masking(repo.ledger)
+        self._forgotten: frozenset[str] = frozenset()
+        self._thread = threading.Thread(target=self.run, name="day1-tender", daemon=True)
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self._thread.start()
+
+    def run(self) -> None:
+        """Tend until stopped; the first second belongs to the client's greeting."""
+        self._stopped.wait(_START_S)
+        self._try(self._warm_up)
+        self._embedded = time.monotonic()
+        while not self._stopped.is_set():
+            if not self._try(self._step):
+                self._stopped.wait(self._pause_s)
+
+    def _tend(self, moved: list[tuple[Branch, CommitId]]) -> None:
+        """Cut every branch before any is followed: an index that fails keeps no row waiting."""
+        store, history, index = self._repo.store, self._repo.history, self._search.index
+        for branch, _ in moved:
+            if not self._stopped.is_set():
+                store.commit_pending_if_due(branch.name)
+        for branch, tip in moved:
+            if not self._stopped.is_set():
+                follow(store, history, index, branch.name, branch.id)
+                self._followed[branch.id] = tip
+
+    def _try(self, step: Callable[[], bool]) -> bool:
+        """Do a step, which no failure may make the last; says whether more waits."""
+        try:
+            more = step()
+        except BaseException as exc:  # noqa: BLE001 - a panic of a library's is no Exception
+            note_failure(log, "tending", exc)
+            known = isinstance(exc, Day1Error)
+            self._pause_s = _PAUSE_S if known else min(self._pause_s * 2, _LONGEST_PAUSE_S)
+            return False
+        self._pause_s = _PAUSE_S
+        return more
+
+    def _warm_up(self) -> bool:
+        """Load the model before somebody waits for it."""
+        if self._search.embedder is not None and not self._stopped.is_set():
+            self._search.embedder.embed(["warm up"])
+        return False
+
+    def called(self) -> None:
+        """Note that a client's call begins: embedding lets it go first."""
+        self._called = time.monotonic()
+
+    def _may_embed(self) -> bool:
+        """Whether no call came just now, or embedding has been put off for long enough."""
+        now = time.monotonic()
+        return now - self._called > _QUIET_S or now - self._embedded > _PUT_OFF_S
+
+    def stop(self) -> None:
+        """End after the present step; doing it twice is harmless.
+
+        A batch that is being embedded ends first: the model's threads abort an exiting process.
+        """
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(_LEAVE_S)
+
+    def _step(self) -> bool:
+        """Cut what is due, follow every branch, embed a batch; says whether more waits."""
+        self._look()
+        self._forget()
+        self._compact()
+        if self._search.embedder is None or self._stopped.is_set() or not self._may_embed():
+            return False
+        try:
+            waiting = embed_pending(self._search.index, self._search.embedder, _BATCH)
+            self._embedded = time.monotonic()
+        except EmbedderUnavailable:
+            return False
+        return self._search.index.tend() or waiting > 0
+
+    def _forget(self) -> None:
+        """Take out of this node's index what any node has redacted.
+
+        Once more after each look: a search that began before may have learned it meanwhile.
+        """
+        hashes = frozenset() if self._search.index.read_only else self._mask().hashes
+        if hashes != self._forgotten and forget(self._repo, hashes):
+            self._forgotten = hashes
+
+    def _compact(self) -> None:
+        now = time.monotonic()
+        idle = now - self._called > _IDLE_S and now - self._compacted > _COMPACT_S
+        if self._compacts and idle and not self._stopped.is_set():
+            self._compacted = now
+            compact_if_brief(self._repo)
+
+    def _look(self) -> None:
+        """Look through the branches, if anybody wrote since the last time or that is long ago."""
+        stamp, now = self._repo.store.stamp(), time.monotonic()
+        if stamp == self._stamp and now - self._looked < _LOOK_S:
+            return
+        tips, unsettled = self._repo.history.branches(), self._repo.history.dirty_branches()
+        standing = [(b, tips[b.name]) for b in self._repo.ledger.branches() if b.name in tips]
+        self._tend(
+            [(b, t) for b, t in standing if t != self._followed.get(b.id) or b.name in unsettled]
+        )
+        self._stamp, self._looked, self._forgotten = stamp, now, frozenset()

@@ -1,0 +1,130 @@
+"""Tokens for HTTP: made, listed, revoked."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Labels, Repeatable, Request, Response
+from day1.call.operation import Effect, Operation
+from day1.errors import Forbidden
+from day1.model.access.access import Scope, Token
+from day1.model.values.instant import show
+from day1.services.access.authentication import Wanted, create_token, revoke_token, tokens
+
+
+class TokenShown(Response):
+    """A token without its secret, which nobody keeps."""
+
+    id: str
+    name: str
+    scope: Scope
+    branches: list[str]
+    agent_id: str | None
+    created_at: str
+    expires_at: str | None
+    state: Literal["live", "expired", "revoked"]
+
+
+class TokenCreate(Repeatable):
+    """The token to make.
+
+    Attributes:
+        name: What the token is called; a live token's name is taken.
+        scope: What it may do: `read`, `write` also writes, `merge` also merges, `admin` also
+            protects, redacts and makes tokens.
+        branches: The branches that it sees, as patterns such as task/*; default: all.
+        agent_id: The agent that it writes as, whatever a call says; default: any.
+        days: How many days it is live; default: until it is revoked.
+    """
+
+    name: Label
+    scope: Scope | None = "write"
+    branches: Annotated[Labels | None, Field(description="patterns: task/*; default: all")] = None
+    agent_id: Annotated[Label | None, Field(description="it writes as this agent only")] = None
+    days: Annotated[int, Field(ge=1, le=3_650)] | None = None
+
+
+class TokenCreated(TokenShown):
+    """The token with its secret, which is answered here and never again."""
+
+    secret: str
+
+
+def token_create(ctx: Context, request: TokenCreate) -> TokenCreated:
+    """Make a token for HTTP; its secret is answered only now."""
+    if ctx.caller.access.branches or ctx.caller.access.agent_id is not None:
+        raise Forbidden("A token that is limited to branches or bound to an agent makes no others.")
+    wanted = Wanted(
+        request.name,
+        request.scope or "write",
+        request.branches or (),
+        request.agent_id,
+        request.days,
+    )
+    token, secret = create_token(ctx.repo, wanted, ctx.clock())
+    return TokenCreated(**_shown(token, ctx.clock()).model_dump(), secret=secret)
+
+
+class TokenList(Request):
+    """Nothing is asked."""
+
+
+class TokensListed(Response):
+    """Every token there is or was, oldest first."""
+
+    result: list[TokenShown]
+
+
+def token_list(ctx: Context, _: TokenList) -> TokensListed:
+    """List the tokens there are and were, without their secrets."""
+    now = ctx.clock()
+    return TokensListed(result=[_shown(token, now) for token in tokens(ctx.repo)])
+
+
+class TokenRevoke(Repeatable):
+    """The token to take back.
+
+    Attributes:
+        name: The token, by its name or id.
+    """
+
+    name: Annotated[Label, Field(description="name or id")]
+
+
+class TokenRevoked(TokenShown):
+    """The token as it is now."""
+
+    live: int
+    """Live tokens that are left."""
+
+
+def token_revoke(ctx: Context, request: TokenRevoke) -> TokenRevoked:
+    """Take a token back: it opens nothing from now on."""
+    token = revoke_token(ctx.repo, request.name, ctx.clock())
+    now = ctx.clock()
+    left = sum(other.live(now) for other in tokens(ctx.repo))
+    return TokenRevoked(**_shown(token, now).model_dump(), live=left)
+
+
+def _shown(token: Token, now: int) -> TokenShown:
+    ended: Literal["live", "expired", "revoked"] = "live" if token.live(now) else "expired"
+    return TokenShown(
+        id=token.id,
+        name=token.name,
+        scope=token.scope,
+        branches=list(token.branches),
+        agent_id=token.agent_id,
+        created_at=show(token.created_at),
+        expires_at=None if token.expires_at is None else show(token.expires_at),
+        state="revoked" if token.revoked_at is not None else ended,
+    )
+
+
+OPERATIONS = (
+    Operation("token_create", TokenCreate, TokenCreated, token_create, Effect.WRITE, scope="admin"),
+    Operation("token_list", TokenList, TokensListed, token_list, Effect.READ, scope="admin"),
+    Operation(
+        "token_revoke", TokenRevoke, TokenRevoked, token_revoke, Effect.DESTROY, scope="admin"
+    ),
+)

@@ -1,0 +1,5 @@
+"""The browse toolset: looking around, for pages, resources and scripts."""
+
+from day1.toolsets.day1.browse import browsing
+
+BROWSE = browsing.OPERATIONS

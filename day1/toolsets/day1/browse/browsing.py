@@ -1,0 +1,277 @@
+"""Looking around without a question: rows, lists, the log, and the tree of branches."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, OnBranch, Read, Request, Response
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest, NotFound
+from day1.model.rows.change import Commit
+from day1.model.rows.kind import MEMORIES, MESSAGE, kind_of
+from day1.model.values.instant import show
+from day1.ports.store import Reading
+from day1.services.branches.tree import BranchState
+from day1.services.history.browsing import Joined, newest, picture, ref_at, said
+from day1.toolsets.day1.core.merges import shown
+from day1.toolsets.day1.core.search import state_of
+
+_KINDS = {kind.name: kind for kind in MEMORIES}
+At = Annotated[Label | None, Field(description="ISO time, snapshot or commit")]
+Type = Literal["fact", "observation", "relation", "conversation", "message"]
+
+
+def _read(reading: Reading, branch: str) -> Read:
+    return Read(branch=branch, commit=reading.tip, pending=reading.pending.count)
+
+
+class Get(Request):
+    """Which row, in which state.
+
+    Attributes:
+        id: The memory, by its id.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+    """
+
+    id: Label
+    branch: OnBranch = None
+    at: At = None
+
+
+class Got(Response):
+    """A row."""
+
+    row: dict[str, Any]
+    read: Read
+
+
+def memory_get(ctx: Context, request: Get) -> Got:
+    """One memory by id, as it is or was."""
+    branch, kind = ctx.branch(request.branch), kind_of(request.id)
+    with ctx.repo.store.reading(ref_at(ctx.repo, branch, request.at)) as reading:
+        row = None if kind not in MEMORIES else reading.get(kind, [request.id]).get(request.id)
+        if kind is None or row is None:
+            raise NotFound(
+                f"{request.id!r} is not on branch {branch!r}, or was not then: memory_history "
+                "tells what became of it.",
+                id=request.id,
+                branch=branch,
+            )
+        return Got(row=shown(kind, row), read=_read(reading, branch))
+
+
+class ListRows(Request):
+    """Which rows of a state.
+
+    Attributes:
+        type: The type of the memories.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+        offset: How many memories to leave out first: with `limit` the next page.
+        limit: How many memories to answer at most.
+        active_only: Whether superseded, archived and invalidated facts are left out.
+        conversation_id: Only messages of this conversation, in their sequence; only with
+            type=message.
+    """
+
+    type: Type
+    branch: OnBranch = None
+    at: At = None
+    offset: Annotated[int, Field(ge=0, le=100_000)] | None = 0
+    limit: Annotated[int, Field(ge=1, le=200)] | None = 50
+    active_only: Annotated[bool | None, Field(description="facts that search finds")] = False
+    conversation_id: Annotated[
+        Label | None, Field(description="its messages, in their sequence")
+    ] = None
+
+
+class Rows(Response):
+    """A page of rows."""
+
+    rows: list[dict[str, Any]]
+    total: int
+    read: Read
+
+
+def memory_list(ctx: Context, request: ListRows) -> Rows:
+    """Memories of one type, newest first, page by page."""
+    branch, kind = ctx.branch(request.branch), _KINDS[request.type]
+    within, offset, limit = request.conversation_id, request.offset or 0, request.limit or 50
+    if within is not None and kind is not MESSAGE:
+        raise InvalidRequest("`conversation_id` goes with type=message, and only there.")
+    with ctx.repo.store.reading(ref_at(ctx.repo, branch, request.at)) as reading:
+        if within is not None:
+            page = said(ctx.repo, reading, within, offset, limit)
+        else:
+            page = newest(reading, kind, offset, limit, active=bool(request.active_only))
+        rows = [shown(kind, row) for row in page.rows]
+        return Rows(rows=rows, total=page.total, read=_read(reading, branch))
+
+
+class LogRequest(Request):
+    """Which commits.
+
+    Attributes:
+        limit: How many commits to answer at most.
+        before: A commit: only those older than it, which is the next page. Default: from the
+            newest.
+    """
+
+    branch: OnBranch = None
+    limit: Annotated[int, Field(ge=1, le=200)] | None = 20
+    before: Annotated[Label | None, Field(description="commit: go on with those older than it")] = (
+        None
+    )
+
+
+class CommitShown(Response):
+    """A commit of the branch's own past; a merge counts as one."""
+
+    commit: str
+    parents: list[str]
+    op: str
+    line: str
+    agents: list[str]
+    at: str
+    counts: dict[str, int]
+    """Rows by table, of the commits that say so."""
+    merge_id: str | None
+    source: str | None
+    """The branch that was merged or picked from, as it was called then."""
+
+
+class Log(Response):
+    """Commits, newest first."""
+
+    result: list[CommitShown]
+    read: Read
+
+
+def memory_log(ctx: Context, request: LogRequest) -> Log:
+    """Commits of a branch, newest first: what was done, by whom."""
+    branch = ctx.branch(request.branch)
+    start, skip = (branch, 0) if request.before is None else (request.before, 1)
+    commits = list(islice(ctx.repo.history.log(start), skip, skip + (request.limit or 20)))
+    return Log(
+        # Before day1's first commit stands one that the engine made by itself.
+        result=[_commit(c) for c in commits if c.parents or c.op != "foreign"],
+        read=state_of(ctx, branch),
+    )
+
+
+def _commit(commit: Commit) -> CommitShown:
+    meta = commit.meta
+    agents: Any = meta.get("agents") or ()
+    counts, merge = meta.get("counts"), meta.get("id") if "source_id" in meta else None
+    source = meta.get("source")
+    return CommitShown(
+        commit=commit.id,
+        parents=list(commit.parents),
+        op=commit.op,
+        line=commit.line,
+        agents=list(agents),
+        at=show(commit.ts),
+        counts={k: int(str(v)) for k, v in counts.items()} if isinstance(counts, Mapping) else {},
+        merge_id=None if merge is None else str(merge),
+        source=None if source is None else str(source),
+    )
+
+
+class GraphRequest(Request):
+    """How much of the tree.
+
+    Attributes:
+        limit: How many branches to answer at most, those last written to, and how many merges.
+    """
+
+    limit: Annotated[int, Field(ge=1, le=200)] | None = 50
+
+
+class BranchNode(Response):
+    """A branch: where it began, and where it stands."""
+
+    branch: str
+    status: str
+    closed: bool
+    protection: list[str]
+    description: str | None
+    parent: str | None
+    fork_commit: str | None
+    forked_at: str
+    commit: str
+    moved_at: str
+
+
+class MergeEdge(Response):
+    """A merge; the name of a branch that is gone or not shown is empty."""
+
+    merge_id: str
+    strategy: str
+    source: str
+    source_commit: str
+    target: str
+    commit: str
+    at: str
+    merged_count: int
+    rejected_count: int
+
+
+class BranchGraph(Response):
+    """Branches, oldest first, and merges, oldest first."""
+
+    branches: list[BranchNode]
+    merges: list[MergeEdge]
+    left_out: int
+    read: Read
+
+
+def memory_graph(ctx: Context, request: GraphRequest) -> BranchGraph:
+    """How branches forked and merged, with the times: for a picture."""
+    found = picture(ctx.repo, request.limit or 50)
+    return BranchGraph(
+        branches=[_node(state, moved) for state, moved in found.branches],
+        merges=[_edge(merge) for merge in found.merges],
+        left_out=found.left_out,
+        read=state_of(ctx, ctx.here()),
+    )
+
+
+def _node(state: BranchState, moved: int) -> BranchNode:
+    branch = state.branch
+    return BranchNode(
+        branch=branch.name,
+        status=state.status,
+        closed=branch.closed,
+        protection=list(branch.protection),
+        description=branch.description,
+        parent=state.parent,
+        fork_commit=branch.fork_commit,
+        forked_at=show(branch.created_at),
+        commit=state.tip,
+        moved_at=show(moved),
+    )
+
+
+def _edge(merge: Joined) -> MergeEdge:
+    record = merge.record
+    return MergeEdge(
+        merge_id=record.id,
+        strategy=record.strategy,
+        source=merge.source,
+        source_commit=record.source_commit,
+        target=merge.target,
+        commit=str(record.commit),
+        at=show(record.created_at),
+        merged_count=record.merged_count,
+        rejected_count=record.rejected_count,
+    )
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("memory_get", Get, Got, memory_get, Effect.READ),
+    Operation("memory_list", ListRows, Rows, memory_list, Effect.READ),
+    Operation("memory_log", LogRequest, Log, memory_log, Effect.READ),
+    Operation("memory_graph", GraphRequest, BranchGraph, memory_graph, Effect.READ),
+)

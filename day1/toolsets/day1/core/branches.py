@@ -1,0 +1,240 @@
+"""Seed 001, "Branch Operations" and "Branch Topology": create, list, switch, topology, enrich."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.operation import Effect, Operation
+from day1.model.branches.branch import MAIN, Status
+from day1.model.values.instant import show
+from day1.services.branches.branching import create
+from day1.services.branches.tree import Node, enrich, states, topology
+from day1.toolsets.day1.core.search import state_of
+
+
+class BranchCreate(Repeatable):
+    """Seed 001 `memory_branch_create`; checklist S1-028.
+
+    Attributes:
+        branch_name: The new branch's name: at most 100 ASCII letters, digits and . _ - in parts
+            divided by /, such as task/login.
+        parent_branch: The branch to fork, as it is now; rows that wait for a commit come along.
+        description: What the branch is for; lists of branches show it.
+    """
+
+    branch_name: Label
+    parent_branch: Label | None = MAIN
+    description: Text | None = None
+
+
+class BranchCreated(Response):
+    """S1-029."""
+
+    branch_name: str
+    created_at: str
+    parent: str
+    written: Written
+
+
+def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
+    """Fork an isolated branch (zero-copy); writes stay on it until merged."""
+    parent = request.parent_branch or MAIN
+    repo = ctx.repeatable(request)
+    made = create(repo, request.branch_name, parent, ctx.clock(), request.description)
+    return BranchCreated(
+        branch_name=made.name,
+        created_at=show(made.created_at),
+        parent=parent,
+        written=Written(branch=made.name, commit=str(made.fork_commit)),
+    )
+
+
+class BranchList(Request):
+    """Seed 001 `memory_branch_list`; checklist S1-032.
+
+    Attributes:
+        status: Only branches of this status; default: all. `merged` is a branch that was not
+            written to since all of it was merged.
+    """
+
+    status: Status | None = None
+
+
+class BranchItem(Response):
+    """S1-033; `parent` of main is empty."""
+
+    branch_name: str
+    parent: str
+    status: str
+    description: str
+    created_at: str
+    commit: str
+    closed: bool = False
+    active: bool = False
+    """The caller's own HEAD points here."""
+
+
+class Branches(Response):
+    """S1-033."""
+
+    result: list[BranchItem]
+    read: Read
+
+
+def branch_list(ctx: Context, request: BranchList) -> Branches:
+    """All branches, oldest first."""
+    here = ctx.here()
+    items = [
+        BranchItem(
+            branch_name=s.branch.name,
+            parent=s.parent or "",
+            status=s.status,
+            description=s.branch.description or "",
+            created_at=show(s.branch.created_at),
+            commit=s.tip,
+            closed=s.branch.closed,
+            active=s.branch.name == here,
+        )
+        for s in states(ctx.repo)
+        if request.status in {None, s.status}
+    ]
+    return Branches(result=items, read=state_of(ctx, here))
+
+
+class BranchSwitch(Repeatable):
+    """Seed 001 `memory_branch_switch`; checklist S1-034.
+
+    Attributes:
+        branch_name: The branch that this client's calls mean from now on if they name none.
+    """
+
+    branch_name: Label
+
+
+class BranchSwitched(Response):
+    """S1-034."""
+
+    active_branch: str
+    read: Read
+
+
+def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
+    """Make a branch the default of your later calls."""
+    ctx.switch(request.branch_name)
+    return BranchSwitched(
+        active_branch=request.branch_name, read=state_of(ctx, request.branch_name)
+    )
+
+
+class Topology(Request):
+    """Seed 001 `memory_branch_topology`; checklist S1-071.
+
+    Attributes:
+        root_branch: The branch whose tree is shown.
+        max_depth: How many levels of children to show; 0 shows the root alone.
+        include_archived: Whether archived branches are shown too. Otherwise their children hang on
+            main.
+    """
+
+    root_branch: Label | None = MAIN
+    max_depth: Annotated[int, Field(ge=0, le=100)] | None = 10
+    include_archived: bool | None = False
+
+
+class TreeNode(Response):
+    """S1-071."""
+
+    branch_name: str
+    children: list[TreeNode]
+    status: str
+    metadata: dict[str, Any]
+
+
+class Tree(TreeNode):
+    """S1-071: the root."""
+
+    read: Read
+
+
+def branch_topology(ctx: Context, request: Topology) -> Tree:
+    """The tree of branches below a root, with status and notes."""
+    depth = 10 if request.max_depth is None else request.max_depth
+    root = topology(
+        ctx.repo,
+        request.root_branch or MAIN,
+        max_depth=depth,
+        include_archived=bool(request.include_archived),
+    )
+    top = _node(root)
+    return Tree(**dict(top), read=state_of(ctx, root.state.branch.name))
+
+
+def _node(node: Node) -> TreeNode:
+    return TreeNode(
+        branch_name=node.state.branch.name,
+        children=[_node(child) for child in node.children],
+        status=node.state.status,
+        metadata=node.state.branch.metadata(),
+    )
+
+
+class Enrich(Repeatable):
+    """Seed 001 `memory_branch_enrich`; checklist S1-072.
+
+    Attributes:
+        branch_name: The branch to describe.
+        purpose: What the branch is for; default: what it says already, as with the other notes.
+        owner: The agent or team that answers for it.
+        ttl_days: How many days after its beginning `day1 gc` may offer to retire it; nothing is
+            retired by itself.
+        tags: Labels; they replace those that it has.
+    """
+
+    branch_name: Label
+    purpose: Text | None = None
+    owner: Annotated[Label | None, Field(description="agent or team")] = None
+    ttl_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    tags: Labels | None = None
+
+
+class Enriched(Response):
+    """S1-072."""
+
+    branch_name: str
+    metadata: dict[str, Any]
+    read: Read
+
+
+def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
+    """Note a branch's purpose, owner, lifetime, tags; what you leave out is kept."""
+    branch = enrich(
+        ctx.repo,
+        request.branch_name,
+        purpose=request.purpose,
+        owner=request.owner,
+        ttl_days=request.ttl_days,
+        tags=None if request.tags is None else tuple(request.tags),
+    )
+    return Enriched(
+        branch_name=branch.name, metadata=branch.metadata(), read=state_of(ctx, branch.name)
+    )
+
+
+CREATE = Operation("memory_branch_create", BranchCreate, BranchCreated, branch_create, Effect.WRITE)
+LIST = Operation("memory_branch_list", BranchList, Branches, branch_list, Effect.READ)
+SWITCH = Operation(
+    "memory_branch_switch",
+    BranchSwitch,
+    BranchSwitched,
+    branch_switch,
+    Effect.WRITE,
+    idempotent=True,
+)
+TOPOLOGY = Operation("memory_branch_topology", Topology, Tree, branch_topology, Effect.READ)
+ENRICH = Operation(
+    "memory_branch_enrich", Enrich, Enriched, branch_enrich, Effect.WRITE, idempotent=True
+)

@@ -1,0 +1,191 @@
+"""Seed 001, "Knowledge Bundles": create, import, list."""
+
+from day1.call.context import Context
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.operation import Effect, Operation
+from day1.model.records.sharing import Bundle, ShelfStatus
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION
+from day1.model.values.instant import show
+from day1.services.exchange.bundles import Described, create_bundle, import_bundle, list_bundles
+from day1.services.rows.transplanting import memories
+from day1.services.rows.units import Left
+from day1.toolsets.day1.core.search import Limit, state_of
+
+
+class BundleCreate(Repeatable):
+    """Seed 001 `knowledge_bundle_create`; checklist S1-084.
+
+    Attributes:
+        name: The bundle's name; several may have the same.
+        source_branch: The branch whose facts and conversations are bundled, as it is now.
+        description: What the bundle holds.
+        tags: Labels of the bundle; they are only shown.
+        only_verified: Whether only verified facts are taken; otherwise all active facts are, and
+            all relations.
+    """
+
+    name: Label
+    source_branch: Label
+    description: Text | None = None
+    tags: Labels | None = None
+    only_verified: bool | None = True
+
+
+class BundleItem(Response):
+    """S1-084, S1-086."""
+
+    id: str
+    name: str
+    description: str | None
+    tags: list[str]
+    source_branch: str
+    source_commit: str
+    only_verified: bool
+    fact_count: int
+    relation_count: int
+    conversation_count: int
+    message_count: int
+    sha256: str
+    status: str
+    created_at: str
+
+
+class BundleCreated(BundleItem):
+    """S1-084."""
+
+    read: Read
+
+
+def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
+    """Bundle a branch's facts and conversations, to be carried to other branches or stores."""
+    asked = Described(
+        name=request.name,
+        description=request.description,
+        tags=tuple(request.tags or ()),
+        verified_only=request.only_verified is not False,
+        created_by=ctx.agent(None),
+    )
+    made = create_bundle(ctx.repeatable(request), request.source_branch, asked, ctx.clock())
+    read = state_of(ctx, request.source_branch)
+    if not made.fact_count:
+        read.notes.append(_why_empty(verified_only=made.verified_only))
+    return BundleCreated(**dict(bundle_item(made)), read=read)
+
+
+def _why_empty(*, verified_only: bool) -> str:
+    if verified_only:
+        return "No fact is verified: verify_batch judges them, only_verified=false takes all."
+    return "The branch has no active facts."
+
+
+def bundle_item(bundle: Bundle) -> BundleItem:
+    """A bundle as it is shown."""
+    return BundleItem(
+        id=bundle.id,
+        name=bundle.name,
+        description=bundle.description,
+        tags=list(bundle.tags),
+        source_branch=bundle.source_branch,
+        source_commit=bundle.source_commit,
+        only_verified=bundle.verified_only,
+        fact_count=bundle.fact_count,
+        relation_count=bundle.relation_count,
+        conversation_count=bundle.conversation_count,
+        message_count=bundle.message_count,
+        sha256=bundle.sha256,
+        status=bundle.status,
+        created_at=show(bundle.created_at),
+    )
+
+
+class BundleImport(Repeatable):
+    """Seed 001 `knowledge_bundle_import`; checklist S1-085.
+
+    Attributes:
+        bundle_id: The bundle, by the id that knowledge_bundle_create or `day1 bundle import`
+            answered.
+        target_branch: The branch to copy its rows to. Rows that it has already stay as they are.
+    """
+
+    bundle_id: Label
+    target_branch: Label
+
+
+class RowLeft(Response):
+    """A row that was left as it is on the target."""
+
+    id: str
+    why: str
+
+
+class BundleImported(Response):
+    """S1-085; `skipped` memories were there already."""
+
+    facts_imported: int
+    conversations_imported: int
+    relations_imported: int
+    messages_imported: int
+    skipped: int
+    left: list[RowLeft]
+    """Rows of other content there, or removed there: never overwritten."""
+    written: Written
+
+
+def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
+    """Copy a bundle's rows to a branch; a second time adds nothing."""
+    target = ctx.writable(request.target_branch).name
+    done = import_bundle(ctx.repo, request.bundle_id, target)
+    now = state_of(ctx, request.target_branch)
+    added = done.added
+    return BundleImported(
+        facts_imported=added.get(FACT.table, 0),
+        conversations_imported=added.get(CONVERSATION.table, 0),
+        relations_imported=added.get(RELATION.table, 0),
+        messages_imported=added.get(MESSAGE.table, 0),
+        skipped=memories(done.present),
+        left=[_left(left) for left in done.left],
+        written=Written(branch=request.target_branch, commit=now.commit),
+    )
+
+
+def _left(left: Left) -> RowLeft:
+    return RowLeft(id=left.id, why=left.why)
+
+
+class BundleList(Request):
+    """Seed 001 `knowledge_bundle_list`; checklist S1-086.
+
+    Attributes:
+        status: Only bundles of this status. `active`: in use; `deprecated`: taken out of use.
+        limit: How many to answer at most.
+    """
+
+    status: ShelfStatus | None = "active"
+    limit: Limit | None = 20
+
+
+class Bundles(Response):
+    """S1-086."""
+
+    bundles: list[BundleItem]
+    read: Read
+
+
+def bundle_list(ctx: Context, request: BundleList) -> Bundles:
+    """Knowledge bundles, newest first."""
+    found = list_bundles(ctx.repo, request.status or "active", request.limit or 20)
+    return Bundles(bundles=[bundle_item(b) for b in found], read=state_of(ctx, ctx.here()))
+
+
+OPERATIONS = (
+    Operation("knowledge_bundle_create", BundleCreate, BundleCreated, bundle_create, Effect.WRITE),
+    Operation(
+        "knowledge_bundle_import",
+        BundleImport,
+        BundleImported,
+        bundle_import,
+        Effect.WRITE,
+        idempotent=True,
+    ),
+    Operation("knowledge_bundle_list", BundleList, Bundles, bundle_list, Effect.READ),
+)

@@ -1,0 +1,248 @@
+"""Seed 001, "Curation": a branch of chosen rows, and what a session left behind."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Read, Repeatable, Request, Response, Text, Written
+from day1.call.operation import Effect, Operation
+from day1.model.branches.branch import MAIN
+from day1.model.rows.kind import CONVERSATION, FACT, text_of
+from day1.model.values.instant import show
+from day1.services.rows.curating import curate
+from day1.services.teams.session_context import Found, Recalled, Room, Talk, recall
+from day1.toolsets.day1.core.search import state_of
+
+Ids = Annotated[list[Label], Field(max_length=1_000)]
+
+
+class CurateBranch(Repeatable):
+    """Seed 001 `memory_branch_create_curated`; checklist S1-068.
+
+    Attributes:
+        branch_name: The new branch's name, as in memory_branch_create.
+        parent_branch: The branch to choose from.
+        conversation_ids: The conversations to take, with their messages; default: none.
+        fact_ids: The facts to take; one that is superseded brings what replaced it. Default: none.
+        description: What the branch is for; lists of branches show it.
+    """
+
+    branch_name: Label
+    parent_branch: Label | None = MAIN
+    conversation_ids: Ids | None = None
+    fact_ids: Ids | None = None
+    description: Text | None = None
+
+
+class Curated(Response):
+    """S1-068."""
+
+    branch_name: str
+    conversations: int
+    facts: int
+    written: Written
+
+
+def create_curated(ctx: Context, request: CurateBranch) -> Curated:
+    """Make a branch that holds only the chosen rows of its parent, not the parent's others."""
+    done = curate(
+        ctx.repeatable(request),
+        request.branch_name,
+        request.parent_branch or MAIN,
+        request.fact_ids or (),
+        request.conversation_ids or (),
+        ctx.clock(),
+        request.description,
+    )
+    return Curated(
+        branch_name=done.branch.name,
+        conversations=done.counts.get(CONVERSATION.table, 0),
+        facts=done.counts.get(FACT.table, 0),
+        written=Written(branch=done.branch.name, commit=state_of(ctx, done.branch.name).commit),
+    )
+
+
+class SessionContext(Request):
+    """Seed 001 `memory_session_context`; checklist S1-070.
+
+    Attributes:
+        session_id: The session, by the id that its writes were made with.
+        message_limit: How many messages to answer at most, the newest. All texts together have at
+            most 32,000 characters.
+        fact_limit: How many facts to answer at most, the newest.
+    """
+
+    session_id: Label
+    message_limit: Annotated[int, Field(ge=1, le=500)] | None = 50
+    fact_limit: Annotated[int, Field(ge=1, le=500)] | None = 20
+
+
+class SessionShown(Response):
+    """Who it was, and where it wrote."""
+
+    session_id: str
+    agents: list[str]
+    tasks: list[str]
+    branches: list[str]
+    started_at: str
+
+
+class FactGiven(Response):
+    """A fact as it is handed to an agent."""
+
+    id: str
+    fact_text: str
+    category: str | None
+    confidence: float | None
+    verification: str | None
+    agent_id: str | None
+    created_at: str
+
+
+class FactRecalled(FactGiven):
+    """S1-070."""
+
+    branch: str
+
+
+class ObservationRecalled(Response):
+    """S1-070."""
+
+    id: str
+    observation_type: str
+    summary: str
+    tool_name: str | None
+    branch: str
+    agent_id: str | None
+    created_at: str
+
+
+class MessageRecalled(Response):
+    """A message without its thinking."""
+
+    message_id: str
+    sequence: int
+    role: str
+    content: str
+    created_at: str
+
+
+class ConversationRecalled(Response):
+    """The end of a conversation."""
+
+    conversation_id: str
+    title: str | None
+    branch: str
+    messages: list[MessageRecalled]
+
+
+class Size(Response):
+    """How much is given."""
+
+    characters: int
+    most: int
+    left_out: int
+    """Rows for which there was no room."""
+
+
+class SessionRecalled(Response):
+    """S1-070."""
+
+    session: SessionShown
+    facts: list[FactRecalled]
+    conversations: list[ConversationRecalled]
+    observations: list[ObservationRecalled]
+    size: Size
+    read: Read
+
+
+def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
+    """What a session wrote, to go on with it: facts, messages, observations, newest first."""
+    found = recall(
+        ctx.repo, request.session_id, request.message_limit or 50, request.fact_limit or 20
+    )
+    return SessionRecalled(
+        session=_session(request.session_id, found),
+        facts=[FactRecalled(**dict(fact_given(one)), branch=one.branch) for one in found.facts],
+        conversations=[conversation_recalled(talk) for talk in found.talks],
+        observations=[_observation(one) for one in found.observations],
+        size=size(found.room),
+        read=state_of(ctx, _newest_branch(found)),
+    )
+
+
+def size(room: Room) -> Size:
+    """How much of an answer's room is used."""
+    return Size(characters=room.characters, most=room.most, left_out=room.left_out)
+
+
+def _newest_branch(found: Recalled) -> str:
+    """The branch that the answer stands for, if it is still there."""
+    live = [place.branch.name for place in found.branches if place.branch.retired_tip is None]
+    return live[0] if live else MAIN
+
+
+def _session(session_id: str, found: Recalled) -> SessionShown:
+    notes = found.notes
+    return SessionShown(
+        session_id=session_id,
+        agents=list(dict.fromkeys(n.agent_id for n in notes if n.agent_id)),
+        tasks=list(dict.fromkeys(n.task_id for n in notes if n.task_id)),
+        branches=[place.branch.name for place in found.branches],
+        started_at=show(min(note.created_at for note in notes)),
+    )
+
+
+def fact_given(found: Found) -> FactGiven:
+    """A fact as it is handed to an agent."""
+    row = found.row
+    return FactGiven(
+        id=str(row["id"]),
+        fact_text=found.text,
+        category=text_of(row["category"]),
+        confidence=row["confidence"],
+        verification=text_of(row["verification"]),
+        agent_id=text_of(row["agent_id"]),
+        created_at=show(int(row["created_at"] or 0)),
+    )
+
+
+def _observation(found: Found) -> ObservationRecalled:
+    row = found.row
+    return ObservationRecalled(
+        id=str(row["id"]),
+        observation_type=str(row["observation_type"]),
+        summary=found.text,
+        tool_name=text_of(row["tool_name"]),
+        branch=found.branch,
+        agent_id=text_of(row["agent_id"]),
+        created_at=show(int(row["created_at"] or 0)),
+    )
+
+
+def conversation_recalled(talk: Talk) -> ConversationRecalled:
+    """A conversation as it is handed to an agent."""
+    return ConversationRecalled(
+        conversation_id=str(talk.conversation["id"]),
+        title=text_of(talk.conversation["title"]),
+        branch=talk.branch,
+        messages=[
+            MessageRecalled(
+                message_id=str(found.row["id"]),
+                sequence=number,
+                role=str(found.row["role"]),
+                content=found.text,
+                created_at=show(int(found.row["created_at"] or 0)),
+            )
+            for number, found in talk.messages
+        ],
+    )
+
+
+OPERATIONS = (
+    Operation("memory_branch_create_curated", CurateBranch, Curated, create_curated, Effect.WRITE),
+    Operation(
+        "memory_session_context", SessionContext, SessionRecalled, session_context, Effect.READ
+    ),
+)

@@ -1,0 +1,150 @@
+"""Seed 001, "Handoff": create, get."""
+
+from typing import Literal
+
+from day1.call.context import Context
+from day1.call.fields import Label, Read, Repeatable, Request, Response, Text, Written
+from day1.call.operation import Effect, Operation
+from day1.model.values.instant import show
+from day1.services.rows.transplanting import memories
+from day1.services.teams.handoffs import Asked, hand_over, open_packet
+from day1.toolsets.day1.core.curation import (
+    ConversationRecalled,
+    FactGiven,
+    Size,
+    conversation_recalled,
+    fact_given,
+    size,
+)
+from day1.toolsets.day1.core.search import state_of
+
+HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "escalation"]
+
+
+class HandoffCreate(Repeatable):
+    """Seed 001 `memory_handoff_create`; checklist S1-081.
+
+    Attributes:
+        source_branch: The branch whose own facts and conversations are handed over: those that it
+            has since it was forked.
+        target_branch: The branch that gets them.
+        handoff_type: Why the work changes hands; it is only shown.
+        include_unverified: Whether facts that nobody judged are handed over too; invalidated ones
+            never are.
+        context_summary: What the next agent should know; default: how much is handed over.
+    """
+
+    source_branch: Label
+    target_branch: Label
+    handoff_type: HandoffType | None = "task_continuation"
+    include_unverified: bool | None = False
+    context_summary: Text | None = None
+
+
+class HandoffCreated(Response):
+    """S1-081, S1-082."""
+
+    handoff_id: str
+    fact_count: int
+    conversation_count: int
+    left_out: int
+    """Facts that stayed behind: invalidated, or not verified."""
+    copied: int
+    """Memories that the target lacked."""
+    context_summary: str
+    written: Written
+
+
+def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
+    """Hand a branch's own verified facts and conversations over to another branch, frozen."""
+    asked = Asked(
+        source=request.source_branch,
+        target=ctx.writable(request.target_branch).name,
+        handoff_type=request.handoff_type or "task_continuation",
+        include_unverified=bool(request.include_unverified),
+        context_summary=request.context_summary,
+        created_by=ctx.agent(None),
+    )
+    done = hand_over(ctx.repeatable(request), asked, ctx.clock())
+    handoff = done.handoff
+    now = state_of(ctx, request.target_branch)
+    notes = []
+    if handoff.left_out:
+        notes.append(
+            f"{_number(handoff.left_out, 'fact was', 'facts were')} left out: verify_batch judges "
+            "those that are not verified, include_unverified=true takes them as they are."
+        )
+    if done.copied.left:
+        notes.append(
+            f"{_number(len(done.copied.left), 'memory is', 'memories are')} of other content on "
+            "the target, and stayed so there: memory_branch_diff shows both."
+        )
+    return HandoffCreated(
+        handoff_id=handoff.id,
+        fact_count=len(handoff.facts),
+        conversation_count=len(handoff.conversations),
+        left_out=handoff.left_out,
+        copied=memories(done.copied.added),
+        context_summary=handoff.context_summary,
+        written=Written(branch=request.target_branch, commit=now.commit, notes=notes),
+    )
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+class HandoffGet(Request):
+    """Seed 001 `memory_handoff_get`; checklist S1-083.
+
+    Attributes:
+        handoff_id: The handoff, by the id that memory_handoff_create answered.
+    """
+
+    handoff_id: Label
+
+
+class HandoffPacket(Response):
+    """S1-083."""
+
+    handoff_id: str
+    handoff_type: str
+    source_branch: str
+    target_branch: str
+    context_summary: str
+    facts: list[FactGiven]
+    conversations: list[ConversationRecalled]
+    left_out: int
+    size: Size
+    created_by: str | None
+    created_at: str
+    read: Read
+
+
+def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
+    """A handoff as it was made, whatever was changed since."""
+    packet = open_packet(ctx.repo, request.handoff_id)
+    handoff, notes = packet.handoff, []
+    if packet.room.left_out:
+        where = packet.target or "the target"
+        notes.append(f"{packet.room.left_out} rows had no room here; they are on {where}.")
+    return HandoffPacket(
+        handoff_id=handoff.id,
+        handoff_type=handoff.handoff_type,
+        source_branch=packet.source,
+        target_branch=packet.target,
+        context_summary=handoff.context_summary,
+        facts=[fact_given(found) for found in packet.facts],
+        conversations=[conversation_recalled(talk) for talk in packet.talks],
+        left_out=handoff.left_out,
+        size=size(packet.room),
+        created_by=handoff.created_by,
+        created_at=show(handoff.created_at),
+        read=Read(branch=packet.source or None, commit=handoff.commit, notes=notes),
+    )
+
+
+OPERATIONS = (
+    Operation("memory_handoff_create", HandoffCreate, HandoffCreated, handoff_create, Effect.WRITE),
+    Operation("memory_handoff_get", HandoffGet, HandoffPacket, handoff_get, Effect.READ),
+)

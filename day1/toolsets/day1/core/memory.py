@@ -1,0 +1,238 @@
+"""Seed 001, "Memory Operations": write a fact, an observation, a relation."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    JsonObject,
+    Label,
+    LongText,
+    OnBranch,
+    Response,
+    Text,
+    When,
+    WriteRequest,
+    Written,
+    written,
+)
+from day1.call.operation import Effect, Operation
+from day1.errors import Refused
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION
+from day1.model.rows.secrets import looks_secret
+from day1.model.values.instant import parse, show
+from day1.ports.store import Additions
+from day1.services.repository.idempotency import Put, put_once
+from day1.services.rows.recording import fact_row, near_duplicates, observation_row, relation_row
+from day1.services.upkeep.clocks import clock_notes
+
+ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class WriteFact(WriteRequest):
+    """Seed 001 `memory_write_fact`; checklist S1-010.
+
+    Attributes:
+        fact_text: The claim, as a sentence that can be understood alone: name its subject, and its
+            date if it may change.
+        category: A label of your own to filter by, such as bug_fix, architecture or preference.
+        confidence: How sure you are: from 0, not at all, to 1, certain.
+        happened_at: When it was true (ISO 8601). Timelines and time ranges go by it; without it
+            they go by when it was written.
+    """
+
+    fact_text: Annotated[Text, Field(description="One claim; name its subject and date.")]
+    category: Annotated[Label | None, Field(description="bug_fix, architecture, preference …")] = (
+        None
+    )
+    confidence: Confidence | None = 1.0
+    branch: OnBranch = None
+    happened_at: Annotated[When | None, Field(description="ISO; when it was true")] = None
+
+
+class FactWritten(Response):
+    """S1-011, S1-013."""
+
+    id: str
+    created_at: str
+    near_duplicate_of: str | None = None
+    written: Written
+
+
+def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
+    """Remember one fact. Facts that name their subject and date are found best."""
+    notes = secret_notes(ctx, request.fact_text)
+    happened_at = _instant(request.happened_at)
+    branch = ctx.writable(request.branch)
+    origin = ctx.writer(request, branch)
+    new_id = ctx.repeatable(request, branch).new_id
+    with ctx.repo.store.adding(branch.name) as work:
+        twins = near_duplicates(work, request.fact_text)
+        row = fact_row(
+            new_id(FACT.prefix, work.now),
+            request.fact_text,
+            origin,
+            work.now,
+            category=request.category,
+            confidence=1.0 if request.confidence is None else request.confidence,
+            happened_at=happened_at,
+        )
+        put = put_once(work, FACT, row, request.request_id, twins)
+    others = [str(twin["id"]) for twin in twins if twin["id"] != put.row["id"]]
+    return FactWritten(
+        id=str(put.row["id"]),
+        created_at=show(int(put.row["created_at"] or 0)),
+        near_duplicate_of=others[0] if others else None,
+        written=_written(ctx, branch.name, work, put, notes),
+    )
+
+
+class WriteObservation(WriteRequest):
+    """Seed 001 `memory_write_observation`; checklist S1-014.
+
+    Attributes:
+        observation_type: What kind of moment it was: a tool was used, something was discovered or
+            decided, failed, or was understood.
+        summary: What was seen, in your own words: this is what search finds.
+        tool_name: The tool that was used, such as Bash, Edit or Read.
+        raw_input: What the tool was given. It is not searched, and is cut at
+            DAY1_WRITE__RAW_CHARACTERS (4,000).
+        raw_output: What the tool answered; kept like `raw_input`.
+        happened_at: When it happened (ISO 8601); without it, timelines go by when it was written.
+    """
+
+    observation_type: ObservationType
+    summary: Text
+    tool_name: Annotated[Label | None, Field(description="Bash, Edit, Read …")] = None
+    raw_input: LongText | None = None
+    raw_output: LongText | None = None
+    branch: OnBranch = None
+    happened_at: When | None = None
+
+
+class ObservationWritten(Response):
+    """S1-015, S1-016."""
+
+    id: str
+    created_at: str
+    truncated: bool = False
+    written: Written
+
+
+def write_observation(ctx: Context, request: WriteObservation) -> ObservationWritten:
+    """Log what a tool call or a moment of work showed, compressed; raw texts are cut."""
+    most = ctx.limits.raw_characters
+    raw = (request.raw_input, request.raw_output)
+    notes = secret_notes(ctx, request.summary, *raw)
+    happened_at = _instant(request.happened_at)
+    branch = ctx.writable(request.branch)
+    origin = ctx.writer(request, branch)
+    new_id = ctx.repeatable(request, branch).new_id
+    with ctx.repo.store.adding(branch.name) as work:
+        row = observation_row(
+            new_id(OBSERVATION.prefix, work.now),
+            request.observation_type,
+            request.summary,
+            origin,
+            work.now,
+            tool_name=request.tool_name,
+            raw_input=raw[0] and raw[0][:most],
+            raw_output=raw[1] and raw[1][:most],
+            happened_at=happened_at,
+        )
+        put = put_once(work, OBSERVATION, row, request.request_id)
+    return ObservationWritten(
+        id=str(put.row["id"]),
+        created_at=show(int(put.row["created_at"] or 0)),
+        truncated=any(text is not None and len(text) > most for text in raw),
+        written=_written(ctx, branch.name, work, put, notes),
+    )
+
+
+class WriteRelation(WriteRequest):
+    """Seed 001 `memory_write_relation`; checklist S1-017.
+
+    Attributes:
+        source_entity: The entity that the relation starts from. Names are compared letter by
+            letter.
+        target_entity: The entity that the relation leads to.
+        relation_type: What the source is to the target, such as depends_on, causes or fixes.
+        properties: More about the relation, as a JSON object of at most 32,768 characters.
+        happened_at: When it became true (ISO 8601); default: unknown.
+    """
+
+    source_entity: Label
+    target_entity: Label
+    relation_type: Annotated[Label, Field(description="depends_on, causes, fixes …")]
+    properties: JsonObject | None = None
+    branch: OnBranch = None
+    happened_at: When | None = None
+
+
+class RelationWritten(Response):
+    """S1-018."""
+
+    id: str
+    created_at: str
+    written: Written
+
+
+def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
+    """Link two entities, such as AuthService -depends_on-> UserModel."""
+    happened_at = _instant(request.happened_at)
+    branch = ctx.writable(request.branch)
+    origin = ctx.writer(request, branch)
+    new_id = ctx.repeatable(request, branch).new_id
+    with ctx.repo.store.adding(branch.name) as work:
+        row = relation_row(
+            new_id(RELATION.prefix, work.now),
+            request.source_entity,
+            request.relation_type,
+            request.target_entity,
+            origin,
+            work.now,
+            properties=request.properties,
+            happened_at=happened_at,
+        )
+        put = put_once(work, RELATION, row, request.request_id)
+    return RelationWritten(
+        id=str(put.row["id"]),
+        created_at=show(int(put.row["created_at"] or 0)),
+        written=_written(ctx, branch.name, work, put, []),
+    )
+
+
+def _written(ctx: Context, branch: str, work: Additions, put: Put, notes: list[str]) -> Written:
+    said = [*notes, *put.notes, *clock_notes(work.now, ctx.clock())]
+    return written(branch, work.tip, work.pending.count + put.fresh, said)
+
+
+def _instant(text: str | None) -> int | None:
+    return None if text is None else parse(text)
+
+
+def secret_notes(ctx: Context, *texts: str | None) -> list[str]:
+    """Warn of, or refuse, what looks like a secret (setting)."""
+    found = None if ctx.limits.secrets == "ignore" else looks_secret(*texts)
+    if found is None:
+        return []
+    if ctx.limits.secrets == "refuse":
+        raise Refused(f"The text looks as if it holds {found}: leave it out.", looks_like=found)
+    return [f"This looks as if it holds {found}; memory is shared and keeps its history."]
+
+
+OPERATIONS = (
+    Operation("memory_write_fact", WriteFact, FactWritten, write_fact, Effect.WRITE),
+    Operation(
+        "memory_write_observation",
+        WriteObservation,
+        ObservationWritten,
+        write_observation,
+        Effect.WRITE,
+    ),
+    Operation(
+        "memory_write_relation", WriteRelation, RelationWritten, write_relation, Effect.WRITE
+    ),
+)

@@ -1,0 +1,173 @@
+"""Seed 001, "Task Memory": what tasks of one type had in common."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Read, Request, Response
+from day1.call.operation import Effect, Operation
+from day1.model.branches.branch import MAIN
+from day1.model.records.task import Objective, status_of
+from day1.model.records.task_pattern import Pattern, Step
+from day1.model.values.instant import show, show_optional
+from day1.services.teams.replaying import Replay, replay, seconds
+from day1.toolsets.day1.core.search import state_of
+
+_ERRORS = 20
+"""Errors that are shown of one task, the newest."""
+
+
+class ReplayTaskType(Request):
+    """Seed 001 `memory_replay_task_type`; checklist S1-061.
+
+    Attributes:
+        task_type: The type of the tasks to compare, as memory_task_create was given it.
+        limit: How many tasks to compare at most; the newest are chosen.
+    """
+
+    task_type: Label
+    limit: Annotated[int, Field(ge=1, le=100, description="tasks, the newest")] | None = 20
+
+
+class StepShown(Response):
+    """An observation."""
+
+    id: str
+    type: str
+    summary: str
+    agent_id: str | None
+
+
+class ErrorShown(StepShown):
+    """An error and what its agent noted next."""
+
+    followed_by: StepShown | None
+
+
+class ObjectiveReplayed(Response):
+    """An objective; `id` is its index."""
+
+    id: int
+    description: str
+    status: str
+    agent_id: str | None
+    duration_s: float | None
+
+
+class TaskReplayed(Response):
+    """One task as it went."""
+
+    task_id: str
+    name: str
+    status: str
+    branch: str | None
+    created_at: str
+    completed_at: str | None
+    duration_s: float | None
+    agents: list[str]
+    objectives: list[ObjectiveReplayed]
+    completed_order: list[int]
+    tools: dict[str, int]
+    errors: list[ErrorShown]
+    counts: dict[str, int]
+
+
+class PatternShown(Response):
+    """What recurs: in `support` of `of` tasks, with the ids of the rows that show it."""
+
+    pattern: str
+    text: str
+    support: int
+    of: int
+    tasks: list[str]
+    ids: list[str]
+    value: float | None
+    followed_by: list[StepShown]
+
+
+class Replayed(Response):
+    """S1-061."""
+
+    task_type: str
+    task_count: int
+    tasks: list[TaskReplayed]
+    patterns: list[PatternShown]
+    read: Read
+
+
+def memory_replay_task_type(ctx: Context, request: ReplayTaskType) -> Replayed:
+    """Compare tasks of a type: times, order of objectives, tools, errors, recurring facts."""
+    found = replay(ctx.repo, ctx.search, request.task_type, request.limit or 20)
+    notes = list(found.notes)
+    if any(len(task.errors) > _ERRORS for task in found.tasks):
+        notes.append(f"Of each task the newest {_ERRORS} errors are shown.")
+    if len(found.tasks) < found.count:
+        notes.append(f"These are the newest {len(found.tasks)} of {found.count} tasks.")
+    return Replayed(
+        task_type=request.task_type,
+        task_count=found.count,
+        tasks=[_task(task) for task in found.tasks],
+        patterns=[_pattern(pattern, len(found.tasks)) for pattern in found.patterns],
+        read=state_of(ctx, MAIN).model_copy(update={"notes": notes}),
+    )
+
+
+def _task(replayed: Replay) -> TaskReplayed:
+    state = replayed.state
+    return TaskReplayed(
+        task_id=state.task.id,
+        name=state.task.name,
+        status=status_of(state.objectives),
+        branch=replayed.branch,
+        created_at=show(state.task.created_at),
+        completed_at=show_optional(replayed.completed_at),
+        duration_s=replayed.duration_s,
+        agents=[agent.agent_id for agent in state.agents],
+        objectives=[_objective(objective) for objective in state.objectives],
+        completed_order=[objective.position for objective in replayed.finished],
+        tools=dict(replayed.tools.most_common()),
+        errors=[_error(step) for step in replayed.errors[-_ERRORS:]],
+        counts=replayed.counts,
+    )
+
+
+def _objective(objective: Objective) -> ObjectiveReplayed:
+    return ObjectiveReplayed(
+        id=objective.position,
+        description=objective.description,
+        status=objective.status,
+        agent_id=objective.agent_id,
+        duration_s=seconds(objective.started_at, objective.completed_at),
+    )
+
+
+def _error(step: Step) -> ErrorShown:
+    after = step.followed_by
+    return ErrorShown(
+        **_step(step).model_dump(), followed_by=None if after is None else _step(after)
+    )
+
+
+def _step(step: Step) -> StepShown:
+    return StepShown(
+        id=step.id, type=step.observation_type, summary=step.summary, agent_id=step.agent_id
+    )
+
+
+def _pattern(pattern: Pattern, of: int) -> PatternShown:
+    return PatternShown(
+        pattern=pattern.name,
+        text=pattern.text,
+        support=len(pattern.tasks),
+        of=of,
+        tasks=pattern.tasks,
+        ids=pattern.ids,
+        value=pattern.value,
+        followed_by=[_step(step) for step in pattern.followed_by],
+    )
+
+
+REPLAY = Operation(
+    "memory_replay_task_type", ReplayTaskType, Replayed, memory_replay_task_type, Effect.READ
+)

@@ -1,0 +1,309 @@
+"""Seed 001, "Search Operations": search, graph query, timeline."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, OnBranch, Read, Request, Response, Text, When
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import FACT, OBSERVATION, revision, text_of
+from day1.model.values.instant import parse, show, show_optional
+from day1.ports.store import Reading
+from day1.services.branches.lookup import find
+from day1.services.search.graph import neighbourhood
+from day1.services.search.searching import Found, Hit, SearchRequest, search
+from day1.services.search.timeline import Moment, timeline
+
+Limit = Annotated[int, Field(ge=1, le=200)]
+
+
+class TimeRange(Request):
+    """A window; each side alone works.
+
+    Attributes:
+        after: Only what happened at this time or later (ISO 8601).
+        before: Only what happened at this time or earlier (ISO 8601); of a bare date the whole day
+            counts.
+    """
+
+    after: When | None = None
+    before: When | None = None
+
+
+class MemorySearch(Request):
+    """Seed 001 `memory_search`; checklist S1-019.
+
+    Attributes:
+        query: What to look for, as a question or as words.
+        search_type: `vector` goes by meaning, `keyword` by words, `hybrid` by both. Without a
+            model all go by words; `read.mode` says what was done.
+        category: Only facts of this category; observations have none and are left out then.
+        limit: How many memories to answer at most.
+        time_range: Only what happened in this window; memories without `happened_at` count by when
+            they were written. Each side may be left out.
+        types: Which memories to search; default: facts.
+        at: Search memory as it was at this time (ISO 8601); default: as it is.
+        include_inactive: Whether superseded, archived and invalidated facts are found too.
+        wait: Whether to wait until every text is indexed. Otherwise the search answers sooner, and
+            `read.notes` says how many vectors are missing.
+    """
+
+    query: Text
+    search_type: Literal["hybrid", "vector", "keyword"] | None = "hybrid"
+    category: Label | None = None
+    branch: OnBranch = None
+    limit: Limit | None = 10
+    time_range: Annotated[TimeRange | None, Field(description="ISO after, before")] = None
+    types: Annotated[
+        list[Literal["fact", "observation"]] | None, Field(description="default: fact")
+    ] = None
+    at: Annotated[When | None, Field(description="ISO; memory as it was then")] = None
+    include_inactive: bool | None = False
+    wait: Annotated[bool | None, Field(description="wait until every text has its vector")] = False
+
+
+class MemoryHit(Response):
+    """S1-020: one found memory, best first."""
+
+    id: str
+    type: str
+    fact_text: str
+    category: str | None
+    score: float
+    confidence: float | None = None
+    status: str | None = None
+    verification: str | None = None
+    passage: str | None = None
+    agent_id: str | None = None
+    happened_at: str | None = None
+    created_at: str
+    revision: str
+
+
+class Hits(Response):
+    """S1-020."""
+
+    result: list[MemoryHit]
+    read: Read
+
+
+_TYPES = {"fact": FACT.table, "observation": OBSERVATION.table}
+
+
+def memory_search(ctx: Context, request: MemorySearch) -> Hits:
+    """Find memories by meaning and by words, best first. Superseded facts are left out."""
+    window = request.time_range or TimeRange()
+    return found(
+        ctx,
+        request.branch,
+        None if request.at is None else parse(request.at, end=True),
+        SearchRequest(
+            query=request.query,
+            mode=request.search_type or "hybrid",
+            kinds=tuple(_TYPES[t] for t in request.types or ("fact",)),
+            category=request.category,
+            after=None if window.after is None else parse(window.after),
+            before=None if window.before is None else parse(window.before, end=True),
+            limit=request.limit or 10,
+            include_inactive=bool(request.include_inactive),
+            wait=bool(request.wait),
+        ),
+    )
+
+
+def found(ctx: Context, branch: str | None, until: int | None, request: SearchRequest) -> Hits:
+    """Search a branch as it is, or as it was at an instant."""
+    name = ctx.branch(branch)
+    answer = search(ctx.search, Ref(branch=name, until=until), find(ctx.repo, name).id, request)
+    return Hits(result=[shown_hit(hit) for hit in answer.hits], read=read_found(name, answer))
+
+
+def shown_hit(hit: Hit) -> MemoryHit:
+    """A hit as the tools show it."""
+    row = hit.row
+    text = str(row[hit.kind.text or ""])
+    return MemoryHit(
+        id=str(row["id"]),
+        type=hit.kind.name,
+        fact_text=text,
+        category=text_of(row.get("category") or row.get("observation_type")),
+        score=round(hit.score, 6),
+        confidence=row.get("confidence"),
+        status=text_of(row.get("status")),
+        verification=text_of(row.get("verification")),
+        passage=hit.passage if hit.passage != text else None,
+        agent_id=text_of(row["agent_id"]),
+        happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
+        created_at=show(int(row["created_at"] or 0)),
+        revision=revision(hit.kind, row),
+    )
+
+
+def read_found(branch: str, answer: Found) -> Read:
+    """The state that a search was of, and how it was searched."""
+    notes = list(answer.notes)
+    if answer.pending_vectors:
+        notes.append(f"pending_vectors: {answer.pending_vectors}")
+    return Read(
+        branch=branch,
+        commit=answer.commit,
+        pending=answer.pending.count,
+        mode=answer.mode_used,
+        notes=notes,
+    )
+
+
+def read_of(reading: Reading, branch: str, *notes: str) -> Read:
+    """The state that an open reading stands for."""
+    return Read(branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes))
+
+
+def state_of(ctx: Context, branch: str | None) -> Read:
+    """Where a branch stands now; of what no single branch that the caller sees has, nothing."""
+    if branch is None or not ctx.caller.access.sees(branch):
+        return Read(branch=None, commit="")
+    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        return read_of(reading, branch)
+
+
+class GraphQuery(Request):
+    """Seed 001 `memory_graph_query`; checklist S1-023.
+
+    Attributes:
+        entity: The entity to start from, with its name as it was written.
+        relation_type: Only relations of this type; default: all.
+        depth: How many relations to follow from the entity; 1 answers its own.
+        at: Read memory as it was at this time (ISO 8601); default: as it is.
+    """
+
+    entity: Label
+    relation_type: Label | None = None
+    depth: Annotated[int, Field(ge=1, le=5)] | None = 1
+    branch: OnBranch = None
+    at: When | None = None
+
+
+class GraphEdge(Response):
+    """S1-024: equal triples are one edge with their count."""
+
+    source: str
+    target: str
+    relation: str
+    properties: dict[str, Any]
+    count: int
+    id: str
+
+
+class Graph(Response):
+    """S1-024."""
+
+    result: list[GraphEdge]
+    read: Read
+
+
+def graph_query(ctx: Context, request: GraphQuery) -> Graph:
+    """Relations around an entity, both directions, nearest first."""
+    branch = ctx.branch(request.branch)
+    with ctx.repo.store.reading(at(branch, request.at)) as reading:
+        edges = neighbourhood(reading, request.entity, request.relation_type, request.depth or 1)
+        notes = [] if edges else ["No relation touches this entity."]
+        return Graph(
+            result=[
+                GraphEdge(
+                    source=str(e.newest["source_entity"]),
+                    target=str(e.newest["target_entity"]),
+                    relation=str(e.newest["relation_type"]),
+                    properties=json.loads(str(e.newest["properties"] or "{}")),
+                    count=e.count,
+                    id=str(e.newest["id"]),
+                )
+                for e in edges
+            ],
+            read=read_of(reading, branch, *notes),
+        )
+
+
+def at(branch: str, instant: str | None) -> Ref:
+    """A branch as it is, or as it was at an ISO time."""
+    return Ref(branch=branch, until=None if instant is None else parse(instant, end=True))
+
+
+class Timeline(Request):
+    """Seed 001 `memory_timeline`; checklist S1-026.
+
+    Attributes:
+        session_id: Only what was written in this session; default: all.
+        after: Only what happened, or else was written, at this time or later (ISO 8601).
+        before: Only what happened, or else was written, at this time or earlier (ISO 8601).
+        limit: How many memories to answer at most; the newest of the window are chosen.
+        at: Read memory as it was at this time (ISO 8601); default: as it is.
+    """
+
+    session_id: Label | None = None
+    branch: OnBranch = None
+    after: When | None = None
+    before: When | None = None
+    limit: Annotated[int, Field(ge=1, le=500)] | None = 50
+    at: When | None = None
+
+
+class TimelineItem(Response):
+    """S1-027."""
+
+    type: str
+    timestamp: str
+    content: str
+    id: str
+    agent_id: str | None
+    session_id: str | None
+
+
+class TimelineItems(Response):
+    """S1-027."""
+
+    result: list[TimelineItem]
+    read: Read
+
+
+def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
+    """The newest facts and observations, oldest first, by when they happened."""
+    branch = ctx.branch(request.branch)
+    after = None if request.after is None else parse(request.after)
+    before = None if request.before is None else parse(request.before, end=True)
+    if after is not None and before is not None and after > before:
+        raise InvalidRequest("`after` is later than `before`: swap them.")
+    with ctx.repo.store.reading(at(branch, request.at)) as reading:
+        moments = timeline(
+            reading,
+            session_id=request.session_id,
+            after=after,
+            before=before,
+            limit=request.limit or 50,
+        )
+        return TimelineItems(
+            result=[shown_moment(moment) for moment in moments], read=read_of(reading, branch)
+        )
+
+
+def shown_moment(moment: Moment) -> TimelineItem:
+    """A row of a timeline as the tools show it."""
+    row = moment.row
+    return TimelineItem(
+        type=moment.kind.name,
+        timestamp=show(moment.at),
+        content=str(row[moment.kind.text or ""]),
+        id=str(row["id"]),
+        agent_id=text_of(row["agent_id"]),
+        session_id=text_of(row["session_id"]),
+    )
+
+
+OPERATIONS = (
+    Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ),
+    Operation("memory_graph_query", GraphQuery, Graph, graph_query, Effect.READ),
+    Operation("memory_timeline", Timeline, TimelineItems, memory_timeline, Effect.READ),
+)

@@ -1,0 +1,127 @@
+"""Seed 001, "Snapshot & Time Travel"."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    Label,
+    OnBranch,
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    Text,
+    When,
+    Written,
+)
+from day1.call.operation import Effect, Operation
+from day1.model.values.instant import parse, show
+from day1.services.branches.snapshots import snapshot, snapshots
+from day1.services.search.searching import SearchRequest
+from day1.toolsets.day1.core.search import Hits, Limit, found
+
+
+class TakeSnapshot(Repeatable):
+    """Seed 001 `memory_snapshot`; checklist S1-043.
+
+    Attributes:
+        label: A name to find it by. Where several have the same, it means the newest.
+    """
+
+    label: Label | None = None
+    branch: OnBranch = None
+
+
+class SnapshotTaken(Response):
+    """S1-043."""
+
+    snapshot_id: str
+    created_at: str
+    label: str | None
+    written: Written
+
+
+def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
+    """Mark a branch's present state so that it can be restored."""
+    branch = ctx.branch(request.branch)
+    made = snapshot(ctx.repeatable(request), branch, request.label, ctx.clock())
+    return SnapshotTaken(
+        snapshot_id=made.id,
+        created_at=show(made.created_at),
+        label=made.label,
+        written=Written(branch=branch, commit=made.commit),
+    )
+
+
+class SnapshotList(Request):
+    """Seed 001 `memory_snapshot_list`; checklist S1-044.
+
+    Attributes:
+        branch: Only snapshots of this branch; default: of all.
+    """
+
+    branch: Annotated[Label | None, Field(description="default: all")] = None
+
+
+class SnapshotItem(Response):
+    """S1-044."""
+
+    id: str
+    label: str
+    created_at: str
+    branch: str
+    commit: str
+
+
+class Snapshots(Response):
+    """S1-044."""
+
+    result: list[SnapshotItem]
+    read: Read
+
+
+def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
+    """Snapshots, oldest first."""
+    names = {b.id: b.name for b in ctx.repo.ledger.branches()}
+    items = [
+        SnapshotItem(
+            id=s.id,
+            label=s.label or "",
+            created_at=show(s.created_at),
+            branch=names.get(s.branch_id, ""),
+            commit=s.commit,
+        )
+        for s in snapshots(ctx.repo, request.branch)
+    ]
+    return Snapshots(result=items, read=Read(branch=request.branch, commit=""))
+
+
+class TimeTravel(Request):
+    """Seed 001 `memory_time_travel`; checklist S1-045, S1-046.
+
+    Attributes:
+        timestamp: The moment (ISO 8601): what was known then is searched, whatever was written or
+            merged later.
+        query: What to look for, as a question or as words.
+        limit: How many memories to answer at most.
+    """
+
+    timestamp: Annotated[When, Field(description="ISO")]
+    query: Text
+    branch: OnBranch = None
+    limit: Limit | None = 10
+
+
+def time_travel(ctx: Context, request: TimeTravel) -> Hits:
+    """Search memory as it was known at a moment."""
+    asked = SearchRequest(query=request.query, limit=request.limit or 10)
+    return found(ctx, request.branch, parse(request.timestamp, end=True), asked)
+
+
+OPERATIONS = (
+    Operation("memory_snapshot", TakeSnapshot, SnapshotTaken, take_snapshot, Effect.WRITE),
+    Operation("memory_snapshot_list", SnapshotList, Snapshots, snapshot_list, Effect.READ),
+    Operation("memory_time_travel", TimeTravel, Hits, time_travel, Effect.READ),
+)

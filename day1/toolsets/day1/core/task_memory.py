@@ -1,0 +1,282 @@
+"""Seed 001, "Task Memory": what a team wrote becomes facts, is searched, told and compared."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Read, Request, Response, Text, WriteRequest, Written
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest, Refused
+from day1.model.branches.branch import MAIN
+from day1.model.rows.change import Query
+from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
+from day1.services.search.searching import SearchRequest
+from day1.services.teams.consolidating import COLUMNS, MOST, Wording, consolidate, waiting_first
+from day1.services.teams.consolidating import Consolidated as Done
+from day1.services.teams.sessions import Place, places
+from day1.services.teams.task_memory import agent_timeline, newest_rows, search_task, task_places
+from day1.toolsets.day1.core.replays import REPLAY
+from day1.toolsets.day1.core.search import (
+    Limit,
+    MemoryHit,
+    TimelineItem,
+    read_found,
+    shown_hit,
+    shown_moment,
+    state_of,
+)
+
+Level = Literal["session", "agent", "task"]
+_NEEDED: dict[Level, tuple[str, ...]] = {
+    "session": ("session_id",),
+    "agent": ("task_id", "agent_id"),
+    "task": ("task_id",),
+}
+
+
+class Consolidate(WriteRequest):
+    """Seed 001 `memory_consolidate`; checklist S1-056.
+
+    Attributes:
+        agent_id: With level=agent: the agent whose observations are meant. Otherwise: who writes
+            the facts.
+        session_id: With level=session: the session whose observations are meant. Otherwise: the
+            session of the facts.
+        task_id: With level=agent and level=task: the task whose observations are meant. Otherwise:
+            the task of the facts.
+        level: Whose observations become facts: those of a session, of one agent in a task, or of
+            all agents in a task.
+        branch: Where the facts are written. Default: the agent's branch of the task, the task's
+            branch, or where the session wrote last.
+    """
+
+    level: Annotated[
+        Level,
+        Field(description="session needs session_id; agent task_id, agent_id; task task_id"),
+    ]
+    branch: Annotated[Label | None, Field(description="default: where they were written")] = None
+
+
+class NewFact(Response):
+    """A candidate fact and the observations that it was made from."""
+
+    id: str
+    fact_text: str
+    confidence: float
+    sources: list[str]
+
+
+class Consolidated(Response):
+    """S1-057."""
+
+    new_facts: int
+    duplicates_merged: int
+    level: str
+    facts: list[NewFact]
+    written: Written
+
+
+def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
+    """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
+    equal = _scope(request)
+    found = _places(ctx, equal)
+    newest = Query(equal=equal, limit=MOST)
+    seen = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, newest)
+    if not seen.rows:
+        said = " and ".join(f"{name} {value!r}" for name, value in equal.items())
+        return _answer(ctx, request, request.branch or MAIN, [f"No observation has {said}."])
+    branch = ctx.writable(request.branch or _target(ctx, found, equal))
+    rows, more = seen.rows, 0
+    if seen.cut:
+        every = newest_rows(ctx.repo, found, OBSERVATION, ("content_hash",), Query(equal=equal))
+        chosen, more = waiting_first(ctx.repo, branch, every.rows)
+        some = Query(equal=equal, among={"id": chosen})
+        rows = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, some).rows
+    who = request.agent_id
+    if "agent_id" in equal:  # that is whose observations they are
+        who = ctx.caller.agent_id or who
+    origin = ctx.writer(request.model_copy(update={"agent_id": who}), branch)
+    wording = Wording(ctx.chat, ctx.progress, ctx.stopped)
+    done = consolidate(ctx.repo, ctx.search, rows, branch, origin, wording)
+    notes = list(done.notes)
+    if more:
+        notes.append(f"{MOST} observations were looked at; consolidate again for {more} more.")
+    elif not (done.facts or ctx.stopped()):
+        notes.append("Facts of this branch, or retracted ones, say all of them already.")
+    return _answer(ctx, request, branch.name, notes, done)
+
+
+def _scope(request: Consolidate) -> dict[str, Cell]:
+    """The columns that name the observations of a level."""
+    given = {name: getattr(request, name) for name in _NEEDED[request.level]}
+    missing = [name for name, value in given.items() if value is None]
+    if missing:
+        raise InvalidRequest(
+            f"Level {request.level!r} needs {' and '.join(missing)}.",
+            problems=[{"argument": name, "problem": "missing"} for name in missing],
+        )
+    return given
+
+
+def _places(ctx: Context, equal: Mapping[str, Cell]) -> list[Place]:
+    if "task_id" in equal:
+        return task_places(ctx.repo, str(equal["task_id"]))
+    return places(ctx.repo, session_id=str(equal["session_id"]))
+
+
+def _target(ctx: Context, found: Sequence[Place], equal: Mapping[str, Cell]) -> str:
+    """Where facts go: the branch of the task, the agent's, or that of the last row."""
+    task_id, agent_id = equal.get("task_id"), equal.get("agent_id")
+    for place in found:
+        if task_id and (place.branch.task_id, place.branch.agent_id) == (task_id, agent_id):
+            return place.branch.name
+    if task_id and agent_id is None:
+        raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
+    last = [
+        newest_rows(ctx.repo, found, kind, (), Query(equal=equal, limit=1))
+        for kind in (FACT, OBSERVATION)
+    ]
+    newest = max((row["created_at"] or 0, row["id"], some) for some in last for row in some.rows)
+    return newest[2].branch_of[str(newest[1])]
+
+
+def _answer(
+    ctx: Context, request: Consolidate, branch: str, notes: list[str], done: Done | None = None
+) -> Consolidated:
+    state = state_of(ctx, branch)
+    made = done or Done()
+    return Consolidated(
+        new_facts=len(made.facts),
+        duplicates_merged=made.duplicates,
+        level=request.level,
+        facts=[
+            NewFact(
+                id=fact_id,
+                fact_text=fact.text,
+                confidence=fact.confidence,
+                sources=[str(row["id"]) for row in fact.sources],
+            )
+            for fact_id, fact in made.facts
+        ],
+        written=Written(branch=branch, commit=state.commit, pending=state.pending, notes=notes),
+    )
+
+
+class SearchTask(Request):
+    """Seed 001 `memory_search_task`; checklist S1-059.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+        query: What to look for, as a question or as words.
+        agent_id: Only what this agent wrote; default: what any agent wrote.
+        limit: How many memories to answer at most.
+    """
+
+    task_id: Label
+    query: Text
+    agent_id: Annotated[Label | None, Field(description="its author")] = None
+    limit: Limit | None = 10
+
+
+class TaskHit(MemoryHit):
+    """A found memory and the branch of the task that it is on."""
+
+    branch: str
+
+
+class TaskHits(Response):
+    """S1-059."""
+
+    result: list[TaskHit]
+    read: Read
+
+
+def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
+    """Find what a task's agents wrote for it, on all of their branches, best first."""
+    found = search_task(
+        ctx.repo,
+        ctx.search,
+        request.task_id,
+        SearchRequest(
+            query=request.query,
+            kinds=(FACT.table, OBSERVATION.table),
+            limit=request.limit or 10,
+            equal={} if request.agent_id is None else {"agent_id": request.agent_id},
+        ),
+    )
+    reads = [read_found(place.branch.name, answer) for place, answer in found.asked]
+    read = reads[0] if reads else state_of(ctx, MAIN)
+    notes = list(dict.fromkeys(note for one in reads for note in one.notes))
+    return TaskHits(
+        result=[
+            TaskHit(**shown_hit(team.hit).model_dump(), branch=team.place.branch.name)
+            for team in found.hits
+        ],
+        read=read.model_copy(update={"notes": notes}),
+    )
+
+
+class AgentTimeline(Request):
+    """Seed 001 `memory_agent_timeline`; checklist S1-060.
+
+    Attributes:
+        agent_id: The agent, by the name that it wrote under.
+        limit: How many memories to answer at most; the newest are chosen.
+    """
+
+    agent_id: Label
+    limit: Annotated[int, Field(ge=1, le=500)] | None = 50
+
+
+class AgentMoment(TimelineItem):
+    """What an agent wrote, for which task and where."""
+
+    task_id: str | None
+    branch: str
+
+
+class AgentMoments(Response):
+    """S1-060."""
+
+    result: list[AgentMoment]
+    read: Read
+
+
+def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
+    """An agent's newest facts and observations over all branches, oldest first."""
+    found = places(ctx.repo, agent_id=request.agent_id)
+    deeds = agent_timeline(ctx.repo, found, request.agent_id, request.limit or 50)
+    live = [place.branch.name for place in found if place.ref.branch is not None]
+    read = state_of(ctx, live[0] if live else MAIN)
+    if not deeds:
+        read.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")
+    return AgentMoments(
+        result=[
+            AgentMoment(
+                **shown_moment(deed.moment).model_dump(),
+                task_id=text_of(deed.moment.row["task_id"]),
+                branch=deed.branch,
+            )
+            for deed in deeds
+        ],
+        read=read,
+    )
+
+
+OPERATIONS = (
+    Operation(
+        "memory_consolidate",
+        Consolidate,
+        Consolidated,
+        memory_consolidate,
+        Effect.WRITE,
+        idempotent=True,
+    ),
+    Operation("memory_search_task", SearchTask, TaskHits, memory_search_task, Effect.READ),
+    Operation(
+        "memory_agent_timeline", AgentTimeline, AgentMoments, memory_agent_timeline, Effect.READ
+    ),
+    REPLAY,
+)

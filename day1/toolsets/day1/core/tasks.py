@@ -1,0 +1,348 @@
+"""Seed 001, "Task Management": create, join, status, update."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.operation import Effect, Operation
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.task import Objective, ObjectiveStatus, Task, TaskAgent, status_of
+from day1.model.rows.validation import MAX_INTEGER
+from day1.model.values.instant import show, show_optional
+from day1.services.branches.lookup import name_of
+from day1.services.branches.tree import states
+from day1.services.teams.tasks import (
+    Aim,
+    TaskState,
+    create_task,
+    join,
+    task_state,
+    update_objective,
+)
+from day1.toolsets.day1.core.search import state_of
+
+MOST_OBJECTIVES = 200
+Index = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]
+
+
+def _within(number: int) -> int:
+    if not -MAX_INTEGER <= number <= MAX_INTEGER:
+        raise ValueError("numbers must be within 2^53")
+    return number
+
+
+Number = Annotated[int, Field(strict=True), AfterValidator(_within)]
+
+
+class ObjectiveAsked(Request):
+    """An aim; S1-048.
+
+    Attributes:
+        description: What is to be reached.
+        priority: How urgent it is, as a word or a number; it is only shown.
+    """
+
+    description: Text
+    priority: Label | Number | None = None
+
+
+class TaskCreate(Repeatable):
+    """Seed 001 `memory_task_create`; checklist S1-048.
+
+    Attributes:
+        name: The task's name. Its branch is named after it: task/ and the name in small letters.
+        description: What the task is about.
+        task_type: The kind of task, such as bug_fix or feature: memory_replay_task_type compares
+            tasks of one type.
+        tags: Labels of the task; they are only shown.
+        objectives: What is to be reached. Later calls name an objective by its place in this list,
+            from 0.
+        parent_branch: The branch that the task's own branch is forked from.
+    """
+
+    name: Label
+    description: Text | None = None
+    task_type: Annotated[Label | None, Field(description="bug_fix, feature …")] = None
+    tags: Labels | None = None
+    objectives: Annotated[list[ObjectiveAsked], Field(max_length=MOST_OBJECTIVES)] | None = None
+    parent_branch: Label | None = MAIN
+
+
+class ObjectiveShown(Response):
+    """S1-055: `id` is the index, from 0."""
+
+    id: int
+    description: str
+    priority: str | None
+    status: str
+    assigned_to: list[str]
+    agent_id: str | None
+    notes: str | None
+    started_at: str | None
+    completed_at: str | None
+    updated_at: str
+
+
+class TaskCreated(Response):
+    """S1-049."""
+
+    task_id: str
+    branch_name: str
+    objectives: list[ObjectiveShown]
+    written: Written
+
+
+def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
+    """Open a task with objectives, on a branch of its own."""
+    now, repo = ctx.clock(), ctx.repeatable(request)
+    task = Task(
+        id=repo.new_id("task", now),
+        name=request.name,
+        description=request.description,
+        task_type=request.task_type,
+        tags=tuple(request.tags or ()),
+        branch_id="",
+        created_by=ctx.agent(None),
+        created_at=now,
+    )
+    aims = [
+        Aim(aim.description, None if aim.priority is None else str(aim.priority))
+        for aim in request.objectives or ()
+    ]
+    branch = create_task(repo, task, request.parent_branch or MAIN, aims)
+    return TaskCreated(
+        task_id=task.id,
+        branch_name=branch.name,
+        objectives=_objectives(task_state(ctx.repo, task.id)),
+        written=_forked(branch),
+    )
+
+
+class TaskJoin(Repeatable):
+    """Seed 001 `memory_task_join`; checklist S1-050.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+        agent_id: Who joins. Joining again under the same name answers the same branch.
+        role: What the agent does in it, such as implementer, reviewer or tester; default: the role
+            it has.
+        assigned_objectives: The objectives that the agent takes on, by their places from 0;
+            default: those it has.
+    """
+
+    task_id: Label
+    agent_id: Label
+    role: Annotated[Label | None, Field(description="implementer, reviewer, tester …")] = None
+    assigned_objectives: list[Index] | None = None
+
+
+class TaskJoined(Response):
+    """S1-051."""
+
+    branch_name: str
+    objectives: list[ObjectiveShown]
+    task_id: str
+    task_branch: str
+    written: Written
+
+
+def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
+    """Join a task: you get your own branch of it, the same one each time. Write there."""
+    branch = join(
+        ctx.repo,
+        request.task_id,
+        ctx.agent(request.agent_id) or request.agent_id,
+        ctx.clock(),
+        request.role,
+        request.assigned_objectives,
+    )
+    state = task_state(ctx.repo, request.task_id)
+    return TaskJoined(
+        branch_name=branch.name,
+        objectives=_objectives(state),
+        task_id=request.task_id,
+        task_branch=name_of(ctx.repo, state.task.branch_id),
+        written=_forked(branch),
+    )
+
+
+class TaskStatus(Request):
+    """Seed 001 `memory_task_status`; checklist S1-052.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+    """
+
+    task_id: Label
+
+
+class TaskShown(Response):
+    """A task; its status follows its objectives."""
+
+    task_id: str
+    name: str
+    description: str | None
+    task_type: str | None
+    tags: list[str]
+    status: str
+    branch_name: str
+    branch_status: str
+    created_by: str | None
+    created_at: str
+
+
+class AgentShown(Response):
+    """An agent that joined."""
+
+    agent_id: str
+    role: str | None
+    branch_name: str
+    branch_status: str
+    assigned_objectives: list[int]
+    joined_at: str
+
+
+class TaskWhole(Response):
+    """S1-052."""
+
+    task: TaskShown
+    agents: list[AgentShown]
+    objectives: list[ObjectiveShown]
+    read: Read
+
+
+def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
+    """A task with its agents, their branches, and its objectives."""
+    state = task_state(ctx.repo, request.task_id)
+    task = state.task
+    standing = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
+    name, status = standing.get(task.branch_id, ("", "gone"))
+    return TaskWhole(
+        task=TaskShown(
+            task_id=task.id,
+            name=task.name,
+            description=task.description,
+            task_type=task.task_type,
+            tags=list(task.tags),
+            status=status_of(state.objectives),
+            branch_name=name,
+            branch_status=status,
+            created_by=task.created_by,
+            created_at=show(task.created_at),
+        ),
+        agents=[
+            _agent(agent, *standing.get(agent.branch_id, ("", "gone"))) for agent in state.agents
+        ],
+        objectives=_objectives(state),
+        read=_stand(ctx, state),
+    )
+
+
+class TaskUpdate(Repeatable):
+    """Seed 001 `memory_task_update`; checklist S1-053.
+
+    Attributes:
+        task_id: The task, by the id that memory_task_create answered.
+        objective_id: The objective, by its place from 0.
+        status: How far it is. The status of the task follows from those of its objectives.
+        agent_id: Who works on it; default: what the connection or token says, else who did before.
+        notes: What is to be known of it; default: the notes it has.
+    """
+
+    task_id: Label
+    objective_id: Annotated[Index, Field(description="index, from 0")]
+    status: ObjectiveStatus
+    agent_id: Label | None = None
+    notes: Text | None = None
+
+
+class TaskUpdated(Response):
+    """S1-054."""
+
+    task_id: str
+    objective_id: int
+    status: str
+    previous_status: str
+    agent_id: str | None
+    updated_at: str
+    task_status: str
+    written: Written
+
+
+def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
+    """Say how far an objective is."""
+    agent = ctx.agent(request.agent_id)
+    done = update_objective(
+        ctx.repo,
+        request.task_id,
+        request.objective_id,
+        request.status,
+        ctx.clock(),
+        agent,
+        request.notes,
+    )
+    read = _stand(ctx, done.state)
+    return TaskUpdated(
+        task_id=request.task_id,
+        objective_id=request.objective_id,
+        status=done.after.status,
+        previous_status=done.before.status,
+        agent_id=done.after.agent_id,
+        updated_at=show(done.after.updated_at),
+        task_status=status_of(done.state.objectives),
+        written=Written(branch=read.branch or MAIN, commit=read.commit),
+    )
+
+
+def _stand(ctx: Context, state: TaskState) -> Read:
+    """Where the task's branch stands; where it is gone, main."""
+    branch = ctx.repo.ledger.record(Branch, state.task.branch_id)
+    if branch is None or branch.retired_tip is not None:
+        return state_of(ctx, MAIN)
+    return state_of(ctx, branch.name)
+
+
+def _objectives(state: TaskState) -> list[ObjectiveShown]:
+    return [_objective(objective, state.agents) for objective in state.objectives]
+
+
+def _objective(objective: Objective, agents: list[TaskAgent]) -> ObjectiveShown:
+    return ObjectiveShown(
+        id=objective.position,
+        description=objective.description,
+        priority=objective.priority,
+        status=objective.status,
+        assigned_to=[a.agent_id for a in agents if objective.position in a.assigned],
+        agent_id=objective.agent_id,
+        notes=objective.notes,
+        started_at=show_optional(objective.started_at),
+        completed_at=show_optional(objective.completed_at),
+        updated_at=show(objective.updated_at),
+    )
+
+
+def _agent(agent: TaskAgent, branch: str, status: str) -> AgentShown:
+    return AgentShown(
+        agent_id=agent.agent_id,
+        role=agent.role,
+        branch_name=branch,
+        branch_status=status,
+        assigned_objectives=list(agent.assigned),
+        joined_at=show(agent.created_at),
+    )
+
+
+def _forked(branch: Branch) -> Written:
+    return Written(branch=branch.name, commit=str(branch.fork_commit))
+
+
+OPERATIONS = (
+    Operation("memory_task_create", TaskCreate, TaskCreated, task_create, Effect.WRITE),
+    Operation("memory_task_join", TaskJoin, TaskJoined, task_join, Effect.WRITE, idempotent=True),
+    Operation("memory_task_status", TaskStatus, TaskWhole, task_status, Effect.READ),
+    Operation(
+        "memory_task_update", TaskUpdate, TaskUpdated, task_update, Effect.WRITE, idempotent=True
+    ),
+)

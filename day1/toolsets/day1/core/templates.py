@@ -1,0 +1,181 @@
+"""Seed 001, "Templates": list, create, instantiate."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.operation import Effect, Operation
+from day1.model.records.sharing import ShelfStatus, Template
+from day1.model.values.instant import show
+from day1.services.branches.lookup import name_of
+from day1.services.teams.templates import Described, create_template, instantiate, list_templates
+from day1.toolsets.day1.core.search import Limit, state_of
+
+
+class TemplateList(Request):
+    """Seed 001 `memory_template_list`; checklist S1-073.
+
+    Attributes:
+        task_type: Only templates that name this task type; default: all.
+        status: Only templates of this status. `active`: in use; `deprecated`: taken out of use.
+        limit: How many to answer at most.
+    """
+
+    task_type: Label | None = None
+    status: ShelfStatus | None = "active"
+    limit: Limit | None = 20
+
+
+class TemplateItem(Response):
+    """S1-073."""
+
+    name: str
+    version: int
+    branch_name: str
+    description: str | None
+    applicable_task_types: list[str]
+    tags: list[str]
+    fact_count: int
+    conversation_count: int
+    status: str
+    created_by: str | None
+    created_at: str
+
+
+class Templates(Response):
+    """S1-073."""
+
+    templates: list[TemplateItem]
+    read: Read
+
+
+def template_list(ctx: Context, request: TemplateList) -> Templates:
+    """Templates to begin work from, newest first."""
+    found = list_templates(
+        ctx.repo, request.task_type, request.status or "active", request.limit or 20
+    )
+    return Templates(
+        templates=[template_item(ctx, template) for template in found],
+        read=state_of(ctx, ctx.here()),
+    )
+
+
+def template_item(ctx: Context, template: Template) -> TemplateItem:
+    """A template as it is shown."""
+    return TemplateItem(
+        name=template.name,
+        version=template.version,
+        branch_name=name_of(ctx.repo, template.branch_id),
+        description=template.description,
+        applicable_task_types=list(template.task_types),
+        tags=list(template.tags),
+        fact_count=template.fact_count,
+        conversation_count=template.conversation_count,
+        status=template.status,
+        created_by=template.created_by,
+        created_at=show(template.created_at),
+    )
+
+
+class TemplateCreate(Repeatable):
+    """Seed 001 `memory_template_create`; checklist S1-074.
+
+    Attributes:
+        name: The template's name; if there is one of this name, this becomes its next version.
+        source_branch: The branch to keep, as it is now; it can go on.
+        description: What the template is for; branches made from it get the same description.
+        applicable_task_types: The task types that it is meant for, which memory_template_list can
+            filter by.
+        tags: Labels of the template; they are only shown.
+    """
+
+    name: Label
+    source_branch: Label
+    description: Text | None = None
+    applicable_task_types: Labels | None = None
+    tags: Labels | None = None
+
+
+class TemplateCreated(TemplateItem):
+    """S1-074."""
+
+    written: Written
+
+
+def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
+    """Keep a branch as a template; a name that exists gets its next version."""
+    asked = Described(
+        name=request.name,
+        description=request.description,
+        task_types=tuple(request.applicable_task_types or ()),
+        tags=tuple(request.tags or ()),
+        created_by=ctx.agent(None),
+    )
+    repo = ctx.repeatable(request)
+    made = create_template(repo, request.source_branch, asked, ctx.clock())
+    shown = template_item(ctx, made)
+    return TemplateCreated(
+        **dict(shown), written=Written(branch=shown.branch_name, commit=made.commit)
+    )
+
+
+class TemplateInstantiate(Repeatable):
+    """Seed 001 `memory_template_instantiate`; checklist S1-076.
+
+    Attributes:
+        template_name: The template's name; its newest active version is used.
+        target_branch_name: The name of the new branch, as in memory_branch_create.
+        task_id: The task that the new branch is for: what is written there is written for it.
+            Default: none.
+    """
+
+    template_name: Label
+    target_branch_name: Annotated[Label, Field(description="new branch")]
+    task_id: Label | None = None
+
+
+class TemplateInstantiated(Response):
+    """S1-076."""
+
+    branch_name: str
+    template_name: str
+    template_version: int
+    facts_inherited: int
+    conversations_inherited: int
+    written: Written
+
+
+def template_instantiate(ctx: Context, request: TemplateInstantiate) -> TemplateInstantiated:
+    """Fork a working branch from a template's newest active version."""
+    branch, template = instantiate(
+        ctx.repeatable(request),
+        request.template_name,
+        request.target_branch_name,
+        ctx.clock(),
+        request.task_id,
+    )
+    return TemplateInstantiated(
+        branch_name=branch.name,
+        template_name=template.name,
+        template_version=template.version,
+        facts_inherited=template.fact_count,
+        conversations_inherited=template.conversation_count,
+        written=Written(branch=branch.name, commit=template.commit),
+    )
+
+
+OPERATIONS = (
+    Operation("memory_template_list", TemplateList, Templates, template_list, Effect.READ),
+    Operation(
+        "memory_template_create", TemplateCreate, TemplateCreated, template_create, Effect.WRITE
+    ),
+    Operation(
+        "memory_template_instantiate",
+        TemplateInstantiate,
+        TemplateInstantiated,
+        template_instantiate,
+        Effect.WRITE,
+    ),
+)

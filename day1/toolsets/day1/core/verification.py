@@ -1,0 +1,294 @@
+"""Seed 001, "Verification": judge a fact, judge many, the merge gate."""
+
+import math
+import re
+from collections.abc import Sized
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    Label,
+    OnBranch,
+    Read,
+    Request,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+    written,
+)
+from day1.call.operation import Effect, Operation
+from day1.errors import Conflict, InvalidRequest
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.judging.judging import DIMENSIONS, VERIFIED, Judgement, Score, Verdict, verdict_of
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import Row
+from day1.services.branches.lookup import find
+from day1.services.merges.gate import gate
+from day1.services.teams.verifying import Court, Judged, Watch, fact_on, judged, keep, verify_many
+
+_DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_DIMENSIONS, _SHOWN = 8, 50
+Named = TypeVar("Named", bound=Sized)
+
+
+def _dimension(name: str) -> str:
+    if not _DIMENSION.fullmatch(name):
+        raise ValueError("must be a word of small letters, digits and _, at most 40")
+    return name
+
+
+def _few(named: Named) -> Named:
+    if not 1 <= len(named) <= _DIMENSIONS:
+        raise ValueError(f"must have 1 to {_DIMENSIONS} dimensions")
+    return named
+
+
+Dimension = Annotated[str, AfterValidator(_dimension)]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class VerifyFact(WriteRequest):
+    """Seed 001 `verify_fact`; checklist S1-077.
+
+    Attributes:
+        fact_id: The fact to judge.
+        dimensions: What to score, as 1 to 8 words of small letters, digits and _. Default:
+            accuracy, relevance, specificity.
+        context: What the fact is needed for; its relevance is judged by that.
+        verdict: Your own verdict; then nobody else judges. `verified` needs a mean score of 0.6 or
+            more, if there are scores.
+        scores: Your own scores, each from 0 to 1. Without a verdict their mean decides: 0.6 and
+            more is verified, less than 0.3 invalidated.
+        reason: Why you judge so; only with your own verdict or scores.
+    """
+
+    fact_id: Label
+    dimensions: Annotated[
+        Annotated[list[Dimension], AfterValidator(_few)] | None,
+        Field(description="default: accuracy, relevance, specificity"),
+    ] = None
+    context: Annotated[Text | None, Field(description="what it is needed for")] = None
+    branch: OnBranch = None
+    verdict: Annotated[Verdict | None, Field(description="your own; nobody else judges then")] = (
+        None
+    )
+    scores: Annotated[
+        Annotated[dict[Dimension, Unit], AfterValidator(_few)] | None,
+        Field(description="your own, by dimension"),
+    ] = None
+    reason: Annotated[Text, Field(max_length=2_000)] | None = None
+
+
+class ScoreShown(Response):
+    """S1-077: one dimension."""
+
+    dimension: str
+    score: float
+    reason: str | None
+
+
+class Tokens(Response):
+    """What a chat model counted."""
+
+    prompt: int
+    completion: int
+
+
+class FactVerified(Response):
+    """S1-077, S1-078."""
+
+    fact_id: str
+    verdict: Verdict
+    reason: str
+    scores: list[ScoreShown]
+    judge: str
+    tokens: Tokens
+    evidence: list[str]
+    """Ids of what supports or contradicts it."""
+    written: Written
+
+
+def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
+    """Judge a fact by evidence in memory, or record your own verdict on it."""
+    own = request.verdict is not None or request.scores is not None
+    if request.reason is not None and not own:
+        raise InvalidRequest("`reason` goes with your own `verdict` or `scores`.")
+    branch = ctx.writable(request.branch)
+    row = fact_on(ctx.repo, branch.name, request.fact_id)
+    origin = ctx.origin(request, branch)
+    court = _court(ctx)
+    dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))
+    if own:
+        one = Judged(row, _own(request, origin.agent_id))
+    else:
+        one = judged(court, branch, row, dimensions, request.context)
+    kept = keep(ctx.repo, branch.name, [one], origin)
+    if kept.left:
+        raise Conflict(
+            "The fact was changed or removed while it was judged: read it again, then verify.",
+            id=request.fact_id,
+        )
+    judgement = one.judgement
+    return FactVerified(
+        fact_id=request.fact_id,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        scores=[
+            ScoreShown(dimension=s.dimension, score=s.score, reason=s.reason)
+            for s in judgement.scores
+        ],
+        judge=judgement.judge,
+        tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
+        evidence=list(one.evidence),
+        written=written(branch.name, kept.commit, kept.pending.count, court.notes),
+    )
+
+
+def _court(ctx: Context) -> Court:
+    return Court(ctx.repo, ctx.search, ctx.judge, ctx.clock)
+
+
+def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
+    """The caller's own judgement; scores and verdict must not contradict each other."""
+    given = request.scores or {}
+    lacking = [name for name in request.dimensions or () if request.scores and name not in given]
+    if lacking:
+        raise InvalidRequest(f"`scores` lacks {', '.join(lacking)}.", lacking=lacking)
+    scores = tuple(Score(name, round(score, 2)) for name, score in given.items())
+    verdict = request.verdict or verdict_of(scores)
+    if verdict == "verified" and scores and verdict_of(scores) != "verified":
+        mean = math.fsum(s.score for s in scores) / len(scores)
+        raise InvalidRequest(
+            f"`verified` needs scores with a mean of {VERIFIED} or more; yours is {mean:.2f}."
+        )
+    judge = "agent" if agent_id is None else f"agent:{agent_id}"
+    return Judgement(verdict, request.reason or "judged by the calling agent", scores, judge)
+
+
+class VerifyBatch(WriteRequest):
+    """Seed 001 `verify_batch`; checklist S1-079.
+
+    Attributes:
+        limit: How many facts to judge at most, the newest first.
+        only_unverified: Whether only facts without a verdict are judged; otherwise all active
+            facts are judged again.
+    """
+
+    branch_name: OnBranch = None
+    limit: Annotated[int, Field(ge=1, le=500)] | None = 50
+    only_unverified: bool | None = True
+
+
+class BatchVerified(Response):
+    """S1-079."""
+
+    total_processed: int
+    verified: int
+    invalidated: int
+    unverified: int
+    errors: int
+    """Facts that were changed or removed while they were judged."""
+    remaining: int
+    """Facts that no judge has seen yet."""
+    stopped: bool
+    judge: str
+    tokens: Tokens
+    written: Written
+
+
+def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
+    """Judge a branch's facts, newest first; reports progress and can be stopped."""
+    branch = ctx.writable(request.branch_name)
+    court = _court(ctx)
+    equal: Row = {"status": "active"}
+    if request.only_unverified in {None, True}:
+        equal["verification"] = "unverified"
+    watch = Watch(ctx.progress, ctx.stopped)
+    origin = ctx.origin(request, branch)
+    batch = verify_many(court, branch, equal, request.limit or 50, origin, watch)
+    counts = batch.verdicts
+    return BatchVerified(
+        total_processed=counts.total() + batch.errors,
+        verified=counts["verified"],
+        invalidated=counts["invalidated"],
+        unverified=counts["unverified"],
+        errors=batch.errors,
+        remaining=batch.remaining,
+        stopped=batch.stopped,
+        judge=", ".join(batch.judges) or ctx.judge.name,
+        tokens=Tokens(prompt=batch.prompt_tokens, completion=batch.completion_tokens),
+        written=_stands(ctx, branch, *court.notes),
+    )
+
+
+def _stands(ctx: Context, branch: Branch, *notes: str) -> Written:
+    with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
+        return written(branch.name, reading.tip, reading.pending.count, notes)
+
+
+class VerifyMergeGate(Request):
+    """Seed 001 `verify_merge_gate`; checklist S1-080.
+
+    Attributes:
+        source_branch: The branch that is to be merged.
+        require_verified: Whether unverified facts stand in the way too; invalidated ones always
+            do.
+        target_branch: The branch that it would be merged into.
+    """
+
+    source_branch: Label
+    require_verified: bool | None = True
+    target_branch: Label | None = MAIN
+
+
+class GateSeen(Response):
+    """S1-080; the facts that the branch adds or changes."""
+
+    can_merge: bool
+    verified: int
+    unverified: int
+    invalidated: int
+    reasons: list[str]
+    facts: list[str]
+    """Ids that stand in the way, at most 50."""
+    read: Read
+
+
+def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
+    """Whether what a branch would bring is verified; an invalidated fact always blocks."""
+    source = find(ctx.repo, request.source_branch).name
+    seen = gate(ctx.repo, source, find(ctx.repo, request.target_branch or MAIN).name)
+    counts = seen.counts
+    blocking: dict[Verdict, str] = {"invalidated": "retract or correct them"}
+    if request.require_verified in {None, True}:
+        blocking["unverified"] = "verify_batch judges them"
+    notes = []
+    if not seen.facts:
+        notes.append("The branch adds or changes no active fact.")
+    if seen.held:
+        notes.append(f"Rows that clash and would be held: {seen.held}.")
+    facts = [fact for verdict in blocking for fact, found in seen.facts.items() if found == verdict]
+    return GateSeen(
+        can_merge=not facts,
+        verified=counts["verified"],
+        unverified=counts["unverified"],
+        invalidated=counts["invalidated"],
+        reasons=[f"{counts[v]} {v}: {why}" for v, why in blocking.items() if counts[v]],
+        facts=facts[:_SHOWN],
+        read=Read(
+            branch=source,
+            commit=seen.seen.source_commit,
+            pending=seen.seen.pending.count,
+            notes=notes,
+        ),
+    )
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("verify_fact", VerifyFact, FactVerified, verify_fact, Effect.WRITE),
+    Operation("verify_batch", VerifyBatch, BatchVerified, verify_batch, Effect.WRITE),
+    Operation("verify_merge_gate", VerifyMergeGate, GateSeen, verify_merge_gate, Effect.READ),
+)

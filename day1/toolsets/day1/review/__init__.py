@@ -1,0 +1,24 @@
+"""The review toolset: editing and deciding, beside the core's tools."""
+
+from day1.call.toolset import Toolset
+from day1.toolsets.day1.review import (
+    editing,
+    merges,
+    protection,
+    redacting,
+    restoring,
+    reverting,
+    reviews,
+    tracing,
+)
+
+REVIEW: Toolset = (
+    *editing.OPERATIONS,
+    *restoring.OPERATIONS,
+    *redacting.OPERATIONS,
+    *merges.OPERATIONS,
+    *reviews.OPERATIONS,
+    *protection.OPERATIONS,
+    *tracing.OPERATIONS,
+    *reverting.OPERATIONS,
+)

@@ -1,0 +1,223 @@
+"""See what a merge would do, and decide what merges held back (checklist S1-089)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    JsonObject,
+    Label,
+    OnBranch,
+    Read,
+    Request,
+    Response,
+    WriteRequest,
+    Written,
+)
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest
+from day1.model.branches.branch import MAIN
+from day1.model.merge.plan import Strategy
+from day1.model.rows.kind import Row
+from day1.model.values.instant import show
+from day1.services.branches.lookup import find
+from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
+from day1.services.merges.held import Offer, decide, offers
+from day1.services.merges.planning import preview
+from day1.toolsets.day1.core.merges import (
+    ChoiceGiven,
+    Choices,
+    Clash,
+    clashes,
+    merge_request,
+    shown_columns,
+    summary,
+)
+from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.day1.core.values import given_columns
+
+
+class MergePreview(Request):
+    """What would be merged, as `memory_branch_merge` takes it.
+
+    Attributes:
+        source_branch: The branch that would be merged.
+        target_branch: The branch that it would be merged into.
+        strategy: As in memory_branch_merge.
+        items: The ids of the rows to take; only with strategy=cherry_pick.
+        choices: Decisions to try, as memory_branch_merge takes them.
+        hold_duplicates: Whether possible duplicates are answered as `choices` that hold them, to
+            pass to memory_branch_merge.
+    """
+
+    source_branch: Label
+    target_branch: Label | None = MAIN
+    strategy: Strategy | None = "auto"
+    items: list[Label] | None = None
+    choices: Choices = None
+    hold_duplicates: Annotated[
+        bool | None, Field(description="give possible duplicates back as choices")
+    ] = False
+
+
+class Duplicate(Response):
+    """Two new texts, one of each side, that mean nearly the same or the opposite."""
+
+    id: str
+    text: str
+    other_id: str
+    other_text: str
+    cosine: float
+
+
+class Plan(Response):
+    """The plan; pass `digest` as `expect` to merge exactly this."""
+
+    digest: str
+    merged_count: int
+    rejected_count: int
+    rows: list[dict[str, Any]]
+    conflicts: list[Clash]
+    held: list[str]
+    possible_duplicates: list[Duplicate]
+    choices: list[dict[str, Any]]
+    """With `hold_duplicates`: choices that hold each possible duplicate."""
+    read: Read
+
+
+def merge_preview(ctx: Context, request: MergePreview) -> Plan:
+    """Show what a merge would do, with conflicts and possible duplicates. Changes nothing."""
+    source = find(ctx.repo, request.source_branch).name
+    target = find(ctx.repo, request.target_branch or MAIN).name
+    asked = merge_request(
+        source, target, request.strategy or "auto", request.choices, request.items
+    )
+    seen = preview(ctx.repo, asked, both=may_find(ctx.search))
+    twins = possible_duplicates(ctx.search, seen)
+    held = [o.item.id for o in offers(ctx.repo, target)]
+    return Plan(
+        digest=seen.plan.digest,
+        merged_count=seen.plan.merged_count,
+        rejected_count=seen.plan.rejected_count,
+        rows=[summary(row) for row in seen.plan.rows],
+        conflicts=clashes(seen.plan),
+        held=held,
+        possible_duplicates=[_duplicate(t) for t in twins],
+        choices=_holding(twins) if request.hold_duplicates else [],
+        read=Read(branch=source, commit=seen.source_commit, pending=seen.pending.count),
+    )
+
+
+def _duplicate(twin: Twin) -> Duplicate:
+    return Duplicate(
+        id=twin.id,
+        text=twin.text,
+        other_id=twin.other_id,
+        other_text=twin.other_text,
+        cosine=round(twin.cosine, 4),
+    )
+
+
+def _holding(twins: list[Twin]) -> list[dict[str, Any]]:
+    ids = dict.fromkeys(twin.id for twin in twins)
+    return [ChoiceGiven(id=row_id, take="skip").model_dump(exclude_none=True) for row_id in ids]
+
+
+class HeldRequest(WriteRequest):
+    """List held items, or decide one.
+
+    Attributes:
+        action: `list` shows the open items, `take` sets the offered value, `edit` sets `value`,
+            `dismiss` keeps what the branch has.
+        id: The held item to decide, by its id.
+        value: The columns to set, by name; only with action=edit.
+    """
+
+    action: Literal["list", "take", "edit", "dismiss"] | None = "list"
+    id: Annotated[Label | None, Field(description="held item")] = None
+    value: Annotated[JsonObject | None, Field(description="edit: columns to set")] = None
+    branch: OnBranch = None
+
+
+class HeldShown(Response):
+    """One open item: what the branch has, and what is offered."""
+
+    id: str
+    row_id: str
+    type: str
+    cell: str
+    reason: str
+    present: dict[str, Any] | None
+    offered: dict[str, Any] | None
+    source_branch: str | None
+    merge_id: str
+    held_at: str
+
+
+class HeldAnswer(Response):
+    """The open items after the call."""
+
+    items: list[HeldShown]
+    decided: str | None
+    read: Read | None
+    written: Written | None
+
+
+_DECISIONS: dict[str, Literal["taken", "edited", "dismissed"]] = {
+    "take": "taken",
+    "edit": "edited",
+    "dismiss": "dismissed",
+}
+
+
+def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
+    """List what merges held back on a branch, or decide one item: take it, edit, dismiss."""
+    branch = ctx.branch(request.branch)
+    action, wrote = request.action or "list", None
+    if action != "list":
+        ctx.caller.access.require("write", "To decide a held item")
+        if request.id is None:
+            raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
+        branch = ctx.writable(branch).name
+        value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
+        done = decide(ctx.repo, branch, request.id, _DECISIONS[action], ctx.origin(request), value)
+        wrote = Written(branch=branch, commit=done.commit)
+    items = [_held(offer) for offer in offers(ctx.repo, branch)]
+    read = None if wrote else state_of(ctx, branch)
+    return HeldAnswer(items=items, decided=request.id if wrote else None, read=read, written=wrote)
+
+
+def _edited(ctx: Context, branch: str, item: str, value: JsonObject | None) -> Row | None:
+    """The columns given for a held cell; an item that is not listed is for `decide` to refuse."""
+    for offer in offers(ctx.repo, branch):
+        if item in {one.id for one in offer.items}:
+            return given_columns(offer.item.kind, offer.item.cell, value)
+    return None
+
+
+def _held(offer: Offer) -> HeldShown:
+    item = offer.item
+    return HeldShown(
+        id=item.id,
+        row_id=item.row_id,
+        type=item.kind.name,
+        cell=item.cell,
+        reason=item.reason,
+        present=_shown(offer.present),
+        offered=_shown(offer.offered),
+        source_branch=offer.source,
+        merge_id=item.merge_id,
+        held_at=show(item.created_at),
+    )
+
+
+def _shown(columns: Row | None) -> dict[str, Any] | None:
+    return None if columns is None else shown_columns(columns)
+
+
+OPERATIONS = (
+    Operation("memory_merge_preview", MergePreview, Plan, merge_preview, Effect.READ),
+    # To list is to read; to decide asks for more.
+    Operation("memory_held", HeldRequest, HeldAnswer, held, Effect.WRITE, scope="read"),
+)

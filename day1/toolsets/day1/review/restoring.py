@@ -1,0 +1,84 @@
+"""Bring a row or a branch back to a past state (checklist S1-047)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, OnBranch, Response, WriteRequest, Written
+from day1.call.operation import Effect, Operation
+from day1.errors import ConfirmationNeeded, NotFound
+from day1.model.rows.change import Ref
+from day1.model.values.instant import parse, show
+from day1.services.branches.lookup import find
+from day1.services.branches.snapshots import find_snapshot, snapshot
+from day1.services.history.restoring import check_row, restore_branch, restore_row
+
+
+class Restore(WriteRequest):
+    """What to bring back, and to when.
+
+    Attributes:
+        to: The state to go back to: a snapshot's id or label, or a time (ISO 8601).
+        id: The row to bring back; default: every row of the branch.
+        confirm: For a whole branch: its name, so that it is not done by mistake.
+    """
+
+    to: Annotated[Label, Field(description="snapshot id or label, or ISO time")]
+    id: Annotated[Label | None, Field(description="one row; else the whole branch")] = None
+    branch: OnBranch = None
+    confirm: Annotated[Label | None, Field(description="whole branch: its name")] = None
+
+
+class Restored(Response):
+    """What a restore did, and the snapshot that undoes it."""
+
+    restored_rows: int
+    snapshot_before: str
+    restored_at: str
+    written: Written
+
+
+def restore(ctx: Context, request: Restore) -> Restored:
+    """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
+    branch = ctx.writable(request.branch).name
+    state = _state(ctx, branch, request.to)
+    if request.id is None and request.confirm != branch:
+        raise ConfirmationNeeded(
+            f"This changes the whole branch: repeat with confirm={branch!r}. A snapshot is taken "
+            "before.",
+            confirm=branch,
+        )
+    if request.id is not None:
+        check_row(ctx.repo, branch, request.id, state)
+    before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
+    if request.id is None:
+        done = restore_branch(ctx.repo, branch, state, f"{branch} to {request.to}")
+    else:
+        done = restore_row(ctx.repo, branch, request.id, state)
+    notes = [] if done.commit else ["It was in that state already."]
+    commit = done.commit or before.commit
+    return Restored(
+        restored_rows=done.rows,
+        snapshot_before=before.id,
+        restored_at=show(done.at),
+        written=Written(branch=branch, commit=commit, notes=notes),
+    )
+
+
+def _state(ctx: Context, branch: str, to: str) -> Ref:
+    try:
+        made = find_snapshot(ctx.repo, to)
+    except NotFound:
+        if not to[:4].isdigit():
+            raise
+        return ctx.repo.history.at(branch, parse(to, end=True))
+    if made.branch_id != find(ctx.repo, branch).id:
+        raise NotFound(
+            f"The snapshot {to!r} is of another branch than {branch!r}: name its branch.",
+            snapshot=made.id,
+        )
+    return Ref(commit=made.commit)
+
+
+OPERATIONS = (Operation("memory_restore", Restore, Restored, restore, Effect.DESTROY),)

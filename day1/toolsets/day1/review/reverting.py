@@ -1,0 +1,115 @@
+"""Undo a commit or a merge as a new commit, or show what that would do."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, OnBranch, Read, Response, WriteRequest, Written
+from day1.call.operation import Effect, Operation
+from day1.model.merge.row_merge import PlanRow
+from day1.services.branches.lookup import find, name_of
+from day1.services.history.reverting import Revert, RevertRequest, preview, revert
+from day1.services.repository.repository import Repository
+from day1.toolsets.day1.core.merges import Choices, Clash, clashes, summary
+
+
+class Undo(WriteRequest):
+    """What to undo.
+
+    Attributes:
+        commit: What to undo: a commit of the branch itself, or a merge by its id.
+        preview: Whether to show only what would be undone, and change nothing.
+        choices: Decisions about rows that changed since, which otherwise stay; `theirs` takes the
+            value from before the commit.
+        expect: The `digest` of the preview: a plan that is different by now is refused
+            (plan_changed).
+    """
+
+    commit: Annotated[Label, Field(description="or merge id")]
+    branch: OnBranch = None
+    preview: Annotated[bool | None, Field(description="change nothing")] = False
+    choices: Choices = None
+    expect: Annotated[Label | None, Field(description="digest of the preview")] = None
+
+
+class Depends(Response):
+    """What has the commit in its past and keeps what it brought, or is newer than it."""
+
+    type: str
+    """row (changed since), held (item that the merge made), snapshot, template, handoff, …"""
+    id: str
+    name: str | None
+
+
+class Undone(Response):
+    """What a revert does, or would do; pass `digest` as `expect` to do exactly this."""
+
+    reverts: str
+    """The commit that is undone."""
+    op: str
+    digest: str
+    reverted_count: int
+    rows: list[dict[str, Any]]
+    """`effect` is removed, changed or restored; of kept ones `kept` says which cells, and why."""
+    kept: list[Clash]
+    """What stays as it is; `source` is the value before the commit, `target` the present one."""
+    depends: list[Depends]
+    read: Read | None
+    written: Written | None
+
+
+def undo(ctx: Context, request: Undo) -> Undone:
+    """Undo a commit or merge as a new commit; what changed since stays unless choices decide."""
+    choices = tuple(given.choice() for given in request.choices or ())
+    if request.preview:
+        name = ctx.branch(request.branch)
+        seen = preview(ctx.repo, RevertRequest(name, request.commit, choices))
+        read = Read(branch=name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen))
+        return _answer(seen, read, None)
+    branch = find(ctx.repo, ctx.branch(request.branch))
+    ctx.note_token(branch)
+    asked = RevertRequest(branch.name, request.commit, choices, request.expect)
+    done = revert(ctx.repo, asked, ctx.origin(request, branch))
+    notes = _notes(ctx, done) if done.done else ["Nothing was undone: all of it stays."]
+    return _answer(done, None, Written(branch=branch.name, commit=done.tip, notes=notes))
+
+
+def _answer(found: Revert, read: Read | None, written: Written | None) -> Undone:
+    plan = found.plan
+    return Undone(
+        reverts=found.undone.id,
+        op=found.undone.op,
+        digest=plan.digest,
+        reverted_count=found.count,
+        rows=[_row(row) for row in plan.rows],
+        kept=clashes(plan),
+        depends=[Depends(type=d.type, id=d.id, name=d.name) for d in found.depends],
+        read=read,
+        written=written,
+    )
+
+
+def _row(row: PlanRow) -> dict[str, Any]:
+    said = summary(row)
+    kept = said.pop("held")
+    return {**said, "effect": "restored" if row.effect == "new" else row.effect, "kept": kept}
+
+
+def _notes(ctx: Context, found: Revert) -> list[str]:
+    commit = found.undone
+    source = _source(ctx.repo, found)
+    if commit.op == "merge":
+        return [
+            f"Merging {source} again brings none of this back: revert the revert, or take rows "
+            "with strategy cherry_pick."
+        ]
+    return [f"{source} stays closed."] if commit.op == "squash" else []
+
+
+def _source(repo: Repository, found: Revert) -> str:
+    name = name_of(repo, str(found.undone.meta.get("source_id")))
+    return repr(name) if name else "that branch"
+
+
+OPERATIONS = (Operation("memory_revert", Undo, Undone, undo, Effect.WRITE, scope="merge"),)

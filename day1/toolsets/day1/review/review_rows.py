@@ -1,0 +1,210 @@
+"""The rows of a review as a reviewer sees them: three sides, words, who wrote them, decisions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from day1.call.fields import Response
+from day1.model.merge.row_merge import PlanRow
+from day1.model.merge.word_diff import changed_words
+from day1.model.records.review import Decision, fingerprint
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, WHOLE, Row, cell_value
+from day1.model.values.instant import show
+from day1.services.merges.duplicates import Twin
+from day1.services.merges.reviews import Examined
+from day1.services.repository.repository import Repository
+from day1.toolsets.day1.core.merges import shown_columns
+
+_WORDS_ROOM = 20_000_000
+"""Of a page: lengths of two texts multiplied, which is what comparing them word by word costs."""
+
+
+class WrittenBy(Response):
+    """Who wrote or removed what one side has: its newest change that stands, else its origin."""
+
+    agent_id: str | None
+    session_id: str | None
+    task_id: str | None
+    branch: str
+    at: str
+    reason: str | None = None
+
+
+class DecisionShown(Response):
+    """A decision; a stale one is about what is not so any more, and does not apply."""
+
+    id: str
+    cell: str
+    take: str
+    value: dict[str, Any] | None
+    by: str | None
+    at: str
+    stale: bool
+
+
+class HeldCell(Response):
+    """An open held item of the target that came from the source."""
+
+    id: str
+    cell: str
+    reason: str
+    merge_id: str
+    held_at: str
+
+
+class TwinShown(Response):
+    """A new text of the target that is nearly the same, or the opposite."""
+
+    id: str
+    text: str
+    cosine: float
+
+
+class ReviewRow(Response):
+    """One row: `ours` is the target's side, `theirs` the source's, null where there is none."""
+
+    id: str
+    type: str
+    group: str
+    effect: str
+    """What merging would do to it now: new, changed, removed, kept."""
+    seen: str
+    """Give it with a decision, which is refused if the row is another by then."""
+    base: dict[str, Any] | None
+    ours: dict[str, Any] | None
+    theirs: dict[str, Any] | None
+    clashes: dict[str, str]
+    """Cell -> why it would be held."""
+    belongs_to: str | None
+    """The row because of which this one is held."""
+    words: list[tuple[str, str]] | None
+    """How our text (else the base's) becomes theirs: same, removed, added, each with its words."""
+    ours_by: WrittenBy | None
+    theirs_by: WrittenBy | None
+    decisions: list[DecisionShown]
+    held: list[HeldCell]
+    twins: list[TwinShown]
+
+
+def review_rows(
+    repo: Repository,
+    found: Examined,
+    page: Sequence[tuple[str, PlanRow]],
+    twins: Mapping[str, Sequence[Twin]],
+) -> list[ReviewRow]:
+    """A page of rows, with two reads for all of them together."""
+    ids = [row.id for _, row in page]
+    ours = _edits(repo, found.target.name, ids)
+    theirs = _edits(repo, found.source.name, ids)
+    planned = {row.id: row for row in found.plan.rows}
+    decisions: dict[str, list[DecisionShown]] = {}
+    for one in found.review.decided:
+        decisions.setdefault(one.row_id, []).append(decision_shown(one, stale=one in found.stale))
+    room, rows = _WORDS_ROOM, []
+    for group, row in page:
+        before, after = _texts(row)
+        room -= len(before) * len(after)
+        rows.append(
+            ReviewRow(
+                id=row.id,
+                type=row.kind.name,
+                group=group,
+                effect=planned.get(row.id, row).effect,
+                seen=fingerprint(row, WHOLE),
+                base=_columns(row, row.base),
+                ours=_columns(row, row.target),
+                theirs=_columns(row, row.source),
+                clashes=dict(row.held),
+                belongs_to=row.belongs_to,
+                words=_words(before, after) if room >= 0 else None,
+                ours_by=_by(row, row.target, ours.get(row.id, ()), found.target.name),
+                theirs_by=_by(row, row.source, theirs.get(row.id, ()), found.source.name),
+                decisions=decisions.get(row.id, []),
+                held=_held(found, row.id),
+                twins=[_twin(twin) for twin in twins.get(row.id, ())],
+            )
+        )
+    return rows
+
+
+def decision_shown(one: Decision, *, stale: bool = False) -> DecisionShown:
+    """A decision as it is shown."""
+    value = shown_columns(one.value) if isinstance(one.value, dict) else None
+    return DecisionShown(
+        id=one.row_id,
+        cell=one.cell,
+        take=one.take,
+        value=value,
+        by=one.by,
+        at=show(one.at),
+        stale=stale,
+    )
+
+
+def _columns(row: PlanRow, side: Row | None) -> dict[str, Any] | None:
+    return None if side is None else shown_columns({c: side[c] for c in row.kind.group(WHOLE)})
+
+
+def _texts(row: PlanRow) -> tuple[str, str]:
+    """The texts that are compared; empty where there are no two."""
+    column, before = row.kind.text, row.target or row.base
+    if column is None or before is None or row.source is None:
+        return "", ""
+    return str(before[column] or ""), str(row.source[column] or "")
+
+
+def _words(before: str, after: str) -> list[tuple[str, str]] | None:
+    return None if before == after else [*changed_words(before, after)]
+
+
+def _edits(repo: Repository, branch: str, ids: Sequence[str]) -> dict[str, list[Row]]:
+    """The edits of rows on a branch, oldest first."""
+    found: dict[str, list[Row]] = {}
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        for edit in reading.find(EDIT, Query(among={"row_id": list(ids)})):
+            found.setdefault(str(edit["row_id"]), []).append(edit)
+    return found
+
+
+def _by(row: PlanRow, side: Row | None, edits: Sequence[Row], branch: str) -> WrittenBy | None:
+    if side is None:  # who removed it
+        stands = [edit for edit in edits if edit["cell"] == WHOLE and row.base is not None]
+    else:
+        stands = [edit for edit in edits if edit["cell"] != WHOLE and _stands(row, side, edit)]
+    wrote = stands[-1] if stands else side
+    if wrote is None:
+        return None
+    return WrittenBy(
+        agent_id=_said(wrote, "agent_id"),
+        session_id=_said(wrote, "session_id"),
+        task_id=_said(wrote, "task_id"),
+        branch=branch,
+        at=show(int(wrote["created_at"] or 0)),
+        reason=_said(wrote, "reason"),
+    )
+
+
+def _stands(row: PlanRow, side: Row, edit: Row) -> bool:
+    return edit["value"] == cell_value(row.kind, side, str(edit["cell"]))
+
+
+def _said(row: Row, column: str) -> str | None:
+    value = row.get(column)
+    return None if value is None else str(value)
+
+
+def _held(found: Examined, row_id: str) -> list[HeldCell]:
+    return [
+        HeldCell(
+            id=item.id,
+            cell=item.cell,
+            reason=item.reason,
+            merge_id=item.merge_id,
+            held_at=show(item.created_at),
+        )
+        for item in found.held.get(row_id, ())
+    ]
+
+
+def _twin(twin: Twin) -> TwinShown:
+    return TwinShown(id=twin.other_id, text=twin.other_text, cosine=round(twin.cosine, 4))

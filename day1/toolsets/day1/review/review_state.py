@@ -1,0 +1,182 @@
+"""A review as it is shown: in short, and with what stands between it and its merge."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from day1.call.context import Context
+from day1.call.fields import Read, Response
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.review import Review, ReviewStatus
+from day1.model.values.instant import show
+from day1.services.branches.lookup import name_of
+from day1.services.merges import reviews
+from day1.services.merges.duplicates import Twin
+from day1.services.merges.protection import Merger, lacking
+from day1.services.merges.reviews import Examined, examine, grouped
+from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
+
+NONE: Final[Mapping[str, list[Twin]]] = MappingProxyType({})
+"""No possible duplicates were looked for."""
+_SHOWN: Final = 50
+_GROUPS = {
+    "conflicts": ("conflict", "conflicts"),
+    "held": ("held", "held"),
+    "duplicates": ("possible duplicate", "possible duplicates"),
+    "new": ("new", "new"),
+    "changed": ("changed", "changed"),
+    "removed": ("removed", "removed"),
+}
+"""One and many of each group, as a sentence says them."""
+
+
+class CellLeft(Response):
+    """A conflict that nobody decided."""
+
+    id: str
+    cell: str
+    reason: str
+
+
+class ReviewItem(Response):
+    """A review in short; the names of branches that are gone are empty."""
+
+    id: str
+    title: str | None
+    description: str | None
+    source_branch: str
+    target_branch: str
+    status: ReviewStatus
+    opened_by: str | None
+    created_at: str
+    summary: str
+    counts: dict[str, int]
+    """Rows by group; empty unless it is open and its branches are there."""
+    decided: int
+    closed_by: str | None
+    closed_at: str | None
+    merge_id: str | None
+    reason: str | None
+
+
+class ReviewState(ReviewItem):
+    """A review, and what stands between it and its merge."""
+
+    digest: str | None
+    """Of the plan with what is decided: review_merge takes it as `expect`."""
+    undecided: list[CellLeft]
+    """At most 50."""
+    undecided_count: int
+    stale: list[DecisionShown]
+    requires: list[str]
+    """What the target's protection requires."""
+    missing: dict[str, str]
+    """What of it a merge by this caller would not fulfil, and what to do."""
+    can_merge: bool
+    read: Read
+
+
+def look(ctx: Context, review: Review, *, both: bool = False) -> Examined | None:
+    """An open review whose branches are there, planned anew; None for any other.
+
+    With `both` also what the target changed, for duplicates.
+    """
+    if review.status != "open" or reviews.gone(ctx.repo, review) is not None:
+        return None
+    return examine(ctx.repo, review, both=both)
+
+
+def in_short(
+    ctx: Context,
+    review: Review,
+    seen: Examined | None,
+    twins: Mapping[str, list[Twin]] = NONE,
+) -> dict[str, Any]:
+    """The fields of `ReviewItem`; `seen` is None for what is not open or has lost a branch."""
+    counts = {} if seen is None else {g: len(rs) for g, rs in grouped(seen, twins).items()}
+    closed_at = review.closed_at
+    return {
+        "id": review.id,
+        "title": review.title,
+        "description": review.description,
+        "source_branch": name_of(ctx.repo, review.source_id),
+        "target_branch": name_of(ctx.repo, review.target_id),
+        "status": review.status,
+        "opened_by": review.opened_by,
+        "created_at": show(review.created_at),
+        "summary": _told(ctx, review) if seen is None else _would(seen, counts),
+        "counts": counts,
+        "decided": len(review.decisions),
+        "closed_by": review.closed_by,
+        "closed_at": None if closed_at is None else show(closed_at),
+        "merge_id": review.merge_id,
+        "reason": review.reason,
+    }
+
+
+def in_full(
+    ctx: Context,
+    review: Review,
+    seen: Examined | None = None,
+    twins: Mapping[str, list[Twin]] = NONE,
+) -> dict[str, Any]:
+    """The fields of `ReviewState`, as the caller sees it."""
+    seen = seen or look(ctx, review)
+    short = in_short(ctx, review, seen, twins)
+    if seen is None:
+        target = ctx.repo.ledger.record(Branch, review.target_id)
+        there = target is not None and target.retired_tip is None
+        read = state_of(ctx, target.name if target is not None and there else MAIN)
+        nothing: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
+        nothing |= {"digest": None, "undecided_count": 0, "can_merge": False}
+        return {**short, **nothing, "read": read}
+    by = Merger(ctx.caller.access.token_id, review, seen.choices)
+    missing = lacking(ctx.repo, by, seen.source, seen.target, seen.plan)
+    left = seen.undecided
+    return {
+        **short,
+        "digest": seen.plan.digest,
+        "undecided": [
+            CellLeft(id=row.id, cell=cell, reason=row.held[cell]) for row, cell in left[:_SHOWN]
+        ],
+        "undecided_count": len(left),
+        "stale": [decision_shown(one, stale=True) for one in seen.stale],
+        "requires": list(seen.target.protection),
+        "missing": missing,
+        "can_merge": seen.merges and not (missing or seen.stale or seen.closed),
+        "read": Read(
+            branch=seen.source.name,
+            commit=seen.seen.source_commit,
+            pending=seen.seen.pending.count,
+        ),
+    }
+
+
+def _would(seen: Examined, counts: dict[str, int]) -> str:
+    """What an open review would do, in one sentence."""
+    source, target = seen.source.name, seen.target.name
+    if seen.closed:
+        return f"{seen.closed.name} is closed, so nothing can be merged: review_close closes this."
+    if not (any(counts.values()) or seen.merges):
+        return f"{target} has all of {source} already: nothing is left to merge."
+    said = [f"{count:,} {_GROUPS[group][count != 1]}" for group, count in counts.items() if count]
+    left = len(seen.undecided)
+    said += [f"{left:,} undecided"] if left else []
+    said += [f"{len(seen.stale):,} stale"] if seen.stale else []
+    return f"{source} into {target}: {', '.join(said) or 'nothing that shows'}."
+
+
+def _told(ctx: Context, review: Review) -> str:
+    """What became of a review, in one sentence."""
+    source, target = (name_of(ctx.repo, i) for i in (review.source_id, review.target_id))
+    if review.status == "closed":
+        return f"{source} into {target}: closed without merging."
+    record = ctx.repo.ledger.record(MergeRecord, review.merge_id or "")
+    if record is not None:
+        return (
+            f"{source} into {target}: merged {record.merged_count:,}, "
+            f"held {record.rejected_count:,}."
+        )
+    return str(reviews.gone(ctx.repo, review) or f"{source} into {target}: merged.")

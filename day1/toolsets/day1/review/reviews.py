@@ -1,0 +1,298 @@
+"""Reviews of a branch before it is merged: opened, shown, decided together, merged, closed."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import JsonObject, Label, Read, Request, Response, Text, WriteRequest, Written
+from day1.call.operation import Effect, Operation
+from day1.model.branches.branch import MAIN
+from day1.model.merge.row_merge import OWN
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.review import Review
+from day1.model.rows.kind import WHOLE
+from day1.services.branches.lookup import name_of
+from day1.services.merges import reviews
+from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
+from day1.services.merges.reviews import Given, find_review, grouped
+from day1.services.repository.idempotency import BY_REQUEST
+from day1.toolsets.day1.core.merges import ChoiceGiven, Clash, clashes, held_by
+from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.day1.review.review_rows import (
+    DecisionShown,
+    ReviewRow,
+    decision_shown,
+    review_rows,
+)
+from day1.toolsets.day1.review.review_state import ReviewItem, ReviewState, in_full, in_short, look
+
+_SHOWN = 50
+_Offset = Annotated[int, Field(ge=0)] | None
+_Limit = Annotated[int, Field(ge=1, le=200)] | None
+
+
+class ReviewOpen(WriteRequest):
+    """A branch that is to be reviewed.
+
+    Attributes:
+        source_branch: The branch to review.
+        target_branch: The branch that it is to be merged into.
+        title: The review's title; a review that is open already keeps its own.
+        description: What reviewers should know; a review that is open already keeps its own.
+    """
+
+    source_branch: Label
+    target_branch: Label | None = MAIN
+    title: Label | None = None
+    description: Text | None = None
+
+
+def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
+    """Open a review of what merging source into target would do, or answer the open one."""
+    opened = reviews.open_review(
+        ctx.repo,
+        (request.source_branch, request.target_branch or MAIN),
+        (request.title, request.description),
+        (ctx.origin(request).agent_id, ctx.caller.access.token_id),
+        ctx.clock(),
+    )
+    return ReviewState(**in_full(ctx, opened))
+
+
+class ReviewList(Request):
+    """Which reviews.
+
+    Attributes:
+        status: Only reviews of this status.
+        branch: Only reviews from or into this branch; default: all.
+        limit: How many to answer at most.
+    """
+
+    status: Literal["open", "merged", "closed", "all"] | None = "open"
+    branch: Annotated[Label | None, Field(description="source or target")] = None
+    limit: _Limit = 20
+
+
+class Reviews(Response):
+    """Reviews, the newest first."""
+
+    result: list[ReviewItem]
+    read: Read
+
+
+def review_list(ctx: Context, request: ReviewList) -> Reviews:
+    """Reviews with what each would do, newest first."""
+    status = request.status or "open"
+    wanted = None if status == "all" else status
+    found = reviews.reviews(ctx.repo, wanted, request.branch)
+    limit = request.limit or 20
+    items = []
+    for review in found[:limit]:
+        seen = look(ctx, review)
+        items.append(ReviewItem(**in_short(ctx, review, seen)))
+    read = state_of(ctx, request.branch or ctx.here())
+    if len(found) > limit:
+        read.notes.append(f"{len(found) - limit} more are older: raise `limit`.")
+    return Reviews(result=items, read=read)
+
+
+class ReviewShow(Request):
+    """A page of a review.
+
+    Attributes:
+        review_id: The review, by its id.
+        offset: How many rows to leave out first: with `limit` the next page.
+        limit: How many rows to answer at most.
+    """
+
+    review_id: Label
+    offset: _Offset = 0
+    limit: _Limit = _SHOWN
+
+
+class ReviewShown(ReviewState):
+    """A review with a page of its rows: conflicts, held, duplicates, new, changed, removed."""
+
+    rows: list[ReviewRow]
+    offset: int
+    total: int
+    decisions: list[DecisionShown]
+    """All of them, of a review that is merged or closed."""
+
+
+def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
+    """What a review would merge now: three sides of each row, authors, decisions, what is left."""
+    review = find_review(ctx.repo, request.review_id)
+    seen = look(ctx, review, both=may_find(ctx.search))
+    twins = dict[str, list[Twin]]()
+    if seen is not None:
+        for twin in possible_duplicates(ctx.search, seen.seen):
+            twins.setdefault(twin.id, []).append(twin)
+    offset, limit = request.offset or 0, request.limit or _SHOWN
+    every = [] if seen is None else [(g, r) for g, rs in grouped(seen, twins).items() for r in rs]
+    page = every[offset : offset + limit]
+    return ReviewShown(
+        **in_full(ctx, review, seen, twins),
+        rows=[] if seen is None else review_rows(ctx.repo, seen, page, twins),
+        offset=offset,
+        total=len(every),
+        decisions=[] if seen is not None else [decision_shown(one) for one in review.decided],
+    )
+
+
+class Decided(Request):
+    """A decision for one cell of a row, or with cell `*` for all of it.
+
+    Attributes:
+        id: The id of the row, as review_show answers it.
+        take: As in the `choices` of memory_branch_merge; `clear` takes back what was decided.
+        cell: The cell to decide, as conflicts name it; `*` is the whole row.
+        value: The columns to set, by name; only with take=value.
+        seen: The `seen` of the row that you looked at: if the row changed since, nothing is
+            decided (plan_changed).
+    """
+
+    id: Label
+    take: Literal["ours", "theirs", "value", "delete", "skip", "clear"]
+    cell: Label | None = WHOLE
+    value: JsonObject | None = None
+    seen: Annotated[Label | None, Field(description="refuse if the row changed since")] = None
+
+    def given(self) -> Given:
+        """The decision as the service takes it."""
+        cell = self.cell or WHOLE
+        if self.take == "clear":
+            return Given(self.id, cell, None)
+        choice = ChoiceGiven(id=self.id, take=self.take, cell=cell, value=self.value).choice()
+        return Given(self.id, cell, self.take, choice, self.seen)
+
+
+class ReviewDecide(WriteRequest):
+    """Decisions of one reviewer.
+
+    Attributes:
+        review_id: The review, by its id.
+        decisions: What is decided, all of it or nothing. A later decision about the same cell
+            replaces an earlier one.
+    """
+
+    review_id: Label
+    decisions: Annotated[list[Decided], Field(min_length=1, max_length=1_000)]
+
+
+def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
+    """Decide rows or cells: ours keeps the target's side, skip holds, clear takes back."""
+    seen = reviews.decide(
+        ctx.repo,
+        find_review(ctx.repo, request.review_id),
+        [one.given() for one in request.decisions],
+        (ctx.origin(request).agent_id, ctx.caller.access.token_id),
+        ctx.clock(),
+    )
+    if any(one.take in OWN for one in request.decisions):
+        ctx.note_token(seen.target)
+    return ReviewState(**in_full(ctx, seen.review, seen))
+
+
+class ReviewMerge(WriteRequest):
+    """A review that is to be merged.
+
+    Attributes:
+        review_id: The review, by its id.
+        expect: The `digest` that review_show answered: a plan that is different by now is refused
+            (plan_changed).
+        strategy: `auto` keeps the source's commits in the history, `squash` makes one commit and
+            closes the source.
+    """
+
+    review_id: Label
+    expect: Annotated[Label | None, Field(description="digest of the plan that you saw")] = None
+    strategy: Literal["auto", "squash"] | None = "auto"
+
+
+class ReviewMerged(Response):
+    """What the merge of a review did."""
+
+    review_id: str
+    status: str
+    merge_id: str
+    merged_count: int
+    rejected_count: int
+    conflicts: list[Clash]
+    """Held: nobody decided them, or somebody decided to hold them."""
+    written: Written
+
+
+def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
+    """Merge a review as it was decided; undecided conflicts are held."""
+    review, repo = find_review(ctx.repo, request.review_id), ctx.repeatable(request)
+    before = _merged_before(ctx, request, review)
+    if before is not None:
+        return _merged(ctx, before, held_by(ctx, before), [BY_REQUEST])
+    done = reviews.merge_review(
+        repo,
+        review,
+        (request.strategy or "auto", request.expect),
+        (ctx.origin(request), ctx.caller.access.token_id),
+        ctx.clock(),
+    )
+    record = done.record
+    notes = [f"memory_revert with commit={record.id} undoes it."]
+    if record.rejected_count:
+        notes.append(f"Held: {record.rejected_count}. memory_held lists and decides them.")
+    return _merged(ctx, record, clashes(done.plan), notes)
+
+
+def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeRecord | None:
+    """The merge that concluded a review, if this request made it."""
+    if request.request_id is None or review.merge_id is None:
+        return None
+    mine = ctx.repeatable(request).new_id("merge", 0)
+    return ctx.repo.ledger.record(MergeRecord, mine) if mine == review.merge_id else None
+
+
+def _merged(
+    ctx: Context, record: MergeRecord, conflicts: list[Clash], notes: list[str]
+) -> ReviewMerged:
+    return ReviewMerged(
+        review_id=str(record.review_id),
+        status="merged",
+        merge_id=record.id,
+        merged_count=record.merged_count,
+        rejected_count=record.rejected_count,
+        conflicts=conflicts,
+        written=Written(
+            branch=name_of(ctx.repo, record.target_id), commit=str(record.commit), notes=notes
+        ),
+    )
+
+
+class ReviewClose(WriteRequest):
+    """A review that comes to nothing.
+
+    Attributes:
+        review_id: The review, by its id.
+        reason: Why it is closed; the review shows it.
+    """
+
+    review_id: Label
+    reason: Text | None = None
+
+
+def review_close(ctx: Context, request: ReviewClose) -> ReviewState:
+    """Close a review without merging; its decisions stay readable."""
+    review = find_review(ctx.repo, request.review_id)
+    agent = ctx.origin(request).agent_id
+    closed = reviews.close_review(ctx.repo, review, agent, request.reason, ctx.clock())
+    return ReviewState(**in_full(ctx, closed))
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("review_open", ReviewOpen, ReviewState, review_open, Effect.WRITE, idempotent=True),
+    Operation("review_list", ReviewList, Reviews, review_list, Effect.READ),
+    Operation("review_show", ReviewShow, ReviewShown, review_show, Effect.READ),
+    Operation("review_decide", ReviewDecide, ReviewState, review_decide, Effect.WRITE),
+    Operation("review_merge", ReviewMerge, ReviewMerged, review_merge, Effect.WRITE, scope="merge"),
+    Operation("review_close", ReviewClose, ReviewState, review_close, Effect.WRITE),
+)

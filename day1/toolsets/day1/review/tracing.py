@@ -1,0 +1,208 @@
+"""Where a memory comes from: all its versions, and who wrote each part of it."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, OnBranch, Read, Request, Response
+from day1.call.operation import Effect, Operation
+from day1.model.branches.branch import Branch
+from day1.model.rows.kind import Row, text_of
+from day1.model.values.instant import show
+from day1.services.branches.lookup import find
+from day1.services.history.tracing import Blame, Passage, Traced, Version, blame, history
+from day1.toolsets.day1.core.merges import shown, shown_columns
+
+
+class HistoryRequest(Request):
+    """Whose versions.
+
+    Attributes:
+        id: The memory, by its id.
+        limit: How many versions to answer at most, the newest.
+    """
+
+    id: Label
+    branch: OnBranch = None
+    limit: Annotated[int, Field(ge=1, le=1000)] | None = 50
+
+
+class VersionShown(Response):
+    """A row as a commit left it."""
+
+    how: str
+    """added, changed, removed or restored."""
+    at: str
+    cells: list[str]
+    """What differs from the version before on the branch; `*`: the whole row."""
+    agent_id: str | None
+    reason: str | None
+    commit: str | None
+    """Null while the row waits for its commit."""
+    op: str | None
+    line: str | None
+    agents: list[str]
+    """Whoever wrote rows of the commit."""
+    branch: str | None
+    """Where the commit was made; null for a branch that is gone."""
+    row: dict[str, Any] | None
+    """Null where it was removed."""
+
+
+class RowHistory(Response):
+    """The versions of a row, newest first."""
+
+    id: str
+    type: str
+    versions: list[VersionShown]
+    left_out: int
+    """Older versions, beyond `limit`."""
+    read: Read
+
+
+def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
+    """All versions of a memory across merges, newest first: who made them, when and where."""
+    branch = find(ctx.repo, ctx.branch(request.branch))
+    traced, versions = history(ctx.repo, branch, request.id)
+    limit = request.limit or 50
+    return RowHistory(
+        id=request.id,
+        type=traced.kind.name,
+        versions=[_version(traced, version) for version in versions[:limit]],
+        left_out=max(0, len(versions) - limit),
+        read=_read(branch, traced),
+    )
+
+
+def _read(branch: Branch, traced: Traced) -> Read:
+    return Read(branch=branch.name, commit=traced.tip, pending=traced.pending)
+
+
+def _version(traced: Traced, version: Version) -> VersionShown:
+    commit, writer = version.commit, version.edit
+    if writer is None and version.how == "added":
+        writer = version.row
+    agents: Any = commit.meta.get("agents", ()) if commit else ()
+    return VersionShown(
+        how=version.how,
+        at=show(version.at),
+        cells=list(version.cells),
+        agent_id=None if writer is None else text_of(writer["agent_id"]),
+        reason=None if version.edit is None else text_of(version.edit["reason"]),
+        commit=None if commit is None else commit.id,
+        op=None if commit is None else commit.op,
+        line=None if commit is None else commit.line,
+        agents=list(agents),
+        branch=_name(version.branch),
+        row=None if version.row is None else shown(traced.kind, version.row),
+    )
+
+
+def _name(branch: Branch | None) -> str | None:
+    return None if branch is None else branch.name
+
+
+class BlameRequest(Request):
+    """Whose cells.
+
+    Attributes:
+        id: The memory, by its id.
+    """
+
+    id: Label
+    branch: OnBranch = None
+
+
+class MergeShown(Response):
+    """A merge, pick or squash through which something came; null: a branch that is gone."""
+
+    merge_id: str
+    op: str
+    source: str | None
+    target: str | None
+    at: str
+    decided_by: str | None
+
+
+class CellBlame(Response):
+    """A part of a row: its value, who gave it, and how it came to this branch."""
+
+    cell: str
+    value: dict[str, Any]
+    edited: bool
+    """False: the value is the one that the row was written with."""
+    agent_id: str | None
+    session_id: str | None
+    task_id: str | None
+    source: str | None
+    at: str
+    reason: str | None
+    branch: str | None
+    """Where it was written; null for a branch that is gone."""
+    commit: str | None
+    """By which it came there; null while the row waits for its commit."""
+    op: str | None
+    merges: list[MergeShown]
+    """From there to here, the first one first."""
+
+
+class RowBlame(Response):
+    """Who wrote what of a row."""
+
+    id: str
+    type: str
+    revision: str
+    cells: list[CellBlame]
+    read: Read
+
+
+def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
+    """Who wrote each part of a memory, when, on which branch, and by which merges it came."""
+    branch = find(ctx.repo, ctx.branch(request.branch))
+    traced, cells = blame(ctx.repo, branch, request.id)
+    row = traced.row or {}
+    return RowBlame(
+        id=request.id,
+        type=traced.kind.name,
+        revision=str(shown(traced.kind, row)["revision"]),
+        cells=[_cell(traced, row, cell) for cell in cells],
+        read=_read(branch, traced),
+    )
+
+
+def _cell(traced: Traced, row: Row, cell: Blame) -> CellBlame:
+    writer, commit = cell.writer, cell.commit
+    columns = {c: row[c] for c in traced.kind.group(cell.cell)}
+    return CellBlame(
+        cell=cell.cell,
+        value=shown_columns(columns),
+        edited=cell.edited,
+        agent_id=text_of(writer["agent_id"]),
+        session_id=text_of(writer["session_id"]),
+        task_id=text_of(writer["task_id"]),
+        source=text_of(writer["source"]),
+        at=show(int(writer["created_at"] or 0)),
+        reason=text_of(writer["reason"]) if cell.edited else None,
+        branch=_name(cell.branch),
+        commit=None if commit is None else commit.id,
+        op=None if commit is None else commit.op,
+        merges=[_merge(passage) for passage in cell.passages],
+    )
+
+
+def _merge(passage: Passage) -> MergeShown:
+    return MergeShown(
+        merge_id=passage.merge_id,
+        op=passage.commit.op,
+        source=_name(passage.source),
+        target=_name(passage.target),
+        at=show(passage.commit.ts),
+        decided_by=passage.decided_by,
+    )
+
+
+OPERATIONS = (
+    Operation("memory_history", HistoryRequest, RowHistory, row_history, Effect.READ),
+    Operation("memory_blame", BlameRequest, RowBlame, row_blame, Effect.READ),
+)
