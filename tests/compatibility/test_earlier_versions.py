@@ -1,0 +1,135 @@
+"""What an earlier day1 wrote opens and answers the same: a store, a backup, an export, a bundle.
+
+Each folder `made_by_*` here is of one version; make_fixture.py made it with that version's code.
+No answer to a question asked there was changed on purpose since. Where one is, it is said here.
+"""
+
+import json
+import lzma
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wires.command_line import CommandLine
+
+Answers = list[dict[str, Any]]
+VERSIONS = sorted(Path(__file__).parent.glob("made_by_*"))
+
+
+@pytest.fixture(params=VERSIONS, ids=lambda folder: folder.name)
+def made(request: pytest.FixtureRequest) -> Path:
+    """The folder of what one version made."""
+    folder: Path = request.param
+    return folder
+
+
+@pytest.fixture
+def day1(tmp_path: Path) -> CommandLine:
+    """The present command line in an empty folder: what is tested are files, so no server."""
+    line = CommandLine(tmp_path)
+    line.env.pop("DAY1_STORE__URL", None)
+    return line
+
+
+@pytest.fixture
+def store(made: Path, day1: CommandLine) -> CommandLine:
+    """The earlier version's store, unpacked."""
+    with tarfile.open(made / "store.tar.xz") as packed:
+        packed.extractall(day1.folder, filter="data")
+    return day1
+
+
+def text_of(file: Path) -> str:
+    return lzma.decompress(file.read_bytes()).decode()
+
+
+def recorded(made: Path, of: str) -> Answers:
+    answers: Answers = json.loads(text_of(made / "answers.json.xz"))[of]
+    return answers
+
+
+def answers_as_recorded(day1: CommandLine, answers: Answers) -> None:
+    """Ask in the same order, since a search lets the index follow."""
+    for one in answers:
+        now = json.loads(day1(*one["ask"]).out)
+        assert differences(one["answer"], now) == [], one["ask"]
+
+
+def differences(then: Any, now: Any, at: str = "") -> list[str]:
+    """Where an answer is another than the recorded one; a field may have been added since."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        gone = [f"{at}/{name}: gone" for name in then if name not in now]
+        both = [name for name in then if name in now]
+        return gone + [d for n in both for d in differences(then[n], now[n], f"{at}/{n}")]
+    if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        pairs = enumerate(zip(then, now, strict=True))
+        return [d for i, (old, new) in pairs for d in differences(old, new, f"{at}/{i}")]
+    return [] if then == now else [f"{at}: {then!r} became {now!r}"]
+
+
+def doctor_finds_all_well(day1: CommandLine) -> None:
+    findings = day1.json("doctor")["findings"]
+    assert {finding["level"] for finding in findings} == {"ok"}, findings
+
+
+def test_a_store_of_an_earlier_version_gives_the_recorded_answers(
+    made: Path, store: CommandLine
+) -> None:
+    answers_as_recorded(store, recorded(made, "store"))
+    doctor_finds_all_well(store)
+
+
+def test_a_store_of_an_earlier_version_takes_writes_and_merges(store: CommandLine) -> None:
+    before = held(store)
+    new = store.add("Written by the present version.", "-b", "review-me")
+    store("merge", "review-me", "--into", "main", "--yes", code=3)
+    assert [hit["id"] for hit in store.json("search", "present", "-b", "main")["result"]] == [new]
+    assert len(before) == 1
+    assert len(held(store)) == 2, "the merge held what clashes"
+    store("held", "take", before[0], "-b", "main")
+    assert before[0] not in held(store)
+    store("gc", "--purge-redacted")
+    assert len(store.json("history", new, "-b", "main")["versions"]) == 1
+    doctor_finds_all_well(store)
+
+
+def test_a_store_of_an_earlier_version_exports_the_same_bytes(
+    made: Path, store: CommandLine
+) -> None:
+    assert exported(store) == text_of(made / "export.jsonl.xz")
+
+
+def test_an_export_of_an_earlier_version_imports_to_the_same_bytes(
+    made: Path, day1: CommandLine
+) -> None:
+    day1("init")
+    export = text_of(made / "export.jsonl.xz")
+    day1("import", "jsonl", "-", stdin=export)
+    assert exported(day1) == export
+    doctor_finds_all_well(day1)
+
+
+def test_a_backup_of_an_earlier_version_restores_to_the_recorded_answers(
+    made: Path, day1: CommandLine
+) -> None:
+    day1("backup", str(made / "backup.tar.gz"), "--restore")
+    answers_as_recorded(day1, recorded(made, "store"))
+    doctor_finds_all_well(day1)
+
+
+def test_a_bundle_of_an_earlier_version_imports_to_the_recorded_rows(
+    made: Path, day1: CommandLine
+) -> None:
+    day1("init")
+    day1("bundle", "import", "-", stdin=text_of(made / "bundle.jsonl.xz"))
+    answers_as_recorded(day1, recorded(made, "bundle"))
+
+
+def exported(day1: CommandLine) -> str:
+    return day1("export", "--all", "--with-thinking").out
+
+
+def held(day1: CommandLine) -> list[str]:
+    return [item["id"] for item in day1.json("held", "-b", "main")["items"]]
