@@ -15,7 +15,7 @@ from day1.model.rows.origin import Origin
 from day1.model.values.ids import new_id
 from day1.services.branches.branching import adopt
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import Settings, find_home
 
 UNIT_ROWS = 2_000
@@ -53,7 +53,12 @@ def add(repo: Repository, texts: Sequence[tuple[str, str]], branch: str = MAIN) 
         work.add(
             FACT,
             [
-                fact_row(new_id(FACT.prefix, work.now), text, ORIGIN, work.now, category=category)
+                fact_row(
+                    new_id(FACT.prefix, work.now),
+                    NewFact(text, category=category),
+                    ORIGIN,
+                    work.now,
+                )
                 for text, category in texts
             ],
         )
@@ -63,7 +68,7 @@ def add(repo: Repository, texts: Sequence[tuple[str, str]], branch: str = MAIN) 
 def write(repo: Repository, text: str, branch: str = MAIN) -> str:
     """Write one fact as an agent does, without a wire; returns its id."""
     with repo.store.adding(branch) as work:
-        row = fact_row(new_id(FACT.prefix, work.now), text, ORIGIN, work.now)
+        row = fact_row(new_id(FACT.prefix, work.now), NewFact(text), ORIGIN, work.now)
         work.add(FACT, [row])
     return str(row["id"])
 

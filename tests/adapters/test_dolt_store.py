@@ -27,7 +27,7 @@ from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import Settings, StoreSettings
 from tests.suites.memory import Clock
 
@@ -51,7 +51,7 @@ def open_it(documented_dolt: str, tmp_path: Path) -> Iterator[Opened]:
 
 def add(store: DoltStore, number: int, branch: str = "main") -> int:
     with store.adding(branch) as work:
-        row = fact_row(f"fact_{number}", text=f"fact {number}", origin=Origin(), now=work.now)
+        row = fact_row(f"fact_{number}", NewFact(f"fact {number}"), Origin(), work.now)
         work.add(FACT, [row])
         return work.now
 
@@ -75,7 +75,7 @@ def test_a_branch_has_one_writer_and_another_branch_another(open_it: Opened) -> 
 
 def fail(unit: AbstractContextManager[Work]) -> None:
     with unit as work:
-        work.add(FACT, [fact_row("fact_1", text="one", origin=Origin(), now=work.now)])
+        work.add(FACT, [fact_row("fact_1", NewFact("one"), Origin(), work.now)])
         raise RuntimeError
 
 
@@ -117,7 +117,7 @@ def test_many_waiting_rows_are_cut(open_it: Opened) -> None:
         work.add(
             FACT,
             [
-                fact_row(f"fact_{n}", text=str(n), origin=Origin(), now=work.now + n)
+                fact_row(f"fact_{n}", NewFact(str(n)), Origin(), work.now + n)
                 for n in range(CUT_AT_ROWS)
             ],
         )

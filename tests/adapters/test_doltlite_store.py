@@ -10,7 +10,7 @@ from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreVersionUnknow
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from tests.suites.memory import Clock
 
 
@@ -28,7 +28,7 @@ def store(tmp_path, clock):
 
 
 def fact(number, now, agent="ada"):
-    return fact_row(f"fact_{number:04}", f"fact {number}", Origin(agent), now)
+    return fact_row(f"fact_{number:04}", NewFact(f"fact {number}"), Origin(agent), now)
 
 
 def add(store, *numbers, agent="ada"):

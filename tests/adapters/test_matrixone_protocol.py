@@ -26,7 +26,7 @@ from day1.errors import (
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from day1.services.upkeep.doctor import _engine
 from tests.fakes.recording_server import Columns, RecordingServer
 
@@ -82,7 +82,7 @@ def order(told, *patterns):
 
 def add(store, row_id="fact_1"):
     with store.adding("main") as work:
-        work.add(FACT, [fact_row(row_id, "text", Origin("ada"), work.now)])
+        work.add(FACT, [fact_row(row_id, NewFact("text"), Origin("ada"), work.now)])
 
 
 def change(store):
@@ -93,7 +93,7 @@ def change(store):
 
 def changed_row(statement):
     """The row that `change` changes, before and after."""
-    row = fact_row("fact_1", "text", Origin("ada"), 1)
+    row = fact_row("fact_1", NewFact("text"), Origin("ada"), 1)
     row["category"] = None if "MO_TS" in statement else "x"
     return [tuple(row[column] for column in FACT.columns)]
 

@@ -7,7 +7,7 @@ from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +20,13 @@ def reading(tmp_path_factory):
         for number in range(10):
             row = fact_row(
                 f"fact_{number}",
-                f"text {number}",
+                NewFact(
+                    f"text {number}",
+                    category=(None, "red", "blue")[number % 3],
+                    happened_at=10 - number if number % 5 == 0 else None,
+                ),
                 Origin("ada"),
                 1_000 + number,
-                category=(None, "red", "blue")[number % 3],
-                happened_at=10 - number if number % 5 == 0 else None,
             )
             work.add(FACT, [row])
     with store.reading(Ref(branch="main")) as opened:

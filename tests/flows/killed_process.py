@@ -21,13 +21,13 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
-from day1.services.branches import branching
+from day1.services.branches import branching, lookup
 from day1.services.exchange import backup as backups
 from day1.services.exchange import bundles, importing, store_copy
 from day1.services.merges import merging, planning
 from day1.services.redaction import purging, redacting
 from day1.services.rows import curating, editing
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.following import embed_pending, follow
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, Settings
@@ -43,7 +43,7 @@ def say(answer: Deed) -> None:
 
 def write(house: OpenStore, deed: Deed) -> None:
     with house.repo.store.adding(deed["branch"]) as work:
-        work.add(FACT, [fact_row(deed["id"], deed["text"], ORIGIN, work.now)])
+        work.add(FACT, [fact_row(deed["id"], NewFact(deed["text"]), ORIGIN, work.now)])
 
 
 def change(house: OpenStore, deed: Deed) -> None:
@@ -111,7 +111,7 @@ def import_(house: OpenStore, deed: Deed) -> None:
 
 
 def embed(house: OpenStore, deed: Deed) -> None:
-    branch = branching.find(house.repo, deed["branch"])
+    branch = lookup.find(house.repo, deed["branch"])
     follow(house.repo.store, house.repo.history, house.search.index, branch.name, branch.id)
     embed_pending(house.search.index, HashingEmbedder(), None)
 

@@ -12,7 +12,7 @@ from day1.model.records.redaction import CLEAR
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, KINDS
 from day1.model.values.instant import show
-from day1.services.branches import branching
+from day1.services.branches import branching, lookup
 from day1.services.repository.commit_ids import CARRIED, new_ids, renamed, with_new_ids
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, SearchSettings, Settings, find_home
@@ -232,12 +232,12 @@ class Life:
         retiring.retire(repo, "retired", now())
         self.do("memory_branch_enrich", branch_name="talk", purpose="To talk.", tags=["a"])
         self.do("memory_branch_protect", branch_name="reviewed", requires=["review"])
-        repo.ledger.set_head("cli", str(branching.find(repo, "talk").id))
+        repo.ledger.set_head("cli", str(lookup.find(repo, "talk").id))
 
 
 def ids_between(one: OpenStore, other: OpenStore) -> Ids:
     """The commits of a copy by those of the store that it was made from."""
-    first = {branching.first_commit(one.repo): branching.first_commit(other.repo)}
+    first = {lookup.first_commit(one.repo): lookup.first_commit(other.repo)}
     return {**new_ids(other.repo.history), **first}
 
 

@@ -30,7 +30,7 @@ from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import CopiedStore, as_it_is, copy_store
 from day1.services.repository.commit_ids import CARRIED
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import EmbedderSettings, Settings
 from tests.flows.killing import Process, fact_id
 from tests.flows.lived import Life, differences, ids_between, opened_at, rows, without_index
@@ -241,7 +241,7 @@ def test_rows_that_are_not_those_of_the_commit_are_not_committed(store: Path) ->
     with opened_at(store) as house:
         repo = house.repo
         tip = repo.store.commit_pending("main")
-        row = fact_row(fact_id(), "Repeated.", Origin(), 1)
+        row = fact_row(fact_id(), NewFact("Repeated."), Origin(), 1)
         made = Commit("0" * 40, (tip,), "change", 1, "ada", "change", {"v": 1})
         elsewhere = replace(made, parents=(first_commit(repo),))
         with pytest.raises(IntegrityBroken, match="written to"):
@@ -274,7 +274,7 @@ def _change(made: Repository) -> None:
 def _add(branch: str) -> Callable[[Repository], None]:
     def add(made: Repository) -> None:
         with made.store.adding(branch) as work:
-            work.add(FACT, [fact_row(fact_id(), "Meddled.", Origin(), work.now)])
+            work.add(FACT, [fact_row(fact_id(), NewFact("Meddled."), Origin(), work.now)])
 
     return add
 

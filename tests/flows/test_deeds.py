@@ -7,7 +7,7 @@ import pytest
 from day1.errors import Conflict, PlanChanged, UnknownBranch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Ref
-from day1.services.branches import branching
+from day1.services.branches import branching, lookup, tree
 from day1.services.merges import merging, planning
 from day1.services.repository import intents
 from tests.suites.engine_memory import EngineMemory
@@ -64,7 +64,7 @@ def merge(repo, memory, source="side", target="main"):
 
 
 def status(memory, name="side"):
-    return {state.branch.name: state.status for state in branching.states(memory.repo)}.get(name)
+    return {state.branch.name: state.status for state in tree.states(memory.repo)}.get(name)
 
 
 @pytest.mark.parametrize("place", ["merge.after_deed", "merge.after_ledger"])
@@ -75,7 +75,7 @@ def test_a_merge_that_was_done_is_recorded_by_the_next(memory, peer, place):
     assert (record.merged_count, record.rejected_count) == (1, 0)
     assert (record.strategy, record.decided_by) == ("auto", "one")
     assert record.commit == peer.repo.history.branches()["main"]
-    assert record.base == branching.find(peer.repo, "side").fork_commit
+    assert record.base == lookup.find(peer.repo, "side").fork_commit
     assert status(peer) == "merged"
     assert settle(peer) == 0
 
@@ -105,8 +105,8 @@ def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
         lambda repo: branching.create(repo, "late", "side", memory.clock(), "why"),
     )
     assert settle(peer) == 1
-    late = branching.find(peer.repo, "late")
-    side = branching.find(peer.repo, "side")
+    late = lookup.find(peer.repo, "late")
+    side = lookup.find(peer.repo, "side")
     assert (late.parent_id, late.description) == (side.id, "why")
     assert peer.state("late") == peer.state("side")
 
@@ -123,11 +123,11 @@ def test_a_deletion_is_finished_or_withdrawn(memory, peer):
     now = memory.clock()
     die(memory, "delete.after_keep", lambda repo: branching.delete(repo, "side", "main", now))
     assert settle(peer) == 1
-    assert branching.find(peer.repo, "side").retired_tip is None
+    assert lookup.find(peer.repo, "side").retired_tip is None
     die(memory, "delete.after_deed", lambda repo: branching.delete(repo, "side", "main", now))
     assert settle(peer) == 1
     with pytest.raises(UnknownBranch):
-        branching.find(peer.repo, "side")
+        lookup.find(peer.repo, "side")
 
 
 def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
@@ -163,4 +163,4 @@ def test_a_name_is_taken_whatever_its_case(memory):
     with pytest.raises(Conflict, match="'side' exists"):
         branching.create(memory.repo, "Side", "main", memory.clock())
     with pytest.raises(UnknownBranch, match="Did you mean 'side'"):
-        branching.find(memory.repo, "SIDE")
+        lookup.find(memory.repo, "SIDE")

@@ -13,7 +13,7 @@ from day1.model.files.bundle import bundle_lines, counted, digest
 from day1.model.records.sharing import Bundle
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT
-from day1.services.branches import branching
+from day1.services.branches import branching, lookup
 from tests.flows import killed_process
 from tests.flows.killing import (
     Deed,
@@ -85,7 +85,7 @@ def edits(house: OpenStore, branch: str) -> list[object]:
 def check_whole(folder: Path, deed: Deed) -> None:
     """The branch is there as it was meant, with its edits and, of a bundle, its record."""
     house = killed_process.open_store(folder)
-    branch = branching.find(house.repo, deed["name"])
+    branch = lookup.find(house.repo, deed["name"])
     tip = house.repo.history.branches()[branch.name]
     assert facts_on(house, branch.name) == deed["facts"]
     assert edits(house, branch.name) == edits(house, "side")
@@ -165,10 +165,10 @@ def test_a_branch_that_another_process_made_first_stays(tmp_path: Path) -> None:
     """As empty as what is withdrawn, and at the same commit; but it is not the one."""
     house = killed_process.open_store(tmp_path)
     branching.create(house.repo, "mine", "main", now())
-    first = branching.first_commit(house.repo)
+    first = lookup.first_commit(house.repo)
     late = Branch("branch_late", "mine", None, first, now())
     with pytest.raises(BranchExists):
         branching.fork(house.repo, late, fill=lambda: None)
     assert house.repo.history.branches()["mine"] == first
-    assert branching.find(house.repo, "mine").id != late.id
+    assert lookup.find(house.repo, "mine").id != late.id
     house.close()

@@ -6,7 +6,7 @@ import pytest
 
 from day1.adapters.sources.git import GitSource, is_bot
 from day1.errors import BranchClosed, InvalidRequest, NotFound, UnknownBranch
-from day1.services.branches import branching
+from day1.services.branches import lookup
 from day1.services.exchange import importing
 from tests.flows.git_repository import GitRepository
 from tests.flows.imported_memory import ImportedMemory, Stopped
@@ -193,7 +193,7 @@ def test_what_cannot_be_imported_is_said(memory, git, tmp_path):
     with pytest.raises(UnknownBranch):
         memory.take(GitSource(git.folder), "nowhere")
     memory.fork("done", "main")
-    memory.repo.ledger.put_branch(branching.find(memory.repo, "done").noted(closed=True))
+    memory.repo.ledger.put_branch(lookup.find(memory.repo, "done").noted(closed=True))
     with pytest.raises(BranchClosed):
         memory.take(GitSource(git.folder), "done")
 

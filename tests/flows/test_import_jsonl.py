@@ -7,7 +7,7 @@ import pytest
 from day1.adapters.sources.graph import GraphSource
 from day1.errors import BranchClosed, ImportBroken, NotFound, UnknownBranch
 from day1.model.files.export import is_export
-from day1.services.branches import branching
+from day1.services.branches import lookup
 from day1.services.exchange import importing, own_import
 from tests.flows.imported_memory import ImportedMemory, killed_import
 
@@ -254,7 +254,7 @@ def test_a_branch_that_takes_no_rows_refuses_them(memory, other):
     with pytest.raises(UnknownBranch):
         other.take_own(lines, "nowhere")
     other.fork("done", "main")
-    other.repo.ledger.put_branch(branching.find(other.repo, "done").noted(closed=True))
+    other.repo.ledger.put_branch(lookup.find(other.repo, "done").noted(closed=True))
     with pytest.raises(BranchClosed):
         other.take_own(lines, "done")
 

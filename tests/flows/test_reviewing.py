@@ -16,7 +16,7 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.services.merges import reviews
 from day1.services.merges.reviews import Given, find_review
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from tests.flows.opened_house import call, opened
 
 
@@ -27,7 +27,9 @@ def house(tmp_path: Path) -> Iterator[OpenStore]:
         call(house, "memory_branch_create", branch_name="side")
         with house.repo.store.adding("side") as work:
             made = [
-                fact_row(house.repo.new_id("fact", work.now), f"fact {n}", Origin(), work.now)
+                fact_row(
+                    house.repo.new_id("fact", work.now), NewFact(f"fact {n}"), Origin(), work.now
+                )
                 for n in range(60)
             ]
             work.add(FACT, made)

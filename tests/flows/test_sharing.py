@@ -18,7 +18,7 @@ from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.instant import DAY
-from day1.services.branches import branching
+from day1.services.branches import branching, lookup
 from day1.services.exchange import bundles
 from day1.services.repository.intents import recover
 from day1.services.upkeep import retiring
@@ -77,7 +77,7 @@ def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[OpenStore, OpenSto
         for number in range(30):
             said = f"{name} {number}"
             call(house, "memory_branch_enrich", branch_name="work", **{name: said})
-            kept = branching.find(house.repo, "work").metadata()[name]
+            kept = lookup.find(house.repo, "work").metadata()[name]
             if kept != said:
                 wrong.append(f"{said}: {kept}")
 
@@ -110,7 +110,7 @@ def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[OpenStore, O
     assert codes == ["", "unknown_branch"]
     codes = at_once(pair[0], *(partial(retiring.revive, r, "old", now()) for r in (one, other)))
     assert codes == ["", ""]
-    assert branching.find(other, "old").retired_tip is None
+    assert lookup.find(other, "old").retired_tip is None
     codes = at_once(
         pair[0], *(partial(branching.delete, r, "old", "main", now()) for r in (one, other))
     )
@@ -321,12 +321,12 @@ def test_a_column_that_the_rows_of_an_older_ledger_lack_is_its_default(folder: P
     younger = ("tags", "closed", "archived", "ttl_days", "agent_id", "row_sum")
     older(folder, *(f"ALTER TABLE branches DROP COLUMN {name}" for name in younger))
     with opened(folder) as house:
-        own = branching.find(house.repo, "task/mend/ada")
+        own = lookup.find(house.repo, "task/mend/ada")
         assert (own.tags, own.closed, own.archived, own.agent_id) == ((), False, False, None)
         assert own.owner == "ada"
         assert branches(house) == {"main", "task/mend", "task/mend/ada"}
         call(house, "memory_branch_enrich", branch_name=own.name, tags=["late"])
-        assert branching.find(house.repo, own.name).tags == ("late",)
+        assert lookup.find(house.repo, own.name).tags == ("late",)
 
 
 def test_a_table_that_an_older_ledger_lacks_is_made(folder: Path) -> None:

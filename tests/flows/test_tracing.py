@@ -15,7 +15,7 @@ from day1.model.branches.branch import Branch
 from day1.model.rows.kind import FACT
 from day1.ports.store import Capabilities
 from day1.services.access.scoped import scoped
-from day1.services.branches import branching, snapshots
+from day1.services.branches import lookup, snapshots
 from day1.services.history import tracing
 from day1.services.history.reverting import RevertRequest, preview
 from tests.suites.engine_memory import EngineMemory
@@ -30,7 +30,7 @@ def memory(tmp_path: Path) -> Iterator[EngineMemory]:
 
 
 def main(memory: EngineMemory) -> Branch:
-    return branching.find(memory.repo, "main")
+    return lookup.find(memory.repo, "main")
 
 
 def test_an_engine_without_row_history_tells_the_same(
@@ -106,7 +106,7 @@ def test_a_limited_token_learns_nothing_of_other_branches(memory: EngineMemory) 
     for branch in ("task/x", "secret/later"):
         snapshots.snapshot(memory.repo, branch, f"of {branch}", memory.clock())
     limited = scoped(memory.repo, Access(scope="write", branches=("task/*",)))
-    branch = branching.find(limited, "task/x")
+    branch = lookup.find(limited, "task/x")
     _, cells = tracing.blame(limited, branch, A)
     category = next(cell for cell in cells if cell.cell == "category")
     assert (category.branch, category.passages[0].source) == (None, None)

@@ -3,7 +3,7 @@
 import pytest
 
 from day1.model.rows.change import Ref
-from day1.services.branches import branching
+from day1.services.branches import lookup
 from day1.services.merges import planning
 from day1.services.merges.comparing import compare
 from day1.services.upkeep.status import branch_status, is_taken
@@ -47,7 +47,7 @@ def test_a_branch_that_has_them_has_something_of_its_own(memory):
     side = branch_status(memory.repo, "side")
     assert (side.pending.count, side.ahead) == (1, {"added": 1})
     assert not is_taken(memory.repo, "side")
-    assert branching.find(memory.repo, "side").merged_tip is None
+    assert lookup.find(memory.repo, "side").merged_tip is None
 
 
 def test_rows_of_one_id_that_wait_on_both_sides_clash(memory):

@@ -15,7 +15,7 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.instant import parse
 from day1.services.branches.lookup import find
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.searching import SearchRequest, search
 from day1.settings import EmbedderSettings, Settings
 
@@ -39,11 +39,13 @@ def house(tmp_path_factory):
         rows = [
             fact_row(
                 f"fact_{line['id']}",
-                line["text"],
+                NewFact(
+                    line["text"],
+                    category=line["category"],
+                    happened_at=None if line["happened_at"] is None else parse(line["happened_at"]),
+                ),
                 Origin("fixture"),
                 work.now,
-                category=line["category"],
-                happened_at=None if line["happened_at"] is None else parse(line["happened_at"]),
             )
             for line in lines("memories.jsonl")
         ]

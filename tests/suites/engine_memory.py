@@ -20,7 +20,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import ulid
-from day1.services.branches import branching
+from day1.services.branches import branching, lookup
 from day1.services.history import restoring, reverting, tracing
 from day1.services.merges import held, merging, planning
 from day1.services.repository.repository import Repository
@@ -65,26 +65,30 @@ class EngineMemory:
     def add_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         def build(now: int) -> Row:
             return recording.fact_row(
-                fact_id, text=columns["fact_text"], origin=self.origin, now=now
+                fact_id, recording.NewFact(columns["fact_text"]), self.origin, now
             )
 
         return self._add(branch, build, columns)
 
     def add_observation(self, branch: str, obs_id: str, **columns: Any) -> Receipt:
         def build(now: int) -> Row:
-            return recording.observation_row(obs_id, "", columns["summary"], self.origin, now)
+            return recording.observation_row(
+                obs_id, recording.NewObservation("", columns["summary"]), self.origin, now
+            )
 
         return self._add(branch, build, {"observation_type": None, **columns})
 
     def add_relation(self, branch: str, rel_id: str, **columns: Any) -> Receipt:
         def build(now: int) -> Row:
-            return recording.relation_row(rel_id, "", "", "", self.origin, now)
+            return recording.relation_row(
+                rel_id, recording.NewRelation("", "", ""), self.origin, now
+            )
 
         return self._add(branch, build, columns)
 
     def _add(self, branch: str, build: Callable[[int], Row], columns: Mapping[str, Any]) -> Receipt:
         def deed() -> Receipt:
-            with self.store.adding(branching.find_open(self.repo, branch).name) as work:
+            with self.store.adding(lookup.find_open(self.repo, branch).name) as work:
                 row = {**build(work.now), **columns}
                 work.add(BY_PREFIX[str(row["id"]).split("_", 1)[0]], [row])
             return Receipt(work.now, str(row["id"]))
@@ -113,21 +117,21 @@ class EngineMemory:
 
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
         def deed() -> Receipt:
-            state = self.store.history.at(branching.find(self.repo, branch).name, at)
+            state = self.store.history.at(lookup.find(self.repo, branch).name, at)
             return Receipt(restoring.restore_row(self.repo, branch, row_id, state).at)
 
         return _asked(deed)
 
     def restore_branch(self, branch: str, at: int) -> Receipt:
         def deed() -> Receipt:
-            state = self.store.history.at(branching.find(self.repo, branch).name, at)
+            state = self.store.history.at(lookup.find(self.repo, branch).name, at)
             return Receipt(restoring.restore_branch(self.repo, branch, state, str(at)).at)
 
         return _asked(deed)
 
     def revert(self, branch: str, at: int, choices: Sequence[Choice] = ()) -> Reverted:
         def deed() -> Reverted:
-            past = self.store.history.log(branching.find(self.repo, branch).name)
+            past = self.store.history.log(lookup.find(self.repo, branch).name)
             undo = next((commit.id for commit in past if commit.ts == at), "none")
             request = reverting.RevertRequest(branch, undo, _choices(choices))
             done = reverting.revert(self.repo, request, self.origin)
@@ -152,9 +156,8 @@ class EngineMemory:
                 if (offer.item.row_id, offer.item.cell) == (row_id, cell)
             ]
             item = items[-1] if items else "held_none"
-            done = held.decide(
-                self.repo, branch, item, cast(Decision, decision), self.origin, value
-            )
+            decided = held.HeldDecision(item, cast(Decision, decision), value)
+            done = held.decide(self.repo, lookup.find_open(self.repo, branch), decided, self.origin)
             return Receipt(done.at)
 
         return _asked(deed)
@@ -206,7 +209,7 @@ class EngineMemory:
 
     def versions(self, branch: str, row_id: str) -> list[tuple[int, Row | None]]:
         def read() -> list[tuple[int, Row | None]]:
-            found = branching.find(self.repo, branch)
+            found = lookup.find(self.repo, branch)
             traced, versions = tracing.history(self.repo, found, row_id)
             columns = traced.kind.group(WHOLE)
             rows = [(v.at, v.row and {c: v.row[c] for c in columns}) for v in versions]

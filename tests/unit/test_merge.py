@@ -11,11 +11,11 @@ from day1.model.rows.change import RowChange
 from day1.model.rows.kind import EDIT, FACT, WHOLE
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import content_hash
-from day1.services.rows.recording import edit_rows, fact_row
+from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
 
 
 def fact(fact_id, **columns):
-    return {**fact_row(fact_id, "a", Origin("ada"), 1), **columns}
+    return {**fact_row(fact_id, NewFact("a"), Origin("ada"), 1), **columns}
 
 
 def sides(changes=(), target=(), source=(), target_held=(), edits=()):
@@ -88,7 +88,10 @@ def test_a_pick_takes_the_edits_of_its_rows_and_no_others():
         edit
         for row in rows
         for edit in edit_rows(
-            FACT, row, ["category"], Origin(), 2, lambda *_, row=row: f"edit_{row['id']}"
+            EditedCells(FACT, row, ["category"]),
+            Origin(),
+            2,
+            lambda *_, row=row: f"edit_{row['id']}",
         )
     ]
     changes = [(fact(row["id"]), row) for row in rows]

@@ -8,7 +8,7 @@ import pytest
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
-from day1.services.rows.recording import fact_row
+from day1.services.rows.recording import NewFact, fact_row
 from tests.engine import needs_files
 from tests.wires.conftest import EMPTY, Fork
 from tests.wires.mcp_session import ISO, Session
@@ -91,7 +91,10 @@ def add_facts(folder: Path, count: int, name: str) -> None:
     with store.adding("main") as work:
         work.add(
             FACT,
-            [fact_row(f"fact_{name}{n:06}", f"fact {n}", Origin(), work.now) for n in range(count)],
+            [
+                fact_row(f"fact_{name}{n:06}", NewFact(f"fact {n}"), Origin(), work.now)
+                for n in range(count)
+            ],
         )
     store.close()
 

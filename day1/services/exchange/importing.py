@@ -29,6 +29,10 @@ from day1.ports.store import Work
 from day1.services.branches.lookup import find_open
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import (
+    EditedCells,
+    NewFact,
+    NewObservation,
+    NewRelation,
     changed_groups,
     edit_rows,
     fact_row,
@@ -181,24 +185,22 @@ def _row(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
         case FactDraft():
             text, category = _clean(draft.text, MAX_TEXT), draft.category
             category = None if category is None else _clean(category, _MAX_NAME)
-            return FACT, fact_row(draft.id, text, origin, now, category=category, happened_at=at)
+            fact = NewFact(text, category, happened_at=at)
+            return FACT, fact_row(draft.id, fact, origin, now)
         case ObservationDraft():
-            return OBSERVATION, observation_row(
-                draft.id,
+            observation = NewObservation(
                 draft.observation_type,
                 _clean(draft.summary, MAX_TEXT),
-                origin,
-                now,
-                tool_name=draft.tool_name,
-                raw_input=draft.raw_input,
+                draft.tool_name,
+                draft.raw_input,
                 happened_at=at,
             )
+            return OBSERVATION, observation_row(draft.id, observation, origin, now)
         case RelationDraft():
             triple = (draft.source_entity, draft.relation_type, draft.target_entity)
             start, relation_type, end = (_clean(name, _MAX_NAME) for name in triple)
-            return RELATION, relation_row(
-                draft.id, start, relation_type, end, origin, now, happened_at=at
-            )
+            relation = NewRelation(start, relation_type, end, happened_at=at)
+            return RELATION, relation_row(draft.id, relation, origin, now)
 
 
 def _clean(text: str, most: int) -> str:
@@ -247,10 +249,10 @@ def _change(repo: Repository, work: Work, kind: Kind, before: Row, values: Row) 
     """Give a row what its source has now; a new text is not verified yet."""
     if kind is FACT and values["fact_text"] != before["fact_text"]:
         values = {**values, "verification": "unverified", "scores": None}
-    groups = changed_groups(kind, before, values)
+    edited = EditedCells(kind, {**before, **values}, changed_groups(kind, before, values))
     origin = Origin(agent_id=AGENT, source="import")
     work.change(kind, str(before["id"]), values)
-    work.add(EDIT, edit_rows(kind, {**before, **values}, groups, origin, work.now, repo.new_id))
+    work.add(EDIT, edit_rows(edited, origin, work.now, repo.new_id))
 
 
 def commit_unit(work: Work, unit: Imported) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
+from day1.model.branches.branch import Branch
 from day1.model.merge.held import (
     Decision,
     HeldItem,
@@ -14,12 +15,12 @@ from day1.model.merge.held import (
     value_json,
 )
 from day1.model.rows.change import CommitId, Message, Query, Ref
-from day1.model.rows.kind import FACT, HELD, WHOLE, Cell, Row, canonical, complete
+from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Row, canonical, complete
 from day1.model.rows.origin import Origin
 from day1.ports.store import Reading, Work
-from day1.services.branches.lookup import find, find_open
+from day1.services.branches.lookup import find
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import changed_groups, close_items, edit_rows
+from day1.services.rows.recording import EditedCells, changed_groups, close_items, edit_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,61 +113,59 @@ class Decided:
     at: int
 
 
-def decide(
-    repo: Repository,
-    branch: str,
-    item_id: str,
-    decision: Decision,
-    origin: Origin,
-    value: Mapping[str, Cell] | None = None,
-) -> Decided:
+@dataclass(frozen=True, slots=True)
+class HeldDecision:
+    """What was decided about a held item."""
+
+    item_id: str
+    decision: Decision
+    value: Mapping[str, Cell] | None = None
+    """With `edited`: columns of the cell."""
+
+
+def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Origin) -> Decided:
     """Take, edit or dismiss an open item, as a commit of its own.
 
     Raises:
         NotFound: the item is not listed on this branch.
         InvalidRequest: `value` is missing, or names columns that are not of the cell.
     """
-    with repo.store.changing(find_open(repo, branch).name) as work:
+    with repo.store.changing(branch.name) as work:
         listed = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
-        offer = listed.get(item_id)
+        offer = listed.get(decided.item_id)
         if offer is None:
             raise NotFound(
-                f"{item_id} is not an open held item of {branch!r}; memory_held lists those.",
-                id=item_id,
-                branch=branch,
+                f"{decided.item_id} is not an open held item of {branch.name!r}; memory_held lists "
+                "those.",
+                id=decided.item_id,
+                branch=branch.name,
             )
-        if decision != "dismissed":
-            _bring_about(work, offer, decision, value, (repo, origin))
-        close_items(work, offer.items, decision, origin, repo.new_id)
-        line = f"held item {decision}: {offer.item.kind.name} {offer.item.row_id}"
-        commit = work.commit(Message("change", line, item_id))
-        return Decided(offer.item, decision, commit, work.now)
+        if decided.decision != "dismissed":
+            _bring_about(repo, work, offer, decided, origin)
+        close_items(work, offer.items, decided.decision, origin, repo.new_id)
+        line = f"held item {decided.decision}: {offer.item.kind.name} {offer.item.row_id}"
+        commit = work.commit(Message("change", line, decided.item_id))
+        return Decided(offer.item, decided.decision, commit, work.now)
 
 
 def _bring_about(
-    work: Work,
-    offer: Offer,
-    decision: Decision,
-    value: Mapping[str, Cell] | None,
-    by: tuple[Repository, Origin],
+    repo: Repository, work: Work, offer: Offer, decided: HeldDecision, origin: Origin
 ) -> None:
     kind, row_id = offer.item.kind, offer.item.row_id
     before = work.get(kind, [row_id]).get(row_id)
-    after = _after(offer, before, decision, value)
+    after = _after(offer, before, decided)
     work.apply({kind.table: {row_id: after}})
     if before is not None and after is not None:
-        repo, origin = by
-        groups = changed_groups(kind, before, after)
-        work_edits = edit_rows(kind, after, groups, origin, work.now, repo.new_id)
-        work.apply({"edits": {str(e["id"]): e for e in work_edits}})
+        edited = EditedCells(kind, after, changed_groups(kind, before, after))
+        edits = edit_rows(edited, origin, work.now, repo.new_id)
+        work.apply({EDIT.table: {str(edit["id"]): edit for edit in edits}})
 
 
-def _after(
-    offer: Offer, before: Row | None, decision: Decision, value: Mapping[str, Cell] | None
-) -> Row | None:
+def _after(offer: Offer, before: Row | None, decided: HeldDecision) -> Row | None:
     kind, cell = offer.item.kind, offer.item.cell
     columns: Mapping[str, Cell] | None = offer.offered
-    if decision == "edited":
+    if decided.decision == "edited":
+        value = decided.value
         if not value or not set(value) <= set(kind.group(cell)):
             raise InvalidRequest(
                 f"`value` gives one or more of: {', '.join(kind.group(cell))}.", cell=cell
@@ -185,7 +184,7 @@ def _after(
     keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
     after: Row = {**(start or {}), **columns, **keep}
     retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
-    if retexted and (cell != WHOLE or decision == "edited"):
+    if retexted and (cell != WHOLE or decided.decision == "edited"):
         # A whole row that is taken brings its own verdict on its own text.
         after |= {"verification": "unverified", "scores": None}
     return after

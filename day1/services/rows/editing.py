@@ -26,6 +26,8 @@ from day1.services.branches.lookup import find_open
 from day1.services.repository.idempotency import reused, written_by, written_lately
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import (
+    EditedCells,
+    NewFact,
     changed_groups,
     close_items,
     edit_rows,
@@ -158,11 +160,13 @@ def supersede(  # noqa: PLR0913 - one change
             raise Refused("Only a fact can be superseded.", id=fact_id)
         made = fact_row(
             new_fact_id or repo.new_id(FACT.prefix, work.now),
-            text,
+            NewFact(
+                text,
+                category=_or(category, before["category"]),
+                confidence=1.0 if confidence is None else confidence,
+            ),
             origin,
             work.now,
-            category=_or(category, before["category"]),
-            confidence=1.0 if confidence is None else confidence,
         )
         first = _superseded_before(work, before, made)
         if first is not None:
@@ -310,7 +314,9 @@ def _note(  # noqa: PLR0913 - what an edit records
     origin: Origin,
     reason: str | None,
 ) -> None:
-    work.add(EDIT, edit_rows(kind, after, groups, origin, work.now, repo.new_id, reason))
+    work.add(
+        EDIT, edit_rows(EditedCells(kind, after, groups, reason), origin, work.now, repo.new_id)
+    )
 
 
 def _close(

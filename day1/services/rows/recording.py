@@ -1,6 +1,7 @@
 """New rows: facts, observations, relations, and the edits that say who changed what."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from day1.model.merge.held import Decision, HeldItem, closing_row
 from day1.model.merge.plan import MergePlan
@@ -17,105 +18,113 @@ REMOVED = "removed"
 """The `value` of an edit that removed its row."""
 
 
-def fact_row(  # noqa: PLR0913 - a fact's own columns
-    fact_id: str,
-    text: str,
-    origin: Origin,
-    now: int,
-    *,
-    category: str | None = None,
-    confidence: float = 1.0,
-    happened_at: int | None = None,
-) -> Row:
-    """Build a new fact: active and unverified."""
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """What a new fact says."""
+
+    text: str
+    category: str | None = None
+    confidence: float = 1.0
+    happened_at: int | None = None
+
+
+def fact_row(fact_id: str, fact: NewFact, origin: Origin, now: int) -> Row:
+    """Build the row of a new fact: active and unverified."""
     return {
         "id": fact_id,
-        "fact_text": text,
-        "content_hash": content_hash(text),
-        "category": category,
-        "confidence": confidence,
+        "fact_text": fact.text,
+        "content_hash": content_hash(fact.text),
+        "category": fact.category,
+        "confidence": fact.confidence,
         "status": "active",
         "superseded_by": None,
         "verification": "unverified",
         "scores": None,
-        "happened_at": happened_at,
+        "happened_at": fact.happened_at,
         **origin.columns(now),
     }
 
 
-def observation_row(  # noqa: PLR0913 - an observation's own columns
-    observation_id: str,
-    observation_type: str,
-    summary: str,
-    origin: Origin,
-    now: int,
-    *,
-    tool_name: str | None = None,
-    raw_input: str | None = None,
-    raw_output: str | None = None,
-    happened_at: int | None = None,
+@dataclass(frozen=True, slots=True)
+class NewObservation:
+    """What a new observation says."""
+
+    observation_type: str
+    summary: str
+    tool_name: str | None = None
+    raw_input: str | None = None
+    raw_output: str | None = None
+    happened_at: int | None = None
+
+
+def observation_row(
+    observation_id: str, observation: NewObservation, origin: Origin, now: int
 ) -> Row:
-    """Build a new observation."""
+    """Build the row of a new observation."""
     return {
         "id": observation_id,
-        "summary": summary,
-        "content_hash": content_hash(summary),
-        "observation_type": observation_type,
-        "tool_name": tool_name,
-        "raw_input": raw_input,
-        "raw_output": raw_output,
-        "happened_at": happened_at,
+        "summary": observation.summary,
+        "content_hash": content_hash(observation.summary),
+        "observation_type": observation.observation_type,
+        "tool_name": observation.tool_name,
+        "raw_input": observation.raw_input,
+        "raw_output": observation.raw_output,
+        "happened_at": observation.happened_at,
         **origin.columns(now),
     }
 
 
-def relation_row(  # noqa: PLR0913 - a relation's own columns
-    relation_id: str,
-    source_entity: str,
-    relation_type: str,
-    target_entity: str,
-    origin: Origin,
-    now: int,
-    *,
-    properties: Mapping[str, object] | None = None,
-    happened_at: int | None = None,
-) -> Row:
-    """Build a new relation; `properties` is kept as canonical JSON."""
+@dataclass(frozen=True, slots=True)
+class NewRelation:
+    """What a new relation says."""
+
+    source_entity: str
+    relation_type: str
+    target_entity: str
+    properties: Mapping[str, object] | None = None
+    """Kept as canonical JSON."""
+    happened_at: int | None = None
+
+
+def relation_row(relation_id: str, relation: NewRelation, origin: Origin, now: int) -> Row:
+    """Build the row of a new relation."""
+    given = relation.properties
     return {
         "id": relation_id,
-        "source_entity": source_entity,
-        "target_entity": target_entity,
-        "relation_type": relation_type,
-        "properties": None if properties is None else canonical(dict(properties)),
-        "happened_at": happened_at,
+        "source_entity": relation.source_entity,
+        "target_entity": relation.target_entity,
+        "relation_type": relation.relation_type,
+        "properties": None if given is None else canonical(dict(given)),
+        "happened_at": relation.happened_at,
         **origin.columns(now),
     }
 
 
-def edit_rows(  # noqa: PLR0913 - what an edit records
-    kind: Kind,
-    row: Row,
-    groups: list[str],
-    origin: Origin,
-    now: int,
-    new_id: NewId,
-    reason: str | None = None,
-) -> list[Row]:
-    """Build one edit per changed cell of `row` (as it is after the change).
+@dataclass(frozen=True, slots=True)
+class EditedCells:
+    """Cells of a row that were edited, the row as it is after that, and why."""
 
-    The group `*` records that the row was removed.
-    """
+    kind: Kind
+    row: Row
+    cells: Sequence[str]
+    """Names of cells; `*` says that the row was removed."""
+    reason: str | None = None
+
+
+def edit_rows(edited: EditedCells, origin: Origin, now: int, new_id: NewId) -> list[Row]:
+    """Build one edit for each edited cell."""
+    kind, row = edited.kind, edited.row
     return [
         {
             "id": new_id(EDIT.prefix, now),
             "row_id": row["id"],
             "row_kind": kind.table,
-            "cell": group,
-            "value": REMOVED if group == WHOLE else cell_value(kind, row, group),
-            "reason": reason,
+            "cell": cell,
+            "value": REMOVED if cell == WHOLE else cell_value(kind, row, cell),
+            "reason": edited.reason,
             **origin.columns(now),
         }
-        for group in groups
+        for cell in edited.cells
     ]
 
 
@@ -131,7 +140,8 @@ def decided_edits(
             for g in changed_groups(row.kind, row.target, row.result)
             if row.source is None or any(row.source[c] != row.result[c] for c in row.kind.group(g))
         ]
-        for edit in edit_rows(row.kind, row.result, groups, origin, now, new_id):
+        edited = EditedCells(row.kind, row.result, groups)
+        for edit in edit_rows(edited, origin, now, new_id):
             yield EDIT, edit
 
 

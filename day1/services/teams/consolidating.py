@@ -23,7 +23,7 @@ from day1.ports.chat import Chat
 from day1.ports.store import Additions, Reading
 from day1.services.branches.lookup import find_open
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import edit_rows, fact_row
+from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
 from day1.services.search.grouping import Groups, group_rows, said_by_facts
 from day1.services.search.searching import SearchPorts
 
@@ -178,15 +178,13 @@ def _add(work: Additions, candidates: Sequence[Candidate], origin: Origin) -> No
     facts, edits = [], []
     for candidate in candidates:
         first = candidate.sources[0]
-        fact = fact_row(
-            candidate.fact_id,
+        new = NewFact(
             candidate.text,
-            origin,
-            work.now,
             category=str(first["observation_type"]),
             confidence=candidate.confidence,
             happened_at=first["happened_at"],  # type: ignore[arg-type]  # an integer column
         )
+        fact = fact_row(candidate.fact_id, new, origin, work.now)
         fact["origin_id"] = first["id"]
         facts.append(fact)
         for row in candidate.sources:
@@ -201,7 +199,8 @@ def _edit(fact: Row, source: Row, candidate: Candidate, origin: Origin, now: int
     reason = f"{_WITH}{first['id']}"
     if source is first:
         reason = _FROM + ", ".join(str(row["id"]) for row in candidate.sources)
-    return edit_rows(FACT, fact, ["fact_text"], origin, now, lambda *_: _edit_id(source), reason)
+    edited = EditedCells(FACT, fact, ["fact_text"], reason)
+    return edit_rows(edited, origin, now, lambda *_: _edit_id(source))
 
 
 def _edit_id(observation: Row) -> str:

@@ -24,7 +24,15 @@ from day1.model.rows.secrets import looks_secret
 from day1.model.values.instant import parse, show
 from day1.ports.store import Additions
 from day1.services.repository.idempotency import Put, put_once
-from day1.services.rows.recording import fact_row, near_duplicates, observation_row, relation_row
+from day1.services.rows.recording import (
+    NewFact,
+    NewObservation,
+    NewRelation,
+    fact_row,
+    near_duplicates,
+    observation_row,
+    relation_row,
+)
 from day1.services.upkeep.clocks import clock_notes
 
 ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
@@ -64,21 +72,18 @@ class FactWritten(Response):
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
     notes = secret_notes(ctx, request.fact_text)
-    happened_at = _instant(request.happened_at)
+    fact = NewFact(
+        request.fact_text,
+        request.category,
+        1.0 if request.confidence is None else request.confidence,
+        _instant(request.happened_at),
+    )
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
     new_id = ctx.repeatable(request, branch).new_id
     with ctx.repo.store.adding(branch.name) as work:
         twins = near_duplicates(work, request.fact_text)
-        row = fact_row(
-            new_id(FACT.prefix, work.now),
-            request.fact_text,
-            origin,
-            work.now,
-            category=request.category,
-            confidence=1.0 if request.confidence is None else request.confidence,
-            happened_at=happened_at,
-        )
+        row = fact_row(new_id(FACT.prefix, work.now), fact, origin, work.now)
         put = put_once(work, FACT, row, request.request_id, twins)
     others = [str(twin["id"]) for twin in twins if twin["id"] != put.row["id"]]
     return FactWritten(
@@ -126,22 +131,19 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     most = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
     notes = secret_notes(ctx, request.summary, *raw)
-    happened_at = _instant(request.happened_at)
+    observation = NewObservation(
+        request.observation_type,
+        request.summary,
+        request.tool_name,
+        raw[0] and raw[0][:most],
+        raw[1] and raw[1][:most],
+        _instant(request.happened_at),
+    )
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
     new_id = ctx.repeatable(request, branch).new_id
     with ctx.repo.store.adding(branch.name) as work:
-        row = observation_row(
-            new_id(OBSERVATION.prefix, work.now),
-            request.observation_type,
-            request.summary,
-            origin,
-            work.now,
-            tool_name=request.tool_name,
-            raw_input=raw[0] and raw[0][:most],
-            raw_output=raw[1] and raw[1][:most],
-            happened_at=happened_at,
-        )
+        row = observation_row(new_id(OBSERVATION.prefix, work.now), observation, origin, work.now)
         put = put_once(work, OBSERVATION, row, request.request_id)
     return ObservationWritten(
         id=str(put.row["id"]),
@@ -181,21 +183,18 @@ class RelationWritten(Response):
 
 def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     """Link two entities, such as AuthService -depends_on-> UserModel."""
-    happened_at = _instant(request.happened_at)
+    relation = NewRelation(
+        request.source_entity,
+        request.relation_type,
+        request.target_entity,
+        request.properties,
+        _instant(request.happened_at),
+    )
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
     new_id = ctx.repeatable(request, branch).new_id
     with ctx.repo.store.adding(branch.name) as work:
-        row = relation_row(
-            new_id(RELATION.prefix, work.now),
-            request.source_entity,
-            request.relation_type,
-            request.target_entity,
-            origin,
-            work.now,
-            properties=request.properties,
-            happened_at=happened_at,
-        )
+        row = relation_row(new_id(RELATION.prefix, work.now), relation, origin, work.now)
         put = put_once(work, RELATION, row, request.request_id)
     return RelationWritten(
         id=str(put.row["id"]),

@@ -23,7 +23,7 @@ from day1.model.rows.kind import Row
 from day1.model.values.instant import show
 from day1.services.branches.lookup import find
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
-from day1.services.merges.held import Offer, decide, offers
+from day1.services.merges.held import HeldDecision, Offer, decide, offers
 from day1.services.merges.planning import preview
 from day1.toolsets.day1.core.merges import (
     ChoiceGiven,
@@ -179,9 +179,11 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
         ctx.caller.access.require("write", "To decide a held item")
         if request.id is None:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
-        branch = ctx.writable(branch).name
+        decided_on = ctx.writable(branch)
+        branch = decided_on.name
         value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
-        done = decide(ctx.repo, branch, request.id, _DECISIONS[action], ctx.origin(request), value)
+        decided = HeldDecision(request.id, _DECISIONS[action], value)
+        done = decide(ctx.repo, decided_on, decided, ctx.origin(request))
         wrote = Written(branch=branch, commit=done.commit)
     items = [_held(offer) for offer in offers(ctx.repo, branch)]
     read = None if wrote else state_of(ctx, branch)
