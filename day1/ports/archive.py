@@ -1,21 +1,22 @@
-"""Copying an open store's files, and keeping copies in archives: one file each."""
+"""Copies of an open store's files, and archives of them."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
 from day1.model.files.backup import Manifest, Part
-from day1.ports.store import History, Store
+from day1.ports.history import History
+from day1.ports.store import Store
 
 
 class Copying(Protocol):
     """Copies the files of a store that others go on using."""
 
     def ahead(self, to: Path) -> None:
-        """Copy into the folder `to` what will not change any more; nobody waits for it."""
+        """Copy what will not change any more into the folder `to`; writers go on meanwhile."""
 
     def rest(self, to: Path) -> AbstractContextManager[None]:
-        """Copy the rest, all of it if nothing was copied ahead; nobody writes rows in the block.
+        """Copy the rest into `to`, all of it without `ahead`; nobody writes rows in the block.
 
         Raises:
             StoreBusy: another writer held the store for longer than the limit.
@@ -23,7 +24,7 @@ class Copying(Protocol):
 
 
 class Copied(Protocol):
-    """A copy that is looked at; nothing is written to it, and nothing in it is masked."""
+    """A copy that is only read; nothing in it is masked."""
 
     @property
     def store(self) -> Store:
@@ -34,7 +35,7 @@ class Copied(Protocol):
         """Its commits."""
 
     def records(self) -> dict[str, int]:
-        """How many records of each kind its ledger has.
+        """The number of records of each kind in its ledger.
 
         Raises:
             StoreDamaged: the ledger is not whole.
@@ -45,38 +46,42 @@ class Archives(Protocol):
     """Archives as files. Every method raises StoreFull, StoreReadOnly or StoreUnavailable."""
 
     def staging(self, target: Path, *, folder: bool = False) -> AbstractContextManager[Path]:
-        """A folder beside `target` to make it in; what a killed process left there goes first.
+        """An empty folder beside `target`, in which to make it; it is removed with the block.
 
-        `folder` says that it is to be one, for which an empty one makes way.
+        What a killed process left there is removed first.
+
+        Args:
+            target: what is to be made.
+            folder: it is a folder; an empty one that exists may be replaced.
 
         Raises:
-            Refused: `target` is there, something else is in the way, or another makes it too.
+            Refused: `target` exists, something else is in the way, or another process makes it.
         """
 
     def opened(self, folder: Path) -> AbstractContextManager[Copied]:
-        """Open a copy of a store; what is made beside its files for that is removed again.
+        """Open a copy of a store; files that opening it makes are removed again.
 
         Raises:
             StoreDamaged, StoreVersionUnknown: it cannot be read.
         """
 
     def parts(self, folder: Path) -> tuple[Part, ...]:
-        """What the files of a copy are."""
+        """The files of a copy, with their sizes and hashes."""
 
     def pack(self, folder: Path, manifest: Manifest, archive: Path) -> None:
         """Write an archive of a copy."""
 
     def unpack(self, archive: Path, to: Path) -> Manifest:
-        """Write the files of an archive into a new folder `to`, exactly those it should hold.
+        """Write the files of an archive into the new folder `to`.
 
         Raises:
-            StoreDamaged: it is no archive, or another than was written.
+            StoreDamaged: it is no archive, or it was changed since it was written.
             StoreVersionUnknown: a later day1 wrote it.
         """
 
     def publish(self, made: Path, target: Path) -> None:
-        """Give what was made in a staging folder its name, at once and for good.
+        """Rename what was made in a staging folder to `target`, atomically and durably.
 
         Raises:
-            Refused: there is something by now.
+            Refused: `target` exists by now.
         """

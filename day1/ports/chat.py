@@ -12,7 +12,7 @@ class Answer:
     """What a model answered. Units: tokens as the endpoint counts them, 0 where it does not."""
 
     value: dict[str, Any]
-    """A JSON object. The schema was asked for; what is used of it is yet to be checked."""
+    """A JSON object that may not follow the schema: the caller checks what it uses."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -25,14 +25,14 @@ class Chat(Protocol):
         """The model, as answers and rows name it."""
 
     def ask(self, instructions: str, data: Json, schema: Mapping[str, Json], what: str) -> Answer:
-        """Ask once; the endpoint's passing troubles are waited out.
+        """Ask for one object; a busy endpoint is asked again.
 
         Args:
-            instructions: what to do, in day1's own words. Text from memory never stands here.
-            data: what to do it with, sent as one JSON document of its own: untrusted.
-            schema: the JSON Schema of the object that is asked for.
+            instructions: what to do, in day1's own words; never text from memory.
+            data: what to do it with: untrusted, and sent as one JSON document of its own.
+            schema: the JSON Schema of the answer.
             what: the schema's name: letters, digits and `_`.
 
         Raises:
-            ChatUnavailable: no answer, or none that is a JSON object.
+            ChatUnavailable: there is no answer, or it is no JSON object.
         """

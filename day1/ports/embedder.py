@@ -1,4 +1,4 @@
-"""The role that turns texts into vectors."""
+"""Turns texts into vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a typ
 
 
 class Embedder(Protocol):
-    """Text to unit vectors of one space, named so that spaces never mix."""
+    """Turns texts into unit vectors of one space; the name keeps spaces apart."""
 
     @property
     def name(self) -> str:
@@ -35,8 +35,7 @@ class Embedder(Protocol):
         """
 
     def passages(self, text: str) -> list[str]:
-        """Cut a text into what the model can read, in order; a short text is its own only passage.
+        """Split a text into passages that the model can read, in order; a short text is one.
 
-        At most 64 passages of 200 tokens with 40 overlap (design section 6); what lies beyond is
-        not embedded.
+        At most 64 passages of 200 tokens with an overlap of 40; the rest is not embedded.
         """

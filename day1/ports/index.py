@@ -1,8 +1,8 @@
-"""The index: words and vectors of distinct texts, whatever branch they are on.
+"""The index: words and vectors of distinct texts of all branches.
 
-It is derived and local. A text is known by kind and content hash and has a number of its own here;
-entries are added and never follow a row's removal, since which rows are visible is for SQL to say.
-Whoever finds its files damaged begins them anew and raises `IndexLost`.
+It is derived and local. A text is known by kind and content hash, and has a number in the index.
+Entries stay when a row is removed, since SQL decides which rows are visible. Who finds the files
+damaged makes new ones and raises `IndexLost`.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a typ
     Vector = NDArray[np.float32]
 
 TextId = int
-"""The index's own number of a (kind, content hash); never used twice."""
+"""The index's number of a kind and content hash; never used twice."""
 
 
 class IndexLost(StoreUnavailable):
-    """The index was damaged and is empty now: follow the branches again."""
+    """The index was damaged and is empty now: index the branches again."""
 
 
 class IndexBehind(StoreUnavailable):
-    """The index cannot be written now (busy, disk full, read-only): its answers lag."""
+    """The index cannot be written now (busy, disk full, read-only): it lacks the newest texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A state whose words are all indexed: a commit, and later rows up to an instant."""
+    """A state whose words are all indexed: a commit, and pending rows up to an instant."""
 
     commit: CommitId
     newest: int | None
-    """The newest `created_at` seen among rows that no commit held; None if there were none."""
+    """The newest `created_at` of the pending rows that were indexed; None if there were none."""
 
 
 class Words(Protocol):
@@ -50,31 +50,31 @@ class Words(Protocol):
     """
 
     def cursor(self, key: str) -> Cursor | None:
-        """How far a branch id was followed; a past commit is its own key."""
+        """The state up to which a branch, by its id, is indexed; a past commit is its own key."""
 
     def cursors(self) -> list[Cursor]:
-        """Every cursor, the last moved first."""
+        """Every cursor, the one that moved last first."""
 
     def move(self, key: str, cursor: Cursor) -> None:
-        """Say that the words of a state are all indexed."""
+        """Record that the words of a state are all indexed."""
 
     def known(self, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
-        """The texts that are indexed, by content hash; others are left out."""
+        """The numbers of texts by content hash; texts that are not indexed are left out."""
 
     def learn(self, kind: Kind, texts: Mapping[str, str]) -> None:
-        """Index texts, by content hash; those that are known stay as they are."""
+        """Index texts by content hash; those that are indexed stay as they are."""
 
     def best(self, kind: Kind, match: str, limit: int) -> dict[TextId, float]:
         """The best texts for an FTS5 expression over all branches, best first, with their BM25.
 
-        BM25 is above 0, and the more the better.
+        BM25 is above 0; a higher one is better.
         """
 
     def scores(self, kind: Kind, match: str, texts: Sequence[TextId]) -> dict[TextId, float]:
         """BM25 of those of `texts` in which any word of the expression occurs."""
 
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
-        """The texts themselves; those of other kinds, or forgotten ones, are left out."""
+        """Texts by number; those of other kinds, and deleted ones, are left out."""
 
 
 class Vectors(Protocol):
@@ -84,13 +84,12 @@ class Vectors(Protocol):
     """
 
     def pending(self, embedder: Embedder) -> int:
-        """How many texts have no vector of this embedder yet."""
+        """The number of texts without a vector of this embedder."""
 
     def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
-        """Give the newest waiting texts their vectors, some `limit` passages of them.
+        """Embed the newest texts without vectors, some `limit` passages; returns how many are left.
 
-        One process does this at a time: another's turn is waited for, or with `wait` unset nothing
-        is done. Returns how many texts still wait.
+        One process does this at a time. With `wait` others wait for it, else they do nothing.
 
         Raises:
             EmbedderUnavailable: there is no model.
@@ -102,22 +101,22 @@ class Vectors(Protocol):
     ) -> tuple[dict[TextId, float], int]:
         """The nearest of `texts` by their best passage, nearest first, with their cosines.
 
-        Exactly; also how many of `texts` have no vector.
+        The result is exact. The second value is the number of `texts` without a vector.
         """
 
     def neighbours(
         self, kind: Kind, embedder: Embedder, vector: Vector, limit: int
     ) -> list[TextId] | None:
-        """The nearest texts of all branches, approximately, nearest first; not each once.
+        """The nearest texts of all branches, approximately, nearest first; one may occur twice.
 
-        None when this process has nothing that can tell without comparing all.
+        None if this process could only tell by comparing all.
         """
 
     def approximate(self) -> bool:
-        """Whether `neighbours` may give an answer in this process."""
+        """Whether `neighbours` may answer in this process."""
 
     def trouble(self) -> str | None:
-        """Why there are no approximate neighbours though there should be, if so it is."""
+        """Why there are no approximate neighbours; None if there are, or need not be any."""
 
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
@@ -131,19 +130,19 @@ class Vectors(Protocol):
         others: Sequence[TextId],
         above: float,
     ) -> list[tuple[TextId, TextId, float]]:
-        """Pairs of one of `some` and one of `others` with a cosine above a bound.
+        """Pairs of one of `some` and one of `others` that are alike: first passages, by cosine.
 
-        First passages are compared; texts without vectors are left out.
+        Texts without vectors are left out.
         """
 
     def best_passages(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, int]:
-        """Which passage is the nearest, from 0, of those of `texts` that are cut."""
+        """The number of the nearest passage, from 0, of each of `texts` that has several."""
 
 
 class Index(Protocol):
-    """Both sides and what they share."""
+    """Words and vectors, and what they share."""
 
     @property
     def words(self) -> Words:
@@ -155,33 +154,33 @@ class Index(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be learned here."""
+        """Whether the index cannot be written."""
 
     def generation(self) -> str:
-        """Changes when the index was begun anew: numbers of texts mean nothing then."""
+        """A value that changes when the index is made anew; numbers of texts are void then."""
 
     def in_memory(self) -> Index:
-        """An empty index of this process's own, for words, which needs no file."""
+        """An empty index of words in this process's memory."""
 
     def check(self) -> None:
-        """Read all of it and compare what has a hash or a checksum.
+        """Read all of it, and compare hashes and checksums.
 
         Raises:
-            IndexLost: something was damaged.
+            IndexLost: a part was damaged.
         """
 
     def forget(self, hashes: Collection[str]) -> None:
-        """Delete words and vectors of texts, of every kind (redaction); twice is harmless.
+        """Delete words and vectors of texts of every kind (redaction); twice is harmless.
 
         Raises:
             IndexBehind: nothing can be written now.
         """
 
     def tend(self) -> bool:
-        """Do what an idle process can do: take over and feed the approximate neighbours.
+        """Bring the approximate neighbours up to date, which an idle process does.
 
         Returns whether more is to be done.
         """
 
     def close(self) -> None:
-        """Let go of files; `index.db` is whole without its WAL then if nobody else has it open."""
+        """Close files; the last to close `index.db` writes its WAL back."""

@@ -1,4 +1,4 @@
-"""Whoever says what a fact is worth."""
+"""Judges what a fact is worth."""
 
 from typing import Protocol
 
@@ -13,8 +13,8 @@ class Judge(Protocol):
         """How answers and rows name it."""
 
     def judge(self, case: Case) -> Judgement:
-        """Judge a prepared case: every dimension that it asks for, once.
+        """Judge a prepared case in each dimension that it asks for.
 
         Raises:
-            ChatUnavailable: it asks a model that does not answer, or not soundly.
+            ChatUnavailable: the model that it asks gives no usable answer.
         """

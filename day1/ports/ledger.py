@@ -1,6 +1,6 @@
-"""What is true across branches, kept as small records.
+"""Small records of what belongs to no single branch.
 
-Branches and their notes, sessions, snapshots, merges, tasks, templates, handoffs, bundles, heads,
+Branches and their notes, sessions, snapshots, merges, tasks, templates, handoffs, bundles, HEADs
 and intents. The ledger is never the truth about rows, and it points only at commits that exist.
 """
 
@@ -13,33 +13,33 @@ from day1.model.records.intent import Intent
 
 T = TypeVar("T")
 Recover = Callable[[Intent], None]
-"""Finish or withdraw a deed whose process is gone."""
+"""Finishes or undoes the change whose process is gone."""
 
 
 class Ledger(Protocol):
-    """Small rows by id; every put is durable when it returns, or with `together` all at once."""
+    """Records by id; a put is durable when it returns, or when a `together` around it ends."""
 
     def together(self) -> AbstractContextManager[None]:
-        """Make the puts inside one transaction."""
+        """Make all puts in the block one transaction."""
 
     def check(self) -> list[str]:
-        """Read everything, and say what is wrong with it."""
+        """Read all of it; returns what is wrong with it."""
 
     def stamp(self) -> Hashable:
-        """Another value after every write, whoever wrote; None where that is not known."""
+        """A value that changes with every write of any process; None where that is not known."""
 
     def steady(self) -> AbstractContextManager[None]:
-        """Let this thread ask but once for the stamp during the block, which is one call.
+        """Let this thread ask for the stamp only once during the block, which is one call.
 
-        Then the call sees the branches and the redactions that there were when it began, until a
-        second has passed, or it writes here itself: whoever waited for a lock looks again.
+        The call then sees the branches and redactions of its beginning, until a second has passed
+        or it writes to the ledger itself. Who waited for a lock asks again.
         """
 
     def branches(self) -> list[Branch]:
         """Every branch, retired ones too, oldest first."""
 
     def branch(self, name: str) -> Branch | None:
-        """A branch by name, without regard to case."""
+        """A branch by name; upper and lower case are the same."""
 
     def put_branch(self, branch: Branch) -> None:
         """Write a branch by id.
@@ -49,7 +49,7 @@ class Ledger(Protocol):
         """
 
     def remove_branch(self, branch_id: str) -> None:
-        """Forget a branch."""
+        """Delete a branch's record."""
 
     def record(self, kind: type[T], record_id: str) -> T | None:
         """A record by id: a snapshot, a merge, a task, a template, and others."""
@@ -61,24 +61,27 @@ class Ledger(Protocol):
         """Write records by id, all at once."""
 
     def remove(self, kind: type, *record_ids: str) -> None:
-        """Forget records of a kind by id, all at once; an id that is not there is passed over."""
+        """Delete records of a kind by id, all at once; unknown ids are ignored."""
 
     def open_intent(self, intent: Intent, recover: Recover) -> AbstractContextManager[None]:
-        """Do a deed: write the intent, run the block, strike the intent out.
+        """Change engine and ledger in the block, with an intent that is removed after it.
 
-        Deeds exclude one another, also between processes, so an intent that is found open by
-        a deed that begins has lost its process: it is settled first. When the block raises,
-        the intent is settled too: the engine may have done its part.
+        Only one process does this at a time, so the process of any other open intent is gone:
+        those are recovered first. When the block raises, its own intent is recovered too, since
+        the engine may have done its part.
+
+        Raises:
+            StoreBusy: another process did this for longer than the limit.
         """
 
     def exclusive(self, recover: Recover) -> AbstractContextManager[None]:
-        """Let no deed go on during the block; none is half done when it begins."""
+        """Keep others out of `open_intent` during the block, after recovering open intents."""
 
     def recover_orphans(self, recover: Recover) -> int:
-        """Settle intents whose process is gone, if no deed is going on; says how many."""
+        """Recover the open intents if nobody is in `open_intent`; returns how many."""
 
     def open_intents(self) -> list[Intent]:
-        """Deeds that are going on, or whose process is gone."""
+        """Intents that were not removed: their process works on them, or is gone."""
 
     def head(self, key: str) -> str | None:
         """The branch id that a client's HEAD points at."""
@@ -87,4 +90,4 @@ class Ledger(Protocol):
         """Every client's HEAD: the branch id by its key."""
 
     def set_head(self, key: str, branch_id: str) -> None:
-        """Point a client's HEAD at a branch."""
+        """Set a client's HEAD to a branch."""

@@ -1,36 +1,38 @@
-"""Writing an embedded store anew, so that its files hold nothing but what can be read."""
+"""Rewriting an embedded store, so that its files hold nothing that cannot be read."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from day1.ports.store import History, Store
+from day1.ports.history import History
+from day1.ports.store import Store
 
 
 class Rewriting(Protocol):
-    """Works beside the files of a store that others use."""
+    """Rewrites the files of a store that others use meanwhile."""
 
     def fresh(self, born: int) -> AbstractContextManager[tuple[Store, History]]:
-        """Make a store without rows in a folder beside, which goes with the block.
+        """Make an empty store beside the old one; it is removed with the block if not used.
 
-        Its first commit is of the instant `born`. What a killed process left there goes first.
+        Its first commit has the time `born` (microseconds UTC). What a killed process left there
+        is removed first.
 
         Raises:
-            Refused: another process is at it.
+            Refused: another process rewrites this store.
         """
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Let nobody write rows in the block.
+        """Keep every writer of rows out of the block.
 
         Raises:
             StoreBusy: another writer held the store for longer than the limit.
         """
 
     def replace(self) -> None:
-        """Put the fresh store's rows in the place of the old ones, at once and for good."""
+        """Replace the old store's rows by the fresh store's, atomically and durably."""
 
     def scrub(self) -> None:
-        """Leave nothing in the ledger's files of what it says no more.
+        """Remove deleted records from the ledger's files for good.
 
         Raises:
-            StoreBusy: somebody reads it without a pause.
+            StoreBusy: others read it without a pause.
         """

@@ -1,7 +1,7 @@
-"""The role of a place that memory is imported from: another product's files, or a git history.
+"""What memory is imported from: another product's files, or a git history.
 
-A source reads and names; it knows neither the store nor what was imported before. Its ids are
-derived (`model.values.ids.derived_id`), so that the same item has the same id in every run.
+A source knows neither the store nor what was imported before. It derives ids
+(`model.values.ids.derived_id`), so that the same item has the same id in every run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A fact as a source has it."""
+    """A fact from a source."""
 
     id: str
     text: str
@@ -22,7 +22,7 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True)
 class ObservationDraft:
-    """An observation as a source has it."""
+    """An observation from a source."""
 
     id: str
     observation_type: str
@@ -34,7 +34,7 @@ class ObservationDraft:
 
 @dataclass(frozen=True, slots=True)
 class RelationDraft:
-    """A relation as a source has it."""
+    """A relation from a source."""
 
     id: str
     source_entity: str
@@ -47,20 +47,20 @@ Draft = FactDraft | ObservationDraft | RelationDraft
 
 
 class Source(Protocol):
-    """Items of one foreign place: commits, files, lines."""
+    """The items of one source: commits, files or lines."""
 
     @property
     def name(self) -> str:
-        """What kind of place it is, such as `git`: part of each derived id."""
+        """The kind of source, such as `git`: part of each derived id."""
 
     def total(self) -> int | None:
-        """How many items there are, None if only reading them tells."""
+        """The number of items; None if only reading them tells."""
 
     def items(self) -> Iterator[Sequence[Draft]]:
-        """Every item as the drafts it becomes, none for an item that is left out.
+        """The drafts of each item; none for an item that is left out.
 
         Raises:
             NotFound: there is nothing at that path.
-            InvalidRequest: what is there is not such a source, or an empty one.
-            ImportBroken: a line of a file cannot be read; the items before it were given.
+            InvalidRequest: what is there is another kind of source, or empty.
+            ImportBroken: a line of a file cannot be read; the items before it were returned.
         """

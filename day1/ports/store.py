@@ -1,23 +1,23 @@
-"""The versioned store: units of work on one branch, readings of one state, and the history.
+"""The versioned store: readings of its states, and units of work on one branch.
 
-Every method that reaches the engine may raise `StoreUnavailable` (a retry may succeed) or
-`StoreDamaged`; what else it raises is said beside it.
+Errors as in `ports.reading`, and those that are named beside a method.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from day1.errors import Json
-from day1.model.records.redaction import Mask
-from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, Query, Ref, Writes
-from day1.model.rows.kind import Cell, Kind, Row
+from day1.model.rows.change import Commit, CommitId, Message, Ref, Writes
+from day1.model.rows.kind import Kind, Row
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine can do; asking for the rest raises `Unsupported`."""
+    """What an engine can do; a call that needs more raises `Unsupported`."""
 
     engine: str
     version: str
@@ -26,107 +26,44 @@ class Capabilities:
     compaction: bool
 
 
-class Reading(Protocol):
-    """Rows of one state. All reads of one Reading see the same state."""
-
-    @property
-    def branch(self) -> str | None:
-        """The branch that is read, None at a bare commit."""
-
-    @property
-    def tip(self) -> CommitId:
-        """The commit that is read, or on which the waiting rows stand."""
-
-    @property
-    def pending(self) -> Pending:
-        """Rows of this state that no commit holds yet."""
-
-    @property
-    def mask(self) -> Mask:
-        """What is redacted: rows read as it says, and are not found by what it hides."""
-
-    def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
-        """Rows by id; unknown ids are left out."""
-
-    def find(self, kind: Kind, query: Query) -> list[Row]:
-        """Rows by conditions, ordered by time and id."""
-
-    def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
-        """Some columns of the rows that `find` would give, as tuples.
-
-        In the order of ids, or with `created_after` in that of `created_at`.
-        """
-
-    def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
-        """How many rows of a kind there are, or have these values."""
-
-    def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
-        """How many rows have each value of `column`."""
-
-    def merge_base(self, other: CommitId) -> CommitId:
-        """The commit at which this history and that of an older commit last were one."""
-
-    def changes(self, base: CommitId) -> Changes:
-        """Rows that differ between a commit and this state; costs O(changes)."""
-
-
-class Additions(Reading, Protocol):
-    """A unit of work that only adds rows, which later share a commit (`Store.cut`).
-
-    Nothing else can be done in it: a changed row that no commit holds would block every later
-    commit of the branch.
-    """
-
-    @property
-    def now(self) -> int:
-        """The one time of this unit: later than every row and commit of the branch."""
-
-    def add(self, kind: Kind, rows: Sequence[Row]) -> None:
-        """Insert rows.
-
-        Raises:
-            Conflict: an id is taken.
-        """
-
-
 class Work(Additions, Protocol):
-    """A unit of work: rows of one branch, with the store's lock held from first to last."""
+    """A unit of work on one branch; it holds the branch's lock until it ends."""
 
     def not_before(self, instant: int) -> None:
-        """Move `now` past an instant that enters the branch with this unit (a merge, a pick)."""
+        """Move `now` past the time of a row that this unit copies (a merge, a pick)."""
 
     def turn_back(self, instant: int) -> None:
-        """Give this unit, which may come without changes, a time before that of its branch.
+        """Give this unit a time before that of its branch; its commit may have no changes.
 
-        For a branch whose times are ahead of the clock: every row is brought to `instant` or
-        before it in this unit. The past stays as it is, and *as of* finds it by the graph.
+        This repairs a branch whose times are ahead of the clock: the unit sets every row's time to
+        `instant` or earlier. Older commits stay as they are; *as of* finds them by the graph.
         """
 
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         """Set columns of a row that exists."""
 
     def apply(self, writes: Writes) -> None:
-        """Bring rows to the given values: insert, replace or remove."""
+        """Insert, replace or remove rows so that each has its given value; None removes it."""
 
     def merge(self, source: CommitId, writes: Writes) -> None:
-        """Join `source` into the branch so that exactly `writes` come about.
+        """Merge the commit `source` into the branch so that exactly `writes` are the result.
 
         The next commit gets two parents where the engine has such commits.
 
         Raises:
-            IntegrityBroken: what the engine changed is not what the plan says.
+            IntegrityBroken: the engine changed other rows than `writes` says.
         """
 
     def commit(self, message: Message) -> CommitId:
-        """Make the unit durable as one commit of its own; the unit ends with it.
+        """Commit this unit; it ends here.
 
         Raises:
-            IntegrityBroken: rows that are not of this unit would slip in.
+            IntegrityBroken: the commit would hold rows of another unit.
         """
 
 
 class Store(Protocol):
-    """Opens readings and units of work."""
+    """A store whose rows have versions: it opens readings and units of work."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -141,115 +78,61 @@ class Store(Protocol):
         """
 
     def adding(self, branch: str) -> AbstractContextManager[Additions]:
-        """Open work that only adds rows; leaving it makes them durable, without a commit.
+        """Open a unit of work that only adds rows.
 
-        The rows share a later commit (`cut`). An exception leaves no trace.
+        When the block ends they are durable, and pending: a later commit holds them
+        (`commit_pending`). After an exception none of them is stored.
 
         Raises:
             UnknownBranch: no such branch.
-            StoreBusy: the lock was not free within the limit.
+            StoreBusy: another writer held the lock for longer than the limit.
             StoreReadOnly, StoreFull: the file cannot be written.
         """
 
     def changing(self, branch: str) -> AbstractContextManager[Work]:
-        """Open work that ends in its own commit; waiting rows are cut before it.
+        """Open a unit of work that ends in a commit of its own.
 
-        Left without `commit`, it leaves no trace. Raises as `adding`.
+        Pending rows are committed before it. Without `commit` nothing of it is stored. Errors as
+        in `adding`.
         """
 
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
         """Make a commit of another store on a branch: its rows, times, author and message.
 
-        `writes` are what it changed, of its parents the ids are those of this store, and the
-        first one is the branch's tip. What waits on the branch is part of it. The message
-        also says which commit it was, as `from`.
+        Args:
+            branch: where; its pending rows become part of the commit.
+            commit: as the other store has it, but its parents are named by their ids in this
+                store, and the first is the branch's tip. The message keeps its own id as `from`.
+            writes: what it changed.
 
         Raises:
-            IntegrityBroken: the branch stands elsewhere, or what changed is not `writes`.
+            IntegrityBroken: the branch has another tip, or other rows changed than `writes` says.
         """
 
     def commit_pending(self, branch: str) -> CommitId:
-        """Commit the waiting rows of a branch as one `add`; returns the tip."""
+        """Commit a branch's pending rows as one `add`; returns the tip."""
 
     def commit_pending_if_due(self, branch: str) -> None:
-        """Cut when 256 rows wait or the oldest has waited ten minutes."""
+        """Commit a branch's pending rows if there are 256, or if the oldest is ten minutes old."""
 
     def stamp(self) -> Hashable:
-        """Another value after every unit of work, whoever did it; asking costs next to nothing."""
+        """A value that changes with every unit of work of any process; cheap to ask for."""
 
     def size(self) -> int:
-        """Bytes that the store takes on disk."""
+        """Bytes that the store takes on disk; 0 where the server does not say."""
 
     def compact(self) -> dict[str, Json]:
-        """Give unused space back; says sizes in bytes before and after.
+        """Give unused space back; returns the sizes before and after, in bytes.
 
         Raises:
-            Unsupported: the engine does this by itself.
+            Unsupported: the engine does it by itself.
         """
 
     def check(self) -> list[str]:
-        """Read every page and index of the store; says what is wrong, nothing if all is whole."""
+        """Read all of the store; returns what is wrong with it."""
 
     def doubts(self) -> list[str]:
-        """What cannot be known of the store and should be; each says what to do."""
+        """What should be known about the store and is not; each text says what to do."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
-
-
-class History(Protocol):
-    """The commit graph. Nothing here changes rows."""
-
-    def branches(self) -> dict[str, CommitId]:
-        """Every branch of the engine with its tip."""
-
-    def dirty_branches(self) -> set[str]:
-        """Branches that have rows which no commit holds yet."""
-
-    def fork(self, name: str, start: CommitId) -> None:
-        """Create a branch at a commit; its cost does not grow with the rows.
-
-        Raises:
-            BranchExists: the engine has a branch of that name.
-        """
-
-    def drop(self, name: str) -> None:
-        """Delete a branch's ref."""
-
-    def keep(self, name: str, commit: CommitId) -> None:
-        """Tag a commit so that compaction does not destroy it; once is enough."""
-
-    def kept(self) -> dict[str, CommitId]:
-        """Every tag with its commit."""
-
-    def log(self, start: str | CommitId) -> Iterator[Commit]:
-        """First parents from the tip of a branch, or from a commit, newest first."""
-
-    def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
-        """Every commit reachable from `starts`, children before parents."""
-
-    def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
-        """The commit at which two histories last were one."""
-
-    def changes(self, base: CommitId, ref: Ref) -> Changes:
-        """Rows that differ between a commit and a state; costs O(changes)."""
-
-    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
-        """Every version of a row that is kept anywhere, as it was written: for redacting only.
-
-        Of held items, all those on the row.
-        """
-
-    def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
-        """One row at a commit; its cost does not grow with the history."""
-
-    def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
-        """A row at every commit reachable from `start`, over all parents, that has it.
-
-        Raises:
-            NotFound: no such commit.
-            Unsupported: the engine has no row history (`Capabilities.row_history`).
-        """
-
-    def at(self, branch: str, instant: int) -> Ref:
-        """The state of a branch at an instant, by its first parents (design section 5)."""
+        """Close files and connections."""

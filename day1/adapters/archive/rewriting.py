@@ -13,7 +13,8 @@ from day1.adapters.ledger.sqlite import scrub_ledger
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.errors import Refused
-from day1.ports.store import History, Store
+from day1.ports.history import History
+from day1.ports.store import Store
 
 _PLACE: Final = "purged"
 """What the new files would be called if they did not take the place of the old ones."""

@@ -40,7 +40,7 @@ def prepared(
 
 
 class SqlReading:
-    """`ports.store.Reading` over a connection that already stands on the right state.
+    """`ports.reading.Reading` over a connection that already stands on the right state.
 
     All rows come through `_select`, which is where redacted ones are masked.
     """

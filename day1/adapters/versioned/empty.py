@@ -8,7 +8,7 @@ from day1.model.rows.kind import Cell, Kind, Row
 
 
 class EmptyReading:
-    """A `ports.store.Reading` without rows."""
+    """A `ports.reading.Reading` without rows."""
 
     def __init__(self, branch: str | None) -> None:
         """Name the branch that was asked for."""

@@ -25,7 +25,7 @@ _FEW = 32
 
 
 class SqlHistory(ABC):
-    """`ports.store.History`; an engine adds what makes and removes refs.
+    """`ports.history.History`; an engine adds what makes and removes refs.
 
     Commits never change, so they are read once.
     """

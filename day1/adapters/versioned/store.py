@@ -17,7 +17,9 @@ from day1.errors import IntegrityBroken, Json, NotAStore, StoreVersionUnknown
 from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Pending, Ref, Writes
 from day1.model.values.instant import SECOND
-from day1.ports.store import Additions, Capabilities, Reading, Work
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
+from day1.ports.store import Capabilities, Work
 
 CUT_AT_ROWS = 256
 CUT_AT_AGE = 600 * SECOND

@@ -16,7 +16,7 @@ from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 
 
 class SqlAdditions(SqlReading):
-    """`ports.store.Additions`; the store begins and ends its transaction."""
+    """`ports.additions.Additions`; the store begins and ends its transaction."""
 
     now = 0
     """The store says it at once."""

@@ -18,8 +18,9 @@ from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.sharing import Bundle
+from day1.ports.history import History
 from day1.ports.ledger import Ledger, Recover
-from day1.ports.store import History, Store
+from day1.ports.store import Store
 from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from day1.errors import Json
     from day1.model.rows.change import Changes, Commit, CommitId, Ref, Writes
     from day1.model.rows.kind import Kind, Row
-    from day1.ports.store import Additions, Capabilities, Reading, Work
+    from day1.ports.additions import Additions
+    from day1.ports.reading import Reading
+    from day1.ports.store import Capabilities, Work
 
 T = TypeVar("T")
 _LIMITS_KEPT: Final = 64

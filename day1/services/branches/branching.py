@@ -4,13 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from day1.errors import (
-    BranchExists,
-    BranchProtected,
-    Conflict,
-    Json,
-    Refused,
-)
+from day1.errors import BranchExists, BranchProtected, Conflict, Json, Refused
 from day1.model.branches.branch import MAIN, Branch, check_name, numbered
 from day1.model.records.codec import to_json
 from day1.services.branches.lookup import find

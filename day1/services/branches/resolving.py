@@ -10,7 +10,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Commit, CommitId, Query, Ref
 from day1.model.rows.kind import BY_PREFIX, MEMORIES, Kind, Row, kind_of
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import find_snapshot
 from day1.services.repository.repository import Repository

@@ -12,7 +12,8 @@ from day1.model.rows.kind import CONVERSATION, MESSAGE, Cell, Kind, Row, text_of
 from day1.model.rows.message_order import Link, in_sequence, rivals
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import content_hash
-from day1.ports.store import Additions, Reading
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
 from day1.services.repository.idempotency import BY_REQUEST, reused, written_by
 from day1.services.repository.repository import Repository
 

@@ -13,7 +13,7 @@ from day1.model.files.backup import FORMAT, BranchContent, Content, Manifest, Ro
 from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import KINDS
 from day1.ports.archive import Archives, Copied, Copying
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.repository.intents import recover
 from day1.services.repository.repository import Point, Repository, no_point
 

@@ -18,7 +18,7 @@ from day1.model.records.store_copy import Clone
 from day1.model.rows.change import Changes, Commit, CommitId, Query, Ref, Writes
 from day1.model.rows.kind import HELD, KINDS, MEMORIES
 from day1.ports.ledger import Ledger
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.lookup import first_commit
 from day1.services.repository.commit_ids import carried, new_ids, put, renamed, with_new_ids
 from day1.services.repository.intents import recover

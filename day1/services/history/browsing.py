@@ -8,7 +8,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Cell, Kind, Row
 from day1.model.values.instant import parse
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.resolving import state
 from day1.services.branches.tree import BranchState, states
 from day1.services.conversations.conversing import order_of

@@ -20,7 +20,7 @@ from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Query, Ref, Writes
 from day1.model.rows.kind import CONVERSATION, FACT, HELD, MEMORIES, MESSAGE, Row
 from day1.model.rows.origin import Origin
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.lookup import find, refuse_closed, refuse_protected
 from day1.services.history.ancestry import Ancestry
 from day1.services.merges.planning import check_digest, completed, rows_by_id

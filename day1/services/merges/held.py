@@ -17,7 +17,8 @@ from day1.model.merge.held import (
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Row, canonical, complete
 from day1.model.rows.origin import Origin
-from day1.ports.store import Reading, Work
+from day1.ports.reading import Reading
+from day1.ports.store import Work
 from day1.services.branches.lookup import find
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import EditedCells, changed_groups, close_items, edit_rows

@@ -10,7 +10,7 @@ from day1.model.merge.plan import MergePlan, Sides, Strategy, follow_supersessio
 from day1.model.merge.row_merge import OWN, Choice, Take
 from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Row, complete, kind_of
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.lookup import find, refuse_closed
 from day1.services.repository.repository import Repository
 

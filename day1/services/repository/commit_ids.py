@@ -19,8 +19,8 @@ from day1.model.records.sharing import Bundle, Handoff, Template
 from day1.model.records.snapshot import Snapshot
 from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import CommitId
+from day1.ports.history import History
 from day1.ports.ledger import Ledger
-from day1.ports.store import History
 
 T = TypeVar("T")
 Ids = Mapping[CommitId, CommitId]

@@ -13,8 +13,9 @@ from day1.model.records.redaction import REDACTED_HASH
 from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, OBSERVATION, RELATION, WHOLE, Cell, Kind, Row
 from day1.model.values.instant import SECOND
+from day1.ports.additions import Additions
 from day1.ports.ledger import Ledger
-from day1.ports.store import Additions, Reading
+from day1.ports.reading import Reading
 
 T = TypeVar("T")
 

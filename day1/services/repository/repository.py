@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from day1.model.rows.change import CommitId
 from day1.model.values.ids import NewId
+from day1.ports.history import History
 from day1.ports.ledger import Ledger
-from day1.ports.store import History, Store
+from day1.ports.store import Store
 
 Point = Callable[[str], None]
 """Called at named points, where a test may kill the process."""

@@ -9,7 +9,8 @@ from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Kind, Row, canonical, cell_value
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId, content_hash
-from day1.ports.store import Reading, Work
+from day1.ports.reading import Reading
+from day1.ports.store import Work
 
 _NEAREST = 20
 """As many agents may write the same within a minute, and each is told of a repetition."""

@@ -12,7 +12,8 @@ from day1.errors import NotFound
 from day1.model.merge.plan import follow_supersession
 from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MEMORIES, MESSAGE, RELATION, Kind, Row
-from day1.ports.store import Reading, Work
+from day1.ports.reading import Reading
+from day1.ports.store import Work
 from day1.services.rows.units import Left, Why, edits_of, was_removed
 
 Rows = Mapping[Kind, Sequence[Row]]

@@ -15,8 +15,10 @@ from day1.model.records.redaction import REDACTED_HASH
 from day1.model.rows.change import Changes, CommitId, Query, Ref
 from day1.model.rows.kind import KINDS, Kind
 from day1.ports.embedder import Embedder
+from day1.ports.history import History
 from day1.ports.index import Cursor, Index
-from day1.ports.store import History, Reading, Store
+from day1.ports.reading import Reading
+from day1.ports.store import Store
 
 INDEXED = tuple(kind for kind in KINDS if kind.text)
 """The kinds whose text can be searched."""

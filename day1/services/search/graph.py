@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from day1.model.rows.change import Query
 from day1.model.rows.graph import MAX_DEPTH, walk
 from day1.model.rows.kind import RELATION, Cell, Row
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)

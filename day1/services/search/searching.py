@@ -39,8 +39,10 @@ from day1.services.search.views import FACETS, SCOPES, CachedView, Filter, LiveQ
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
+    from day1.ports.history import History
     from day1.ports.index import Index
-    from day1.ports.store import History, Reading, Store
+    from day1.ports.reading import Reading
+    from day1.ports.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, Kind, Row, when
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Kind
+from day1.ports.history import History
 from day1.ports.index import Index
-from day1.ports.store import History, Reading
+from day1.ports.reading import Reading
 from day1.services.search.views import (
     _ROWS_KEPT,
     _VIEWS_KEPT,

@@ -21,8 +21,9 @@ from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.model.search.wording import content_words
 from day1.model.values.ids import content_hash
+from day1.ports.history import History
 from day1.ports.index import Index, TextId
-from day1.ports.store import History, Reading
+from day1.ports.reading import Reading
 
 FACETS: Mapping[str, tuple[str, ...]] = {
     FACT.table: ("category",),

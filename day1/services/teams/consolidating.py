@@ -19,8 +19,9 @@ from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Row
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import faithful, plain, worded
 from day1.model.values.ids import content_hash, derived_id
+from day1.ports.additions import Additions
 from day1.ports.chat import Chat
-from day1.ports.store import Additions, Reading
+from day1.ports.reading import Reading
 from day1.services.branches.lookup import find_open
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row

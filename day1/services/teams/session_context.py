@@ -7,7 +7,7 @@ from day1.errors import NotFound
 from day1.model.records.session import Session
 from day1.model.rows.change import Query
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.conversations.conversing import messages_of
 from day1.services.repository.repository import Repository
 from day1.services.search.views import active_rows

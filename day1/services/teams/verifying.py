@@ -28,7 +28,7 @@ from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
 from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when
 from day1.model.rows.origin import Origin
 from day1.ports.judge import Judge
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.lookup import find_open
 from day1.services.conversations.conversing import branches_with
 from day1.services.repository.repository import Repository

@@ -12,7 +12,8 @@ from dataclasses import replace
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import BY_TABLE, KINDS
 from day1.model.values.instant import SECOND
-from day1.ports.store import Reading, Work
+from day1.ports.reading import Reading
+from day1.ports.store import Work
 from day1.services.repository.repository import Repository
 
 TOO_FAR = 60 * SECOND

@@ -31,7 +31,7 @@ Clock = Callable[[], int]
 
 
 class DoltHistory(SqlHistory):
-    """`ports.store.History` on a Dolt server."""
+    """`ports.history.History` on a Dolt server."""
 
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit: a new ref, whatever the number of rows."""

@@ -7,7 +7,7 @@ from day1.model.rows.change import CommitId
 
 
 class DoltLiteHistory(SqlHistory):
-    """`ports.store.History` on DoltLite."""
+    """`ports.history.History` on DoltLite."""
 
     _connections: DoltLiteConnections
 

@@ -25,7 +25,7 @@ _QUOTA = "has reached the limit"
 
 
 class MatrixOneHistory(SqlHistory):
-    """`ports.store.History` on a MatrixOne server."""
+    """`ports.history.History` on a MatrixOne server."""
 
     _connections: MatrixOneConnections
 

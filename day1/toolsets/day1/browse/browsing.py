@@ -13,7 +13,7 @@ from day1.errors import InvalidRequest, NotFound
 from day1.model.rows.change import Commit
 from day1.model.rows.kind import MEMORIES, MESSAGE, kind_of
 from day1.model.values.instant import show
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.tree import BranchState
 from day1.services.history.browsing import Joined, newest, picture, ref_at, said
 from day1.toolsets.day1.core.merges import shown

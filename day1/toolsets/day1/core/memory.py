@@ -22,7 +22,7 @@ from day1.errors import Refused
 from day1.model.rows.kind import FACT, OBSERVATION, RELATION
 from day1.model.rows.secrets import looks_secret
 from day1.model.values.instant import parse, show
-from day1.ports.store import Additions
+from day1.ports.additions import Additions
 from day1.services.repository.idempotency import Put, put_once
 from day1.services.rows.recording import (
     NewFact,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from day1.call.fields import Response
 from day1.model.rows.kind import MESSAGE
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.search.searching import Hit
 
 _CUT = 200

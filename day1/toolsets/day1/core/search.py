@@ -12,7 +12,7 @@ from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, OBSERVATION, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
-from day1.ports.store import Reading
+from day1.ports.reading import Reading
 from day1.services.branches.lookup import find
 from day1.services.search.graph import neighbourhood
 from day1.services.search.searching import Found, Hit, SearchRequest, search

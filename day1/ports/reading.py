@@ -1,0 +1,56 @@
+"""Rows of one state.
+
+Every method of a store that reaches the engine may raise `StoreUnavailable` (a retry may
+succeed) or `StoreDamaged`. Other errors are named beside the method.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from day1.model.records.redaction import Mask
+from day1.model.rows.change import Changes, CommitId, Pending, Query
+from day1.model.rows.kind import Cell, Kind, Row
+
+
+class Reading(Protocol):
+    """Rows of one state. All reads of one Reading see the same state."""
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that is read; None if a commit is read by its id."""
+
+    @property
+    def tip(self) -> CommitId:
+        """The commit that is read; the pending rows come on top of it."""
+
+    @property
+    def pending(self) -> Pending:
+        """Rows of this state that are in no commit yet."""
+
+    @property
+    def mask(self) -> Mask:
+        """What is redacted: rows are masked as it says, and no query finds what it hides."""
+
+    def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
+        """Rows by id; unknown ids are left out."""
+
+    def find(self, kind: Kind, query: Query) -> list[Row]:
+        """Rows by conditions, ordered by time and id."""
+
+    def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
+        """Some columns of the rows that `find` would give, as tuples.
+
+        In the order of ids, or with `created_after` in that of `created_at`.
+        """
+
+    def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
+        """How many rows of a kind there are, or have these values."""
+
+    def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
+        """How many rows have each value of `column`."""
+
+    def merge_base(self, other: CommitId) -> CommitId:
+        """The merge base of this state and an older commit."""
+
+    def changes(self, base: CommitId) -> Changes:
+        """Rows that differ between a commit and this state; the cost grows with their number."""
