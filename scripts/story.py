@@ -26,9 +26,13 @@ from mcp import Client, StdioServerParameters
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".day1" / "demo"
 DAY1 = [sys.executable, "-m", "day1"]
-
+BIN = Path(sys.executable).parent
 
 PORT = 8420
+WIDTH = 96
+"""Columns of what is printed of a call."""
+SHOWN = 3
+"""Rows of a plan that are printed."""
 
 
 def main(once: bool) -> None:  # noqa: FBT001 - the one thing that is asked
@@ -38,35 +42,40 @@ def main(once: bool) -> None:  # noqa: FBT001 - the one thing that is asked
     subprocess.run([*DAY1, "init"], env=env, check=True, stdout=subprocess.DEVNULL)
 
     say("2", "Real memory: this repository's git history and its documents")
-    day1(env, "import", "git", str(ROOT))
-    documents = [str(ROOT / "README.md"), *map(str, sorted((ROOT / "docs").rglob("*.md")))]
-    day1(env, "import", "markdown", *documents)
+    day1(env, "import", "git", ".")
+    day1(env, "import", "markdown", "README.md", "docs")
 
     reviews = anyio.run(story, env)
-    say("9", "Connect your own agent: paste this into your MCP client's configuration")
-    server = {
-        "command": str(Path(sys.executable)),
-        "args": ["-m", "day1", "mcp", "--toolsets", "core,review"],
-        "env": {"DAY1_HOME": str(HOME)},
-    }
-    print(json.dumps({"mcpServers": {"day1": server}}, indent=2))
-    say("10", "Try next")
-    print(f"  export DAY1_HOME={HOME}")
-    next_steps = ('day1 search "merge conflicts"', "day1 log --graph", "day1 held", "day1 doctor")
-    for command in (*next_steps, "day1 review", "day1 backup memory.tar.gz"):
-        print(f"  {command}")
-
-    say("11", "A server on this store: for people, agents and scripts")
+    say("9", "What to look at next")
     serve(env, reviews, once=once)
 
 
+NEXT: tuple[tuple[str, str], ...] = (
+    ('day1 search "merge conflicts"', "search by meaning and by words"),
+    ("day1 log --graph", "how the branches forked and merged"),
+    ("day1 review", "the reviews that wait, here in the terminal"),
+    ("day1 doctor", "whether the store is sound"),
+)
+"""Commands to try on the demo store, and what each shows."""
+
+
 def serve(env: dict[str, str], reviews: Sequence[str], *, once: bool) -> None:
-    """Serve until Ctrl-C; with `once` only see that the server is ready and shows its pages."""
+    """Serve until Ctrl-C; with `once` only see that the server is ready and shows its pages.
+
+    What is printed is the last screenful of the story: where to look, and what to try.
+    """
     with served(env, 0 if once else free_port()) as (process, address):
+        print("  In a browser, and for programs:")
         for path, what in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
             print(f"  {what:8} {address}{path}")
         for number in reviews:
             print(f"  decide   {address}/review/reviews/{number}")
+        print("\n  In another terminal, after")
+        print(f"  export DAY1_HOME={env['DAY1_HOME']} PATH={BIN}:$PATH")
+        for command, what in NEXT:
+            print(f"  {command:32} {what}")
+        print(f"\n  Your own agent: `claude mcp add --transport http day1 {address}/mcp`, or")
+        print(f'  {{"mcpServers": {{"day1": {{"type": "http", "url": "{address}/mcp"}}}}}}\n')
         for path in ("/ready", "/review", *(f"/review/reviews/{number}" for number in reviews)):
             with urllib.request.urlopen(address + path, timeout=60) as answer:  # noqa: S310 - http, our own
                 if answer.status != 200 or not answer.read():
@@ -121,7 +130,8 @@ def say(number: str, text: str) -> None:
 def day1(env: dict[str, str], *arguments: str) -> None:
     """Run a command as a user would, showing its output."""
     print("  $ day1 " + " ".join(_short(a) for a in arguments), flush=True)
-    done = subprocess.run([*DAY1, *arguments], env=env, check=True, capture_output=True, text=True)
+    command = [*DAY1, *arguments]
+    done = subprocess.run(command, env=env, cwd=ROOT, check=True, capture_output=True, text=True)
     for line in done.stdout.splitlines():
         print(f"    {line}")
 
@@ -142,7 +152,8 @@ class Agent:
         body = answer.structured_content or {}
         if answer.is_error:
             raise SystemExit(f"{tool}: {body}")
-        print(f"  {self.name}: {tool}({_arguments(arguments)})")
+        asked = f"{self.name}: {tool}({_arguments(arguments)})"
+        print(f"  {asked if len(asked) <= WIDTH else asked[: WIDTH - 1] + '…'}")
         return body
 
 
@@ -372,9 +383,12 @@ async def merge(who: Agent, branch: str, target: str) -> None:
     """Preview a merge, then merge exactly what was previewed."""
     both = {"source_branch": branch, "target_branch": target}
     plan = await who.call("memory_merge_preview", **both)
-    for row in plan["rows"]:
+    rows = sorted(plan["rows"], key=lambda row: not row["held"])  # what is held comes first
+    for row in rows[:SHOWN]:
         state = f"held: {', '.join(row['held'])}" if row["held"] else row["effect"]
-        print(f"      {state:18} {row['type']}: {_clip(row['text'], 80)}")
+        print(f"      {state:18} {row['type']}: {_clip(row['text'], 70)}")
+    if len(rows) > SHOWN:
+        print(f"      … and {len(rows) - SHOWN} more rows")
     done = await who.call("memory_branch_merge", **both, strategy="auto", expect=plan["digest"])
     print(f"      merged {done['merged_count']}, held {done['rejected_count']}")
 

@@ -65,17 +65,31 @@ def test_the_configuration_is_json_and_names_a_real_command():
 def test_the_readme_says_how_to_install_the_package_that_this_is():
     """D4: there was no install line."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    lines = [
-        line.partition("#")[0].split() for block in blocks("sh") for line in block.splitlines()
-    ]
-    told = {(" ".join(words[:-1]), words[-1]) for words in lines if "install" in words}
+    lines = [line.split("#") for block in blocks("sh") for line in block.splitlines()]
+    told = {line[0].strip(): line[1].split()[:2] for line in lines if "install" in line[0]}
     ways = ("pip install", "pipx install", "uv tool install")
-    assert told == {(way, what) for way in ways for what in (".", project["name"])}
+    assert [told[f"{way} {project['name']}"] for way in ways] == [["or", "."]] * len(ways)
     extras = re.findall(r"'(?:\.|day1)\[(\w+)\]'", README)
     assert extras
     assert set(extras) <= set(project["optional-dependencies"])
     assert project["requires-python"] == ">=3.11"
     assert "Python 3.11 or later" in README
+
+
+def test_the_first_search_takes_five_lines(tmp_path):
+    (first,) = (block for block in blocks("sh") if block.startswith("day1 init"))
+    commands = [shlex.split(line, comments=True) for line in first.splitlines()]
+    assert len(commands) == 5
+    environment = {**os.environ, "DAY1_HOME": str(tmp_path / "store"), "PYTHONPATH": str(ROOT)}
+    for _, *arguments in (command for command in commands if command[1] != "model"):
+        done = subprocess.run(
+            [sys.executable, "-m", "day1", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert "The deploy job needs 4 GB of memory" in done.stdout
 
 
 def test_every_tool_of_the_readme_exists():
