@@ -34,8 +34,8 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
         house = open_store(settings, create=not guarded, serves=True)
         tender = house.tender()
         try:
-            door = Authenticator(house.repo, closed=guarded)
-            if door.shut:
+            authenticator = Authenticator(house.repo, closed=guarded)
+            if authenticator.shut:
                 raise Refused(
                     f"{settings.http.host} lets others in than this machine's users, and this "
                     "store has no token yet: `day1 token create NAME --scope admin` makes one.",
@@ -47,7 +47,8 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
             gc.freeze()
             gc.set_threshold(_COLLECT_AT, 20, 20)
             with sole_server(house, address_of(taken)):
-                serve(build_app(Served(house, door, tender.called)), taken, settings.http, ready)
+                app = build_app(Served(house, authenticator, tender.called))
+                serve(app, taken, settings.http, ready)
         finally:
             tender.stop()
             house.close()

@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any, NamedTuple
 from unittest.mock import AsyncMock, Mock
 
 import anyio
 import pytest
+from starlette.requests import HTTPConnection
 
+from day1.interfaces.http.callers import ACCESS, Callers
 from day1.interfaces.web.events import Events
 from day1.model.access.access import EVERYTHING
 from day1.services.upkeep.poller import Moved
@@ -40,6 +44,20 @@ def test_a_head_is_moved_by_the_token_of_its_session_only(door: Guarded) -> None
         assert server.ask("POST", path, token, headers=said, json=there).status == 200
     found = server.ask("POST", "/api/v1/memory_timeline", door.admin, headers=said, json={})
     assert found.body["read"]["branch"] == "mine/work"
+
+
+def test_calls_of_a_session_at_once_share_its_head() -> None:
+    """A call that began a HEAD of its own would forget where another one of the session went."""
+    together = Barrier(4)
+    house = Mock()
+    house.repo.ledger.branch.side_effect = lambda _: together.wait(20)
+    house.context.side_effect = lambda caller: caller
+    callers = Callers(house, Mock())
+    headers = [(b"mcp-session-id", b"one")]
+    request = HTTPConnection({"type": "http", "headers": headers, ACCESS: EVERYTHING})
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: callers.context(request), range(4)))
+    assert len({id(caller.head) for caller in made}) == 1
 
 
 def test_a_session_starts_on_the_one_branch_of_its_token(door: Guarded) -> None:

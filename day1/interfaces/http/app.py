@@ -1,4 +1,4 @@
-"""One ASGI app: MCP, REST, pages and probes over one open memory, behind one door."""
+"""One ASGI app: MCP, REST, pages and probes over one open memory, behind one middleware."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Served:
     """What is served, to whom."""
 
     house: OpenStore
-    door: Authenticator
+    authenticator: Authenticator
     called: Callable[[], None]
     """Told of each call."""
 
@@ -62,7 +62,7 @@ def build_app(served: Served) -> Starlette:
 
     every = operations(",".join(TOOLSETS))
     asking = partial(callers.context, source="user")
-    site = Site.of(Server(served.door, now, asking, access_of, status_of), every)
+    site = Site.of(Server(served.authenticator, now, asking, access_of, status_of), every)
     events = Events(feed, access_of)
 
     @asynccontextmanager
@@ -91,7 +91,13 @@ def build_app(served: Served) -> Starlette:
             *pages.routes(site, events),
         ],
         middleware=[
-            Middleware(AccessMiddleware, door=served.door, rules=rules, metrics=metrics, clock=now)
+            Middleware(
+                AccessMiddleware,
+                authenticator=served.authenticator,
+                rules=rules,
+                metrics=metrics,
+                clock=now,
+            )
         ],
         exception_handlers={404: _no_path, 405: _no_method},
     )

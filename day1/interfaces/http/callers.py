@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from cachetools import LRUCache
 from starlette.requests import HTTPConnection
 
 from day1.app.open import OpenStore
@@ -29,8 +30,9 @@ class Callers:
         """Serve one memory; `called` is told of each call."""
         self.house = house
         self._called = called
-        self._heads: dict[str | None, OrderedDict[str, ProcessHead]] = {}
-        """By token: nobody moves the HEAD of another's session, or makes the server forget it."""
+        self._guard = threading.Lock()
+        self._heads: dict[str | None, LRUCache[str, ProcessHead]] = {}
+        """By token: no token moves HEADs of another, or makes the server forget them."""
 
     def context(
         self,
@@ -68,12 +70,13 @@ class Callers:
         """The client's own HEAD: its session's, else the one of its token and name."""
         session = request.headers.get(_SESSION)
         if session is not None:
-            heads = self._heads.setdefault(access.token_id, OrderedDict())
-            start = access.home or MAIN
-            head = heads.pop(session, None) or ProcessHead(self.house.repo, start)
-            heads[session] = head
-            while len(heads) > _HEADS:
-                heads.popitem(last=False)
+            with self._guard:
+                heads = self._heads.setdefault(access.token_id, LRUCache(_HEADS))
+                head = heads.get(session)
+            if head is None:
+                begun = ProcessHead(self.house.repo, access.home or MAIN)  # asks the ledger
+                with self._guard:
+                    head = heads.setdefault(session, begun)
             return head
         if access.token_id is None and client is None:
             return None
@@ -89,6 +92,6 @@ def _text(header: str | None) -> str | None:
 
 
 def access_of(request: HTTPConnection) -> Access:
-    """What the request's token allows, as the door found it."""
+    """What the request's token allows, as the middleware found it."""
     found: Access = request.scope.get(ACCESS, NOTHING)
     return found

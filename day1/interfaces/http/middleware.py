@@ -1,4 +1,4 @@
-"""In front of every path: Host and Origin, the token, how often, how much, and the access log.
+"""Checks each request before it is routed: Host, Origin, token, rate, size; writes the access log.
 
 Written as plain ASGI, so that streams pass through untouched.
 """
@@ -8,15 +8,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from anyio import CapacityLimiter, to_thread
+from cachetools import LRUCache
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,14 +34,13 @@ log = logging.getLogger("day1.access")
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _BEARER: Final = "bearer "
-_IDLE_S: Final = 60.0
 _BUCKETS: Final = 1_000
 _LOGGED: Final = 200
 """Bytes of a path that the log shows."""
 _UNKNOWN_BYTES: Final = 16_384
 """Of the body of whoever has shown no token yet: a form to sign in."""
 _ASKING: Final = 8
-"""Threads of the door's own: those that run calls may all be waiting for the store."""
+"""Threads that only look tokens up: those that run calls may all be waiting for the store."""
 _TRUSTED_S: Final = 1.0
 """A call that answers within this time does so to the end, even if it revokes its own token."""
 _CLIENT_LEFT: Final = 499
@@ -49,29 +49,30 @@ _CLIENT_LEFT: Final = 499
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """What the door goes by."""
+    """What requests are checked against."""
 
     names: tuple[str, ...]
-    """Host names beside loopback's by which the server is reached."""
+    """Host names of this server besides those of loopback."""
     rate: float
-    """Requests a second of one token; 0: any number."""
+    """Requests a second of one token; 0: no limit."""
     body_bytes: int
     public: Callable[[str], bool]
     """Whether a path needs no token."""
     page: Callable[[str], bool]
     """Whether a path is a page, which sends to the sign-in rather than refuse."""
-    cookie: Callable[[Headers], str | None]
-    """What a browser that signed in has in its cookie."""
+    cookie: Callable[[HTTPConnection], str | None]
+    """The value of the cookie of a browser that signed in."""
     refused: Callable[[Day1Error, Request], Response]
-    """What a page shows in place of itself."""
+    """The page that tells why a request was refused."""
 
 
-@dataclass(slots=True)
 class Buckets:
-    """How often each token may ask: a second's worth at once, then at the rate."""
+    """How often each token may ask: one second's worth at once, then at the rate."""
 
-    rate: float
-    _left: dict[str, tuple[float, float]] = field(default_factory=dict)
+    def __init__(self, rate: float) -> None:
+        """Allow so many requests a second; 0 allows any number."""
+        self._rate = rate
+        self._left: LRUCache[str, tuple[float, float]] = LRUCache(_BUCKETS)
 
     def take(self, key: str) -> None:
         """Count one request.
@@ -79,18 +80,16 @@ class Buckets:
         Raises:
             TooManyRequests: it comes too soon.
         """
-        if not self.rate:
+        if not self._rate:
             return
-        now, most = time.monotonic(), max(self.rate, 1.0)
+        now, most = time.monotonic(), max(self._rate, 1.0)
         left, then = self._left.get(key, (most, now))
-        left = min(most, left + (now - then) * self.rate)
+        left = min(most, left + (now - then) * self._rate)
         if left < 1:
-            wait = round((1 - left) / self.rate, 3)
+            wait = round((1 - left) / self._rate, 3)
             raise TooManyRequests(
                 "This token asks more often than it may: wait, then go on.", retry_after=wait
             )
-        if len(self._left) > _BUCKETS:
-            self._left = {k: v for k, v in self._left.items() if now - v[1] < _IDLE_S}
         self._left[key] = left - 1, now
 
 
@@ -100,21 +99,26 @@ class AccessMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        door: Authenticator,
+        authenticator: Authenticator,
         rules: AccessRules,
         metrics: Metrics,
         clock: Callable[[], int],
     ) -> None:
-        """Stand before an app."""
+        """Check the requests of an app."""
         self._app = app
         self._limited = WholeBodies(app, rules.body_bytes)
         self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES))
-        self._door, self._rules, self._metrics, self._clock = door, rules, metrics, clock
+        self._authenticator, self._rules, self._metrics, self._clock = (
+            authenticator,
+            rules,
+            metrics,
+            clock,
+        )
         self._buckets = Buckets(rules.rate)
         self._asking = CapacityLimiter(_ASKING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or say why not; note it in the log in either case."""
+        """Pass a request on or refuse it; log and count it in either case."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -126,7 +130,7 @@ class AccessMiddleware:
                 return
             # A stream that goes on shows its token again with each message: it may be revoked.
             if message.get("more_body") and time.perf_counter() - started > _TRUSTED_S:
-                ended = ACCESS in scope and not await self._admits(Headers(scope=scope))
+                ended = ACCESS in scope and not await self._admits(HTTPConnection(scope))
                 message = {"type": "http.response.body", "body": b""} if ended else message
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -173,7 +177,7 @@ class AccessMiddleware:
         if self._rules.public(scope["path"]):
             return None
         try:
-            access = await self._admit(headers)
+            access = await self._admit(HTTPConnection(scope))
             self._buckets.take(access.token_id or "")
         except Day1Error as exc:
             said = without_place(exc)
@@ -192,22 +196,22 @@ class AccessMiddleware:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
         return name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
 
-    async def _admits(self, headers: Headers) -> bool:
+    async def _admits(self, request: HTTPConnection) -> bool:
         try:
-            await self._admit(headers)
+            await self._admit(request)
         except Day1Error:
             return False
         return True
 
-    async def _admit(self, headers: Headers) -> Access:
-        """Ask the store in a thread: a slow one keeps those waiting who need a token, only."""
-        given = headers.get("authorization", "")
+    async def _admit(self, request: HTTPConnection) -> Access:
+        """Ask the store in a thread: while it is slow, only requests that need a token wait."""
+        given = request.headers.get("authorization", "")
         if given:
             secret = given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
-            ask = partial(self._door.admit, secret, self._clock())
+            ask = partial(self._authenticator.admit, secret, self._clock())
         else:
-            cookie = self._rules.cookie(headers)
-            ask = partial(self._door.admit_browser, cookie, self._clock())
+            cookie = self._rules.cookie(request)
+            ask = partial(self._authenticator.admit_browser, cookie, self._clock())
         return await to_thread.run_sync(ask, limiter=self._asking)
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from functools import partial
 from typing import Final
 
 from anyio import CapacityLimiter, fail_after, to_thread
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from day1 import __version__
@@ -30,42 +37,41 @@ _KNOWN: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "me
 
 
 class Metrics:
-    """Counts of requests, in the text format that Prometheus reads."""
+    """Counts and times of requests, in the text format that Prometheus reads."""
 
     def __init__(self) -> None:
-        """Begin at zero."""
-        self._guard = threading.Lock()
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._within: Counter[tuple[str, float]] = Counter()
-        self._seconds: Counter[str] = Counter()
+        """Begin at zero, with a registry that no other app shares."""
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # of the library
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "day1_http_requests_total",
+            "Requests answered.",
+            ["part", "status"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "day1_http_request_seconds",
+            "Seconds that requests took.",
+            ["part"],
+            registry=self._registry,
+            buckets=_BOUNDS,
+        )
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count a request under the first part of its path."""
         first = path.removeprefix("/").partition("/")[0]
         part = first if first in _KNOWN else "pages"
-        with self._guard:
-            self._requests[part, status] += 1
-            self._seconds[part] += seconds  # type: ignore[assignment]  # a Counter adds floats too
-            for bound in _BOUNDS:
-                if seconds <= bound:
-                    self._within[part, bound] += 1
+        self._requests.labels(part, status).inc()
+        self._seconds.labels(part).observe(seconds)
 
-    def text(self) -> str:
-        """All counts."""
-        with self._guard:
-            lines = ["# TYPE day1_http_requests_total counter"]
-            for (part, status), count in sorted(self._requests.items()):
-                lines.append(f'day1_http_requests_total{{part="{part}",status="{status}"}} {count}')
-            lines.append("# TYPE day1_http_request_seconds histogram")
-            for part in sorted(self._seconds):
-                total = sum(n for (p, _), n in self._requests.items() if p == part)
-                name = f'day1_http_request_seconds_bucket{{part="{part}",le='
-                lines += [f'{name}"{bound}"}} {self._within[part, bound]}' for bound in _BOUNDS]
-                lines.append(f'{name}"+Inf"}} {total}')
-                spent = self._seconds[part]
-                lines.append(f'day1_http_request_seconds_sum{{part="{part}"}} {spent:.6f}')
-                lines.append(f'day1_http_request_seconds_count{{part="{part}"}} {total}')
-        return "\n".join(lines)
+    def text(self, store_bytes: int, branches: int) -> bytes:
+        """All counts, with what the store has now; no size where it tells none."""
+        now = CollectorRegistry()
+        if store_bytes:
+            gauge = Gauge("day1_store_bytes", "Size of the store.", registry=now)
+            gauge.set(store_bytes)
+        Gauge("day1_branches", "Branches of the store.", registry=now).set(branches)
+        return generate_latest(self._registry) + generate_latest(now)
 
 
 def routes(house: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
@@ -96,13 +102,8 @@ def routes(house: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
             return failure(Forbidden("/metrics counts every branch: use a token without limits."))
         size = await to_thread.run_sync(house.repo.store.size)
         branches = await to_thread.run_sync(house.repo.history.branches)
-        lines = [
-            metrics.text(),
-            *(("# TYPE day1_store_bytes gauge", f"day1_store_bytes {size}") if size else ()),
-            "# TYPE day1_branches gauge",
-            f"day1_branches {len(branches)}",
-        ]
-        return PlainTextResponse("\n".join(lines) + "\n")
+        text = metrics.text(size, len(branches))
+        return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     return [
         Route("/health", health, methods=["GET"]),

@@ -42,7 +42,7 @@ class Streams:
 def streams(servers: Mapping[str, Server[Any]], *, body_bytes: int, sse: bool) -> Streams:
     """Serve each server at its path; the first one also by SSE, if that is asked for.
 
-    Host, Origin and tokens are the door's business, for these paths as for all others.
+    The middleware checks Host, Origin and tokens, for these paths as for all others.
     """
     routes: list[BaseRoute] = []
     managers = []

@@ -6,16 +6,15 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from day1.errors import NotFound
 from day1.interfaces.web import branches, memories, reviews
 from day1.interfaces.web.events import Events
 from day1.interfaces.web.signing import Signing
 from day1.interfaces.web.site import HOME, LOGIN, Site, Visit
-from day1.interfaces.web.static_files import serve_file
+from day1.interfaces.web.static_files import FOLDER, PATH, PageFiles
 
-_STATIC: Final = "/review/static/"
 _BOTH: Final = ("GET", "POST")
 _POST: Final = ("POST",)
 
@@ -27,7 +26,7 @@ def is_page(path: str) -> bool:
 
 def is_public(path: str) -> bool:
     """Whether a path needs no token."""
-    return path in {"/", LOGIN} or path.startswith(_STATIC)
+    return path in {"/", LOGIN} or path.startswith(f"{PATH}/")
 
 
 def routes(site: Site, events: Events) -> list[BaseRoute]:
@@ -38,7 +37,7 @@ def routes(site: Site, events: Events) -> list[BaseRoute]:
         site.route(HOME, branches.home),
         site.route(LOGIN, signing.login, _BOTH),
         site.route("/review/logout", signing.logout, _POST),
-        Route(_STATIC + "{name}", serve_file, methods=["GET"]),
+        Mount(PATH, PageFiles(directory=FOLDER)),
         Route("/review/events", events.stream, methods=["GET"]),
         site.route("/review/search", memories.search),
         site.route("/review/rows/{id}", memories.row),

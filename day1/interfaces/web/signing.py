@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from ipaddress import ip_address
 from typing import Final
 
+from cachetools import LRUCache
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -33,7 +34,7 @@ class Tries:
     def __init__(self) -> None:
         """Begin without any."""
         self._guard = threading.Lock()
-        self._failed: OrderedDict[tuple[str, str], deque[float]] = OrderedDict()
+        self._failed: LRUCache[tuple[str, str], deque[float]] = LRUCache(_CALLERS)
 
     def failed(self, address: str, token: str) -> None:
         """Note a failure.
@@ -43,13 +44,8 @@ class Tries:
         """
         caller, now = (address, token[:_BEGINNING]), time.monotonic()
         with self._guard:
-            failed = self._failed.setdefault(caller, deque())
-            self._failed.move_to_end(caller)
-            if len(self._failed) > _CALLERS:
-                self._failed.popitem(last=False)
-            while failed and failed[0] < now - _WITHIN_S:
-                failed.popleft()
-            if len(failed) >= _TRIES:
+            failed = self._failed.setdefault(caller, deque(maxlen=_TRIES))
+            if len(failed) == _TRIES and failed[0] >= now - _WITHIN_S:
                 raise TooManyRequests(
                     "That was no token too many times: wait a minute, then try again.",
                     retry_after=_WITHIN_S,
@@ -66,14 +62,15 @@ class Signing:
 
     def login(self, visit: Visit) -> Response:
         """The form, or what it does."""
-        door, back = visit.site.server.door, inside(visit.form.get("back") or visit.asked("back"))
-        if door.open:
+        authenticator = visit.site.server.authenticator
+        back = inside(visit.form.get("back") or visit.asked("back"))
+        if authenticator.open:
             return visit.go(back)
         if visit.request.method == "GET":
             return visit.page("login.html", back=back, problem=None)
         token = visit.form.get("token", "").strip()
         try:
-            cookie = door.sign_in(token, visit.site.server.clock())
+            cookie = authenticator.sign_in(token, visit.site.server.clock())
         except Unauthorized:
             # Asked after the token: a live one is let in, whatever failed before.
             address = _address(visit.request)
@@ -87,11 +84,11 @@ class Signing:
 
     def logout(self, visit: Visit) -> Response:
         """Let the cookie open nothing any more."""
-        headers, response = visit.request.headers, visit.go(LOGIN)
-        cookie = cookie_of(headers)
+        request, response = visit.request, visit.go(LOGIN)
+        cookie = cookie_of(request)
         if cookie is not None:
-            visit.site.server.door.sign_out(cookie)
-        response.delete_cookie(cookie_name(headers, SESSION), path="/")
+            visit.site.server.authenticator.sign_out(cookie)
+        response.delete_cookie(cookie_name(request.headers, SESSION), path="/")
         return response
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from anyio import to_thread
 from starlette.datastructures import FormData, Headers
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -40,7 +40,7 @@ _POLICY: Final = (
 )
 _SAFE: Final = {
     "Content-Security-Policy": _POLICY,
-    # With none at all, browsers would not say from where a form comes, and the door asks that.
+    # With none at all, browsers would send no Origin with a form, and the middleware checks it.
     "Referrer-Policy": "same-origin",
 }
 Form = Mapping[str, str]
@@ -52,14 +52,9 @@ def cookie_name(headers: Headers, what: str) -> str:
     return f"{what}-{port}" if port.isdecimal() else what
 
 
-def cookie_of(headers: Headers, what: str = SESSION) -> str | None:
+def cookie_of(request: HTTPConnection, what: str = SESSION) -> str | None:
     """What a browser has in a cookie."""
-    wanted = cookie_name(headers, what)
-    for pair in headers.get("cookie", "").split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name == wanted and value:
-            return value
-    return None
+    return request.cookies.get(cookie_name(request.headers, what)) or None
 
 
 def csrf_of(cookie: str) -> str:
@@ -91,7 +86,7 @@ class Visit:
         return self.request.query_params.get(name) or None
 
     def number(self, name: str) -> int:
-        """A count of the address or the form; what is none is nought."""
+        """A count from the form or the query; 0 where there is none."""
         text = self.form.get(name) or self.request.query_params.get(name, "")
         return int(text) if text.isdecimal() and len(text) < len("1000000") else 0
 
@@ -121,7 +116,7 @@ View = Callable[[Visit], Response]
 class Server:
     """What the pages need of the server that they are part of."""
 
-    door: Authenticator
+    authenticator: Authenticator
     clock: Callable[[], int]
     context: Callable[[Request], Context]
     access_of: Callable[[Request], Access]
@@ -151,8 +146,7 @@ class Site:
 
     def answer(self, request: Request, form: Form, view: View) -> Response:
         """A page, or what stands in its place."""
-        headers = request.headers
-        cookie = cookie_of(headers) or cookie_of(headers, _FORMS)
+        cookie = cookie_of(request) or cookie_of(request, _FORMS)
         public = request.url.path == LOGIN
         known = cookie or new_secret()
         visit = Visit(
@@ -173,7 +167,7 @@ class Site:
         return response
 
     def refused(self, error: Day1Error, request: Request) -> Response:
-        """What a request that the door does not let in is shown: where to sign in, or why not."""
+        """What a request that was refused is shown: where to sign in, or why not."""
         if isinstance(error, Unauthorized):
             url = request.url
             wanted = url.path + (f"?{url.query}" if url.query else "")

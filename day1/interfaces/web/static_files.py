@@ -1,53 +1,49 @@
-"""The style, the script and the mark of the pages, as the package has them."""
+"""The style, the script and the icon of the pages, which browsers keep."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import os
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
+from starlette.types import Scope
 
-_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+FOLDER: Final = Path(__file__).parent / "static"
+PATH: Final = "/review/static"
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    content: bytes
-    tag: str
-    media: str
-
-
 @cache
-def _files() -> dict[str, _File]:
-    """All of them by name, read once."""
-    return {
-        file.name: _File(
-            content := file.read_bytes(),
-            hashlib.sha256(content).hexdigest()[:16],
-            _TYPES[file.suffix],
-        )
-        for file in (Path(__file__).parent / "static").iterdir()
-        if file.suffix in _TYPES
-    }
+def _tag(name: str) -> str:
+    """What names the content of a file."""
+    return hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:16]
 
 
 def address(name: str) -> str:
-    """Where a file is; another address whenever its content is another."""
-    return f"/review/static/{name}?v={_files()[name].tag}"
+    """Where a file is; its address changes with its content."""
+    return f"{PATH}/{name}?v={_tag(name)}"
 
 
-async def serve_file(request: Request) -> Response:
-    """One file, kept by browsers as long as its address names this content."""
-    file = _files().get(request.path_params["name"])
-    if file is None:
-        return Response("There is no such file.\n", 404, media_type="text/plain")
-    named = request.query_params.get("v") == file.tag
-    headers = {"ETag": f'"{file.tag}"', "Cache-Control": _FOR_GOOD if named else "no-cache"}
-    if headers["ETag"] in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return Response(file.content, headers=headers, media_type=file.media)
+class PageFiles(StaticFiles):
+    """Files that browsers keep as long as their address names the content."""
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """One file, or 304 for a browser that has it."""
+        tag = _tag(Path(full_path).name)
+        named = scope["query_string"] == f"v={tag}".encode()
+        headers = {"ETag": f'"{tag}"', "Cache-Control": _FOR_GOOD if named else "no-cache"}
+        response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
+        if self.is_not_modified(response.headers, Headers(scope=scope)):
+            return NotModifiedResponse(response.headers)
+        return response
