@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -19,9 +19,6 @@ from day1.errors import InvalidRequest
 from day1.model.rows.origin import MAX_LABEL
 from day1.model.rows.validation import MAX_TEXT, clean, sound
 from day1.model.values.instant import parse
-
-if TYPE_CHECKING:
-    pass
 
 
 def _timed(text: str) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import (
     ValidationError,
@@ -21,10 +21,6 @@ from day1.call.fields import Request, Response
 from day1.call.problems import invalid
 from day1.errors import Day1Error, InvalidRequest, Json
 from day1.model.access.access import Scope
-
-if TYPE_CHECKING:
-    pass
-
 
 log = logging.getLogger(__name__)
 

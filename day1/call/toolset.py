@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from day1.call.operation import Operation
-
-if TYPE_CHECKING:
-    pass
-
 
 Toolset = tuple[Operation[Any, Any], ...]

@@ -207,7 +207,7 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     from day1.model.values.instant import parse, show
     from day1.services.branches.resolving import row_id
     from day1.services.rows.editing import authors
-    from day1.toolsets.day1.core.merges import shown
+    from day1.toolsets.shared.shown import shown
 
     branch, at = session.branch(given["branch"]), session.moment(given["at"], end=True)
     ref = Ref(branch=branch, until=None if at is None else parse(at))

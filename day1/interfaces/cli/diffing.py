@@ -18,7 +18,7 @@ Document = Mapping[str, Any]
 def change_documents(changes: Changes) -> dict[str, list[dict[str, Any]]]:
     """Changed memories as `day1 diff` has them: added, changed, removed."""
     from day1.model.rows.kind import MEMORIES
-    from day1.toolsets.day1.core.merges import changed, shown
+    from day1.toolsets.shared.shown import changed, shown
 
     found: dict[str, list[dict[str, Any]]] = {"added": [], "changed": [], "removed": []}
     for kind in MEMORIES:

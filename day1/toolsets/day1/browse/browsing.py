@@ -16,8 +16,8 @@ from day1.model.values.instant import show
 from day1.ports.reading import Reading
 from day1.services.branches.tree import BranchState
 from day1.services.history.browsing import Joined, newest, picture, ref_at, said
-from day1.toolsets.day1.core.merges import shown
-from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.shared.shown import shown
+from day1.toolsets.shared.state import state_of
 
 _KINDS = {kind.name: kind for kind in MEMORIES}
 At = Annotated[Label | None, Field(description="ISO time, snapshot or commit")]

@@ -13,7 +13,7 @@ from day1.model.branches.branch import MAIN, Status
 from day1.model.values.instant import show
 from day1.services.branches.branching import create
 from day1.services.branches.tree import Node, enrich, states, topology
-from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.shared.state import state_of
 
 
 class BranchCreate(Repeatable):

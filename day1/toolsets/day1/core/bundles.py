@@ -9,7 +9,8 @@ from day1.model.values.instant import show
 from day1.services.exchange.bundles import Described, create_bundle, import_bundle, list_bundles
 from day1.services.rows.transplanting import memories
 from day1.services.rows.units import Left
-from day1.toolsets.day1.core.search import Limit, state_of
+from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.state import state_of
 
 
 class BundleCreate(Repeatable):

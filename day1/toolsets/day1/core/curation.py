@@ -12,7 +12,7 @@ from day1.model.rows.kind import CONVERSATION, FACT, text_of
 from day1.model.values.instant import show
 from day1.services.rows.curating import curate
 from day1.services.teams.session_context import Found, Recalled, Room, Talk, recall
-from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.shared.state import state_of
 
 Ids = Annotated[list[Label], Field(max_length=1_000)]
 

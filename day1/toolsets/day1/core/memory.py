@@ -1,6 +1,6 @@
 """Seed 001, "Memory Operations": write a fact, an observation, a relation."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -34,9 +34,7 @@ from day1.services.rows.recording import (
     relation_row,
 )
 from day1.services.upkeep.clocks import clock_notes
-
-ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
-Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+from day1.toolsets.shared.fields import Confidence, ObservationType
 
 
 class WriteFact(WriteRequest):

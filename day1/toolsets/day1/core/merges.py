@@ -1,65 +1,25 @@
 """Seed 001, "Branch Operations": diff and merge."""
 
-import json
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import JsonObject, Label, Read, Request, Response, WriteRequest, Written
+from day1.call.fields import Label, Read, Request, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest
 from day1.model.branches.branch import MAIN
-from day1.model.merge.held import HeldItem, columns_of
-from day1.model.merge.plan import MergePlan, Strategy
-from day1.model.merge.row_merge import Choice, PlanRow
-from day1.model.records.merge_record import MergeRecord
-from day1.model.rows.change import Changes, Query, Ref, RowChange
-from day1.model.rows.kind import (
-    BY_TABLE,
-    CONVERSATION,
-    FACT,
-    HELD,
-    MEMORIES,
-    OBSERVATION,
-    RELATION,
-    WHOLE,
-    Cell,
-    Kind,
-    Row,
-    kind_of,
-    revision,
-)
-from day1.model.values.instant import show
-from day1.services.branches.lookup import find, name_of
+from day1.model.merge.plan import Strategy
+from day1.model.rows.change import Changes, RowChange
+from day1.model.rows.kind import BY_TABLE, FACT, OBSERVATION, RELATION, Kind
+from day1.services.branches.lookup import find
 from day1.services.merges.comparing import compare
 from day1.services.merges.merging import merge
 from day1.services.merges.planning import MergeRequest
 from day1.services.merges.protection import Merger, guard
 from day1.services.repository.idempotency import BY_REQUEST
-from day1.toolsets.day1.core.values import given_columns
-
-_JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
-_HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch", "thinking"})
-
-
-def shown(kind: Kind, row: Row) -> dict[str, Any]:
-    """A row as tools show it, with its revision."""
-    return {"type": kind.name, **shown_columns(row), "revision": revision(kind, row)}
-
-
-def shown_columns(columns: Row) -> dict[str, Any]:
-    """Columns as tools show them: times as ISO, JSON as JSON, no bookkeeping."""
-    return {c: _shown(c, value) for c, value in columns.items() if c not in _HIDDEN}
-
-
-def _shown(column: str, value: Cell) -> Any:
-    if value is None:
-        return None
-    if column in {"created_at", "happened_at"}:
-        return show(int(value))
-    return json.loads(str(value)) if column in _JSON_COLUMNS else value
+from day1.toolsets.shared.choices import Choices, Clash, chosen, clashes, held_by
+from day1.toolsets.shared.shown import changed, shown
 
 
 class BranchDiff(Request):
@@ -74,17 +34,6 @@ class BranchDiff(Request):
     source_branch: Label
     target_branch: Label
     category: Label | None = None
-
-
-class Clash(Response):
-    """S1-036: one cell that both sides changed; `source` and `target` are its values."""
-
-    id: str
-    type: str
-    cell: str
-    source: str
-    target: str
-    reason: str
 
 
 class Diff(Response):
@@ -133,90 +82,6 @@ def _added(changes: Changes, kind: Kind) -> list[dict[str, Any]]:
     return [shown(kind, row) for row in rows if row is not None]
 
 
-def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
-    """A changed row: its id and the columns that differ, before and after."""
-    before, after = change.before or {}, change.after or {}
-    columns = [c for c in kind.group(WHOLE) if before[c] != after[c] and c not in _HIDDEN]
-    return {
-        "type": kind.name,
-        "id": change.id,
-        "before": shown_columns({c: before[c] for c in columns}),
-        "after": shown_columns({c: after[c] for c in columns}),
-    }
-
-
-def clashes(plan: MergePlan) -> list[Clash]:
-    """The cells of a plan that are held, with both values."""
-    return [
-        Clash(
-            id=row.id,
-            type=row.kind.name,
-            cell=cell,
-            source=_value(row.kind, row.source, cell),
-            target=_value(row.kind, row.target, cell),
-            reason=reason,
-        )
-        for row in plan.rows
-        for cell, reason in row.held.items()
-    ]
-
-
-def _value(kind: Kind, row: Row | None, cell: str) -> str:
-    if row is None:
-        return ""
-    column = kind.text if cell == WHOLE and kind.text else cell
-    if column == WHOLE and kind is CONVERSATION:
-        return str(row["title"] or row["id"])
-    if column == WHOLE:
-        return f"{row.get('source_entity')} {row.get('relation_type')} {row.get('target_entity')}"
-    value = row[column] if column in _JSON_COLUMNS else _shown(column, row[column])
-    return "" if value is None else str(value)
-
-
-class ChoiceGiven(Request):
-    """A decision for one cell of a row, or with cell `*` for all of it.
-
-    Attributes:
-        id: The id of the row: a fact, observation, relation, conversation or message.
-        take: `ours` keeps the target's side, `theirs` takes the source's, `value` sets what
-            `value` gives, `delete` removes the row, `skip` holds it.
-        cell: The cell to decide, as conflicts name it; `*` is the whole row.
-        value: The columns to set, by name; only with take=value.
-    """
-
-    id: Label
-    take: Literal["ours", "theirs", "value", "delete", "skip"]
-    cell: Label | None = WHOLE
-    value: JsonObject | None = None
-
-    def choice(self) -> Choice:
-        """The decision as the plan takes it.
-
-        Raises:
-            InvalidRequest: the id is not of a row, the cell not of its kind, or the value unsound.
-        """
-        kind, cell = kind_of(self.id), self.cell or WHOLE
-        if kind not in MEMORIES:
-            raise InvalidRequest(f"choices: {self.id!r} is not the id of a memory.", id=self.id)
-        cells = [WHOLE, *(group[0] for group in kind.groups)]
-        if cell not in cells:
-            raise InvalidRequest(
-                f"choices: a {kind.name} has no cell {cell!r}; it has: {', '.join(cells)}.",
-                id=self.id,
-                cell=cell,
-            )
-        if (self.take == "value") != (self.value is not None):
-            raise InvalidRequest("choices: `value` goes with take=value, and only there.")
-        value = None if self.value is None else given_columns(kind, cell, self.value)
-        return Choice(self.id, self.take, cell, value)
-
-
-Choices = Annotated[
-    list[ChoiceGiven] | None,
-    Field(description="decide conflicts; ours = target's side"),
-]
-
-
 class BranchMerge(WriteRequest):
     """Seed 001 `memory_branch_merge`; checklist S1-037.
 
@@ -257,12 +122,12 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     auto takes all that does not clash and holds the rest; cherry_pick takes `items`; squash
     makes one commit and closes the source.
     """
-    asked = merge_request(
+    asked = MergeRequest(
         find(ctx.repo, request.source_branch).name,
         find(ctx.repo, request.target_branch or MAIN).name,
         request.strategy,
-        request.choices,
-        request.items,
+        chosen(request.choices),
+        None if request.items is None else tuple(request.items),
         request.expect,
     )
     may = guard(ctx.repo, Merger(ctx.caller.access.token_id))
@@ -284,57 +149,6 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
             notes=notes,
         ),
     )
-
-
-def held_by(ctx: Context, record: MergeRecord) -> list[Clash]:
-    """What a merge held, as its target has it."""
-    target = Ref(branch=name_of(ctx.repo, record.target_id))
-    with ctx.repo.store.reading(target) as reading:
-        rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
-    return [
-        Clash(
-            id=item.row_id,
-            type=item.kind.name,
-            cell=item.cell,
-            source=_value(item.kind, columns_of(item.theirs), item.cell),
-            target=_value(item.kind, columns_of(item.ours), item.cell),
-            reason=item.reason,
-        )
-        for item in map(HeldItem.of, rows)
-    ]
-
-
-def merge_request(
-    source: str,
-    target: str,
-    strategy: Strategy,
-    choices: list[ChoiceGiven] | None,
-    items: list[str] | None,
-    expect: str | None = None,
-) -> MergeRequest:
-    """What was asked, as the merging service takes it."""
-    return MergeRequest(
-        source,
-        target,
-        strategy,
-        tuple(given.choice() for given in choices or ()),
-        None if items is None else tuple(items),
-        expect,
-    )
-
-
-def summary(row: PlanRow) -> dict[str, Any]:
-    """One row of a plan in short."""
-    text = _value(row.kind, row.source or row.target, WHOLE)
-    return {
-        "id": row.id,
-        "type": row.kind.name,
-        "effect": row.effect,
-        "text": text,
-        "held": dict(row.held),
-        "belongs_to": row.belongs_to,
-        "decided": dict(row.decided),
-    }
 
 
 DIFF = Operation("memory_branch_diff", BranchDiff, Diff, branch_diff, Effect.READ)

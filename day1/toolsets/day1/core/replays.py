@@ -12,7 +12,7 @@ from day1.model.records.task import Objective, status_of
 from day1.model.records.task_pattern import Pattern, Step
 from day1.model.values.instant import show, show_optional
 from day1.services.teams.replaying import Replay, replay, seconds
-from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.shared.state import state_of
 
 _ERRORS = 20
 """Errors that are shown of one task, the newest."""

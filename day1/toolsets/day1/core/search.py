@@ -12,13 +12,12 @@ from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, OBSERVATION, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
-from day1.ports.reading import Reading
 from day1.services.branches.lookup import find
 from day1.services.search.graph import neighbourhood
 from day1.services.search.searching import Found, Hit, SearchRequest, search
 from day1.services.search.timeline import Moment, timeline
-
-Limit = Annotated[int, Field(ge=1, le=200)]
+from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.state import read_of
 
 
 class TimeRange(Request):
@@ -155,19 +154,6 @@ def read_found(branch: str, answer: Found) -> Read:
         mode=answer.mode_used,
         notes=notes,
     )
-
-
-def read_of(reading: Reading, branch: str, *notes: str) -> Read:
-    """The state that an open reading stands for."""
-    return Read(branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes))
-
-
-def state_of(ctx: Context, branch: str | None) -> Read:
-    """Where a branch stands now; of what no single branch that the caller sees has, nothing."""
-    if branch is None or not ctx.caller.access.sees(branch):
-        return Read(branch=None, commit="")
-    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        return read_of(reading, branch)
 
 
 class GraphQuery(Request):

@@ -20,7 +20,8 @@ from day1.call.operation import Effect, Operation
 from day1.model.values.instant import parse, show
 from day1.services.branches.snapshots import snapshot, snapshots
 from day1.services.search.searching import SearchRequest
-from day1.toolsets.day1.core.search import Hits, Limit, found
+from day1.toolsets.day1.core.search import Hits, found
+from day1.toolsets.shared.fields import Limit
 
 
 class TakeSnapshot(Repeatable):

@@ -19,14 +19,14 @@ from day1.services.teams.sessions import Place, places
 from day1.services.teams.task_memory import agent_timeline, newest_rows, search_task, task_places
 from day1.toolsets.day1.core.replays import REPLAY
 from day1.toolsets.day1.core.search import (
-    Limit,
     MemoryHit,
     TimelineItem,
     read_found,
     shown_hit,
     shown_moment,
-    state_of,
 )
+from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.state import state_of
 
 Level = Literal["session", "agent", "task"]
 _NEEDED: dict[Level, tuple[str, ...]] = {

@@ -21,7 +21,7 @@ from day1.services.teams.tasks import (
     task_state,
     update_objective,
 )
-from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.shared.state import state_of
 
 MOST_OBJECTIVES = 200
 Index = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]

@@ -12,7 +12,7 @@ from day1.model.branches.branch import Branch
 from day1.model.rows.kind import EDIT, Cell, revision
 from day1.model.values.instant import parse, show
 from day1.services.rows.editing import Edited, remove, supersede, update
-from day1.toolsets.day1.core.memory import Confidence
+from day1.toolsets.shared.fields import Confidence
 
 
 class UpdateFact(WriteRequest):

@@ -24,18 +24,11 @@ from day1.model.values.instant import show
 from day1.services.branches.lookup import find
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
-from day1.services.merges.planning import preview
-from day1.toolsets.day1.core.merges import (
-    ChoiceGiven,
-    Choices,
-    Clash,
-    clashes,
-    merge_request,
-    shown_columns,
-    summary,
-)
-from day1.toolsets.day1.core.search import state_of
-from day1.toolsets.day1.core.values import given_columns
+from day1.services.merges.planning import MergeRequest, preview
+from day1.toolsets.shared.choices import ChoiceGiven, Choices, Clash, chosen, clashes
+from day1.toolsets.shared.fields import given_columns
+from day1.toolsets.shared.shown import shown_columns, summary
+from day1.toolsets.shared.state import state_of
 
 
 class MergePreview(Request):
@@ -90,9 +83,8 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     """Show what a merge would do, with conflicts and possible duplicates. Changes nothing."""
     source = find(ctx.repo, request.source_branch).name
     target = find(ctx.repo, request.target_branch or MAIN).name
-    asked = merge_request(
-        source, target, request.strategy or "auto", request.choices, request.items
-    )
+    items = None if request.items is None else tuple(request.items)
+    asked = MergeRequest(source, target, request.strategy or "auto", chosen(request.choices), items)
     seen = preview(ctx.repo, asked, both=may_find(ctx.search))
     twins = possible_duplicates(ctx.search, seen)
     held = [o.item.id for o in offers(ctx.repo, target)]

@@ -6,7 +6,7 @@ from day1.call.context import Context
 from day1.call.fields import Label, Read, Repeatable, Response
 from day1.call.operation import Effect, Operation
 from day1.services.merges.protection import protect
-from day1.toolsets.day1.core.search import state_of
+from day1.toolsets.shared.state import state_of
 
 
 class BranchProtect(Repeatable):

@@ -11,7 +11,8 @@ from day1.model.merge.row_merge import PlanRow
 from day1.services.branches.lookup import find, name_of
 from day1.services.history.reverting import Revert, RevertRequest, preview, revert
 from day1.services.repository.repository import Repository
-from day1.toolsets.day1.core.merges import Choices, Clash, clashes, summary
+from day1.toolsets.shared.choices import Choices, Clash, clashes
+from day1.toolsets.shared.shown import summary
 
 
 class Undo(WriteRequest):

@@ -13,7 +13,7 @@ from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin
 from day1.services.merges.reviews import Examined
 from day1.services.repository.repository import Repository
-from day1.toolsets.day1.core.merges import shown_columns
+from day1.toolsets.shared.shown import shown_columns
 
 _WORDS_ROOM = 20_000_000
 """Of a page: lengths of two texts multiplied, which is what comparing them word by word costs."""

@@ -15,8 +15,8 @@ from day1.services.merges import reviews
 from day1.services.merges.duplicates import Twin
 from day1.services.merges.protection import Merger, lacking
 from day1.services.merges.reviews import Examined, examine, grouped
-from day1.toolsets.day1.core.search import state_of
 from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
+from day1.toolsets.shared.state import state_of
 
 NONE: Final[Mapping[str, list[Twin]]] = MappingProxyType({})
 """No possible duplicates were looked for."""

@@ -17,8 +17,6 @@ from day1.services.merges import reviews
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.reviews import Given, find_review, grouped
 from day1.services.repository.idempotency import BY_REQUEST
-from day1.toolsets.day1.core.merges import ChoiceGiven, Clash, clashes, held_by
-from day1.toolsets.day1.core.search import state_of
 from day1.toolsets.day1.review.review_rows import (
     DecisionShown,
     ReviewRow,
@@ -26,6 +24,8 @@ from day1.toolsets.day1.review.review_rows import (
     review_rows,
 )
 from day1.toolsets.day1.review.review_state import ReviewItem, ReviewState, in_full, in_short, look
+from day1.toolsets.shared.choices import ChoiceGiven, Clash, clashes, held_by
+from day1.toolsets.shared.state import state_of
 
 _SHOWN = 50
 _Offset = Annotated[int, Field(ge=0)] | None

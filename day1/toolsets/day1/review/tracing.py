@@ -12,7 +12,7 @@ from day1.model.rows.kind import Row, text_of
 from day1.model.values.instant import show
 from day1.services.branches.lookup import find
 from day1.services.history.tracing import Blame, Passage, Traced, Version, blame, history
-from day1.toolsets.day1.core.merges import shown, shown_columns
+from day1.toolsets.shared.shown import shown, shown_columns
 
 
 class HistoryRequest(Request):

@@ -1,16 +1,20 @@
-"""Columns that a caller gives for a row, held against the same rules as a write."""
+"""Types of arguments that tools share, and the columns of a row that a caller may give."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from day1.call.fields import JsonObject, Label, LongText, Request, Text
 from day1.call.problems import invalid
 from day1.errors import InvalidRequest
 from day1.model.rows.kind import FACT, OBSERVATION, RELATION, WHOLE, Kind, Row, canonical
 from day1.model.values.instant import parse
-from day1.toolsets.day1.core.memory import Confidence, ObservationType
+
+ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Limit = Annotated[int, Field(ge=1, le=200)]
+"""How many rows of a list to answer at most."""
 
 
 def _instant(given: object) -> object:

@@ -1,0 +1,116 @@
+"""Conflicts as tools show them, and the choices that decide them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import JsonObject, Label, Request, Response
+from day1.errors import InvalidRequest
+from day1.model.merge.held import HeldItem, columns_of
+from day1.model.merge.plan import MergePlan
+from day1.model.merge.row_merge import Choice
+from day1.model.records.merge_record import MergeRecord
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import HELD, MEMORIES, WHOLE, kind_of
+from day1.services.branches.lookup import name_of
+from day1.toolsets.shared.fields import given_columns
+from day1.toolsets.shared.shown import cell_text
+
+
+class Clash(Response):
+    """S1-036: one cell that both sides changed; `source` and `target` are its values."""
+
+    id: str
+    type: str
+    cell: str
+    source: str
+    target: str
+    reason: str
+
+
+def clashes(plan: MergePlan) -> list[Clash]:
+    """The cells of a plan that are held, with both values."""
+    return [
+        Clash(
+            id=row.id,
+            type=row.kind.name,
+            cell=cell,
+            source=cell_text(row.kind, row.source, cell),
+            target=cell_text(row.kind, row.target, cell),
+            reason=reason,
+        )
+        for row in plan.rows
+        for cell, reason in row.held.items()
+    ]
+
+
+class ChoiceGiven(Request):
+    """A decision for one cell of a row, or with cell `*` for all of it.
+
+    Attributes:
+        id: The id of the row: a fact, observation, relation, conversation or message.
+        take: `ours` keeps the target's side, `theirs` takes the source's, `value` sets what
+            `value` gives, `delete` removes the row, `skip` holds it.
+        cell: The cell to decide, as conflicts name it; `*` is the whole row.
+        value: The columns to set, by name; only with take=value.
+    """
+
+    id: Label
+    take: Literal["ours", "theirs", "value", "delete", "skip"]
+    cell: Label | None = WHOLE
+    value: JsonObject | None = None
+
+    def choice(self) -> Choice:
+        """The decision as the plan takes it.
+
+        Raises:
+            InvalidRequest: the id is not of a row, the cell not of its kind, or the value unsound.
+        """
+        kind, cell = kind_of(self.id), self.cell or WHOLE
+        if kind not in MEMORIES:
+            raise InvalidRequest(f"choices: {self.id!r} is not the id of a memory.", id=self.id)
+        cells = [WHOLE, *(group[0] for group in kind.groups)]
+        if cell not in cells:
+            raise InvalidRequest(
+                f"choices: a {kind.name} has no cell {cell!r}; it has: {', '.join(cells)}.",
+                id=self.id,
+                cell=cell,
+            )
+        if (self.take == "value") != (self.value is not None):
+            raise InvalidRequest("choices: `value` goes with take=value, and only there.")
+        value = None if self.value is None else given_columns(kind, cell, self.value)
+        return Choice(self.id, self.take, cell, value)
+
+
+Choices = Annotated[
+    list[ChoiceGiven] | None,
+    Field(description="decide conflicts; ours = target's side"),
+]
+
+
+def held_by(ctx: Context, record: MergeRecord) -> list[Clash]:
+    """What a merge held, as its target has it."""
+    target = Ref(branch=name_of(ctx.repo, record.target_id))
+    with ctx.repo.store.reading(target) as reading:
+        rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
+    return [
+        Clash(
+            id=item.row_id,
+            type=item.kind.name,
+            cell=item.cell,
+            source=cell_text(item.kind, columns_of(item.theirs), item.cell),
+            target=cell_text(item.kind, columns_of(item.ours), item.cell),
+            reason=item.reason,
+        )
+        for item in map(HeldItem.of, rows)
+    ]
+
+
+def chosen(given: list[ChoiceGiven] | None) -> tuple[Choice, ...]:
+    """The decisions as the plan takes them.
+
+    Raises:
+        InvalidRequest: one does not fit its row.
+    """
+    return tuple(one.choice() for one in given or ())

@@ -1,0 +1,76 @@
+"""Rows, their columns and their changes, as tools show them."""
+
+import json
+from typing import Any
+
+from day1.model.merge.row_merge import PlanRow
+from day1.model.rows.change import RowChange
+from day1.model.rows.kind import (
+    CONVERSATION,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    revision,
+)
+from day1.model.values.instant import show
+
+_JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
+_HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch", "thinking"})
+
+
+def shown(kind: Kind, row: Row) -> dict[str, Any]:
+    """A row as tools show it, with its revision."""
+    return {"type": kind.name, **shown_columns(row), "revision": revision(kind, row)}
+
+
+def shown_columns(columns: Row) -> dict[str, Any]:
+    """Columns as tools show them: times as ISO, JSON as JSON, no bookkeeping."""
+    return {c: _shown(c, value) for c, value in columns.items() if c not in _HIDDEN}
+
+
+def _shown(column: str, value: Cell) -> Any:
+    if value is None:
+        return None
+    if column in {"created_at", "happened_at"}:
+        return show(int(value))
+    return json.loads(str(value)) if column in _JSON_COLUMNS else value
+
+
+def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
+    """A changed row: its id and the columns that differ, before and after."""
+    before, after = change.before or {}, change.after or {}
+    columns = [c for c in kind.group(WHOLE) if before[c] != after[c] and c not in _HIDDEN]
+    return {
+        "type": kind.name,
+        "id": change.id,
+        "before": shown_columns({c: before[c] for c in columns}),
+        "after": shown_columns({c: after[c] for c in columns}),
+    }
+
+
+def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
+    """What one side of a conflict says in a cell; with cell `*` what the row is about."""
+    if row is None:
+        return ""
+    column = kind.text if cell == WHOLE and kind.text else cell
+    if column == WHOLE and kind is CONVERSATION:
+        return str(row["title"] or row["id"])
+    if column == WHOLE:
+        return f"{row.get('source_entity')} {row.get('relation_type')} {row.get('target_entity')}"
+    value = row[column] if column in _JSON_COLUMNS else _shown(column, row[column])
+    return "" if value is None else str(value)
+
+
+def summary(row: PlanRow) -> dict[str, Any]:
+    """One row of a plan in short."""
+    text = cell_text(row.kind, row.source or row.target, WHOLE)
+    return {
+        "id": row.id,
+        "type": row.kind.name,
+        "effect": row.effect,
+        "text": text,
+        "held": dict(row.held),
+        "belongs_to": row.belongs_to,
+        "decided": dict(row.decided),
+    }
