@@ -40,6 +40,8 @@ class Walk:
 
     files: Counter[str] = field(default_factory=Counter)
     """Files in order of first entry, with how often one was moved to."""
+    functions: dict[str, dict[str, None]] = field(default_factory=dict)
+    """What ran of each file, in order of first entry."""
     statements: list[str] = field(default_factory=list)
 
     @property
@@ -63,8 +65,10 @@ class Walk:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
+        file = code.co_filename.removeprefix(PACKAGE)
         if code.co_filename != _file_below(frame.f_back):
-            self.files[code.co_filename.removeprefix(PACKAGE)] += 1
+            self.files[file] += 1
+        self.functions.setdefault(file, {})[code.co_qualname] = None
         if code in _SENT:
             self.statements.append(" ".join(frame.f_locals["sql"].split()))
 
