@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Select, Table, bindparam, func, select
+from sqlalchemy import Connection, Select, Table, bindparam, func, literal_column, select
 from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 
 from day1.adapters.rows.prepared import Prepared
@@ -248,7 +248,7 @@ def _in_time(row: Row) -> tuple[Cell, Cell]:
     return when(row), row["id"]
 
 
-def _waiting() -> Select[Any]:
+def _pending(*before: str) -> Select[Any]:
     parts = [
         select(
             func.count().label("n"),
@@ -258,10 +258,21 @@ def _waiting() -> Select[Any]:
         for kind in MEMORIES
     ]
     together = parts[0].union_all(*parts[1:]).subquery()
-    return select(func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest))
+    found = select(func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest))
+    if not before:
+        return found
+    whole = found.subquery()
+    columns: list[ColumnElement[Any]] = [*map(literal_column, before), *whole.c]
+    return select(*columns)
 
 
 def pending_rows(connection: Connection, after: int) -> Pending:
     """Count, oldest and newest of the memories that are later than a tip, by index."""
-    ((count, oldest, newest),) = prepared(connection, _waiting).rows(connection, {"after": after})
-    return Pending(int(count or 0), oldest, newest)  # type: ignore[arg-type]  # times are integers
+    return pending_and(connection, after)[0]
+
+
+def pending_and(connection: Connection, after: int, *before: str) -> tuple[Pending, list[Any]]:
+    """The same and, read after it by the same statement, the values of some expressions."""
+    statement = prepared(connection, _pending, *before)
+    ((*values, count, oldest, newest),) = statement.rows(connection, {"after": after})
+    return Pending(int(count or 0), oldest, newest), values  # type: ignore[arg-type]  # times are integers

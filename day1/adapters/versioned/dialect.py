@@ -1,16 +1,28 @@
 """What each engine says in words of its own; everything above is the same for all of them."""
 
 from collections.abc import Mapping, MutableMapping, Set
+from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy import Connection
 
 from day1.model.records.redaction import Mask
-from day1.model.rows.change import Changes, Commit, CommitId
+from day1.model.rows.change import Changes, Commit, CommitId, Pending
 from day1.model.rows.kind import Cell, Kind
 
 Touched = Mapping[str, Set[str]]
 """Ids of rows by table."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchState:
+    """What one statement tells of a branch."""
+
+    head: CommitId
+    pending: Pending
+    """Rows later than the instant that was asked about."""
+    now: int | None = None
+    """The engine's own time (microseconds since 1970 UTC), where it tells that along."""
 
 
 class Dialect(Protocol):
@@ -18,6 +30,9 @@ class Dialect(Protocol):
 
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of the branch that the connection stands on."""
+
+    def state(self, connection: Connection, after: int) -> BranchState:
+        """The head of the connection's branch, and which memories are later than an instant."""
 
     def resolve(self, connection: Connection, name: str) -> CommitId:
         """The commit that a branch's or a commit's name means.

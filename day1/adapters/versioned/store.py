@@ -6,10 +6,11 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, func, select
 
-from day1.adapters.rows.rows import SqlReading, pending_rows
+from day1.adapters.mysql.url import clock as server_clock
+from day1.adapters.rows.rows import SqlReading
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.versioned.connections import Connections
-from day1.adapters.versioned.dialect import Dialect
+from day1.adapters.versioned.dialect import BranchState, Dialect
 from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.work import SqlWork, commit_rows
@@ -26,6 +27,8 @@ CUT_AT_AGE = 600 * SECOND
 
 Masks = Callable[[], Mask]
 """What is redacted by now, by whichever process."""
+Clock = Callable[[], int]
+"""Microseconds since 1970 UTC."""
 Point = Callable[[str], None]
 """Called at named points of a unit, where a test may kill the process."""
 
@@ -33,17 +36,25 @@ Point = Callable[[str], None]
 class SqlStore(ABC):
     """`ports.store.Store`; an engine adds what it can do, its size and its upkeep."""
 
-    def __init__(self, connections: Connections, dialect: Dialect, history: SqlHistory) -> None:
-        """Use an engine's connections and statements; nothing is opened yet."""
+    def __init__(
+        self,
+        connections: Connections,
+        dialect: Dialect,
+        history: SqlHistory,
+        clock: Clock | None,
+    ) -> None:
+        """Use an engine's connections and statements; nothing is opened yet.
+
+        Without a clock times are the server's.
+        """
         self._connections = connections
         self._dialect = dialect
         self.history = history
         self.point: Point = _pass
         self._mask: Masks = _clear
-
-    @abstractmethod
-    def _clock(self, connection: Connection) -> int:
-        """Microseconds since 1970 UTC, as the store has it."""
+        self._clock = clock
+        self._tips: dict[str, Commit] = {}
+        """Of each branch the newest commit when it was last used: most often it still is."""
 
     @property
     @abstractmethod
@@ -85,9 +96,9 @@ class SqlStore(ABC):
                 yield self._reading(connection, str(ref.commit), None, ref.until)
             return
         with self._connections.on_branch(ref.branch) as connection:
-            tip, pending = self._stand(connection)
+            tip, state = self._state(connection, ref.branch)
             if ref.until is None or ref.until >= tip.ts:
-                yield self._reading(connection, tip.id, ref.branch, ref.until, pending)
+                yield self._reading(connection, tip.id, ref.branch, ref.until, state.pending)
                 return
         past = self.history.before(tip, ref.until)
         if past.empty:
@@ -109,11 +120,18 @@ class SqlStore(ABC):
         reading.past = self.history
         return reading
 
-    def _stand(self, connection: Connection, *, writes: bool = False) -> tuple[Commit, Pending]:
-        """Begin a transaction; says the tip and what waits."""
+    def _state(
+        self, connection: Connection, branch: str, *, writes: bool = False
+    ) -> tuple[Commit, BranchState]:
+        """Begin a transaction; says the tip and what is pending."""
         self._connections.begin(connection, writes=writes)
-        tip = self.history.tip(connection)
-        return tip, pending_rows(connection, tip.ts)
+        tip = self._tips.get(branch) or self.history.tip(connection)
+        state = self._dialect.state(connection, tip.ts)
+        if state.head != tip.id:  # another commit decides what is pending
+            tip = self.history.commit(connection, state.head)
+            state = self._dialect.state(connection, tip.ts)
+        self._tips[branch] = tip
+        return tip, state
 
     @contextmanager
     def adding(self, branch: str) -> Iterator[Additions]:
@@ -141,18 +159,17 @@ class SqlStore(ABC):
             yield work
 
     def _begin(self, connection: Connection, branch: str) -> SqlWork:
-        self._connections.begin(connection, writes=True)
-        head, now = self._head_and_time(connection)
-        tip = self.history.commit(connection, head)
-        pending = pending_rows(connection, tip.ts)
+        tip, state = self._state(connection, branch, writes=True)
+        pending, now = state.pending, self._now(connection, state)
         work = SqlWork(connection, self._dialect, branch, tip.id, pending, self._mask())
         work.now = max(now, max(tip.ts, pending.newest or 0) + 1)
         work.past = self.history
         return work
 
-    def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:
-        """Where a unit begins, and when: an engine may say both at once."""
-        return self._dialect.head(connection), self._clock(connection)
+    def _now(self, connection: Connection, state: BranchState) -> int:
+        if self._clock is not None:
+            return self._clock()
+        return server_clock(connection) if state.now is None else state.now
 
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
         """Make a commit of another store on a branch: its rows, times, author and message."""
@@ -168,19 +185,19 @@ class SqlStore(ABC):
     def commit_pending(self, branch: str) -> CommitId:
         """Commit the waiting rows of a branch as one `add`; returns the tip."""
         with self._connections.exclusive(branch) as connection:
-            tip, pending = self._stand(connection, writes=True)
-            if not pending.count:
+            tip, state = self._state(connection, branch, writes=True)
+            if not state.pending.count:
                 return tip.id
             self.point("pending.before_commit")
-            commit = commit_rows(connection, self._dialect, pending)
+            commit = commit_rows(connection, self._dialect, state.pending)
             self.point("pending.after_commit")
             return commit
 
     def commit_pending_if_due(self, branch: str) -> None:
         """Cut when 256 rows wait or the oldest has waited ten minutes."""
         with self._connections.on_branch(branch) as connection:
-            _, pending = self._stand(connection)
-            due = _is_due(pending, self._clock(connection))
+            _, state = self._state(connection, branch)
+            due = _is_due(state.pending, self._now(connection, state))
         if due:
             self.commit_pending(branch)
 

@@ -5,9 +5,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from day1.adapters.mysql.url import instant_of
 from day1.adapters.rows.changes import row_changes
+from day1.adapters.rows.rows import pending_and
 from day1.adapters.rows.tables import TABLES
-from day1.adapters.versioned.dialect import Touched
+from day1.adapters.versioned.dialect import BranchState, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.messages import decode
 from day1.model.records.redaction import Mask
@@ -29,6 +31,12 @@ class DoltDialect(SystemTables):
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of the connection's branch; in a transaction, as of its beginning."""
         return str(connection.exec_driver_sql("SELECT DOLT_HASHOF('HEAD')").scalar_one())
+
+    def state(self, connection: Connection, after: int) -> BranchState:
+        """The head, the server's time and what is later."""
+        told = "dolt_hashof('HEAD')", "utc_timestamp(6)"
+        pending, (head, now) = pending_and(connection, after, *told)
+        return BranchState(str(head), pending, instant_of(now))
 
     def read(self, connection: Connection, commit: CommitId) -> Commit:
         """One commit."""

@@ -11,7 +11,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import clock as server_clock
-from day1.adapters.mysql.url import instant_of, make_database, opened
+from day1.adapters.mysql.url import make_database, opened
 from day1.adapters.rows.ownership import Known, columns_of, foreign, is_store, tables
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
 from day1.adapters.versioned.dolt.connections import DoltConnections
@@ -94,10 +94,9 @@ class DoltStore(SqlStore):
             StoreVersionUnknown: a later day1 made its tables.
         """
         self._version = version
-        self._given = clock
         self._connections = DoltConnections(engine, database, where, wait_s)
         dialect = DoltDialect(database)
-        super().__init__(self._connections, dialect, DoltHistory(self._connections, dialect))
+        super().__init__(self._connections, dialect, DoltHistory(self._connections, dialect), clock)
         try:
             with self._connections.on_branch(MAIN) as connection:
                 if not _KNOWN.tables.keys() <= tables(connection):
@@ -137,16 +136,6 @@ class DoltStore(SqlStore):
             text = encode(Message("init", "init"), now, (), {})
             DoltDialect(database).commit(connection, text, author_of(()), empty=False)
         return True
-
-    def _clock(self, connection: Connection) -> int:
-        return self._given() if self._given else server_clock(connection)
-
-    def _head_and_time(self, connection: Connection) -> tuple[CommitId, int]:
-        if self._given:
-            return super()._head_and_time(connection)
-        both = "SELECT DOLT_HASHOF('HEAD'), utc_timestamp(6)"
-        head, now = connection.exec_driver_sql(both).one()
-        return str(head), instant_of(now)
 
     @property
     def capabilities(self) -> Capabilities:

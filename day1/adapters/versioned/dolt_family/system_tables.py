@@ -7,6 +7,8 @@ from typing import Final
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from day1.adapters.rows.rows import pending_and
+from day1.adapters.versioned.dialect import BranchState
 from day1.errors import NotFound
 from day1.model.rows.change import CommitId
 
@@ -19,6 +21,11 @@ class SystemTables:
 
     _hash_of: str
     """The statement that tells the commit of a name."""
+
+    def state(self, connection: Connection, after: int) -> BranchState:
+        """The head and what is later: a connection that slept learns of both from its tables."""
+        pending, (head,) = pending_and(connection, after, "dolt_hashof('HEAD')")
+        return BranchState(str(head), pending)
 
     def resolve(self, connection: Connection, name: str) -> CommitId:
         """The commit that a name means."""

@@ -106,9 +106,8 @@ class DoltLiteConnections:
             yield connection
 
     def begin(self, connection: Connection, *, writes: bool) -> None:
-        """Begin a transaction, which sees what peers have committed."""
+        """Begin a transaction; its first read of a table sees what peers have committed."""
         self.execute(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
-        self.execute(connection, AWAKEN)
 
     def end(self, connection: Connection) -> None:
         """Make the transaction durable."""

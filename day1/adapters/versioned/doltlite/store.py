@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, insert
+from sqlalchemy import create_engine, insert
 
 from day1.adapters.failures.drivers import of_system, translated
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, versioned
@@ -51,22 +51,18 @@ class DoltLiteStore(SqlStore):
             raise NotAStore(
                 f"{folder} holds no day1 store; `day1 init` makes one.", folder=str(folder)
             )
-        self._now = clock
         lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._connections = DoltLiteConnections(
             path, lock, read_only=read_only, busy_timeout_s=wait_s
         )
         dialect = DoltLiteDialect()
         history = DoltLiteHistory(self._connections, dialect)
-        super().__init__(self._connections, dialect, history)
+        super().__init__(self._connections, dialect, history, clock)
         try:
             self._check_version()
         except Day1Error:
             self.close()
             raise
-
-    def _clock(self, _connection: Connection) -> int:
-        return self._now()
 
     @staticmethod
     def create(folder: Path, clock: Clock) -> bool:

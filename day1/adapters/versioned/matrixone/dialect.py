@@ -7,8 +7,8 @@ from sqlalchemy import Connection
 
 from day1.adapters.mysql.url import clock
 from day1.adapters.rows.changes import row_changes
-from day1.adapters.rows.rows import chunks
-from day1.adapters.versioned.dialect import Touched
+from day1.adapters.rows.rows import chunks, pending_rows
+from day1.adapters.versioned.dialect import BranchState, Touched
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.position import Position, position_of
 from day1.adapters.versioned.matrixone.time_cursor import PastState
@@ -32,6 +32,10 @@ class MatrixOneDialect:
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of where the connection stands."""
         return position_of(connection).tip
+
+    def state(self, connection: Connection, after: int) -> BranchState:
+        """The head, which the connection knows, and what is later."""
+        return BranchState(self.head(connection), pending_rows(connection, after))
 
     def resolve(self, connection: Connection, name: str) -> CommitId:
         """The commit that a name means."""

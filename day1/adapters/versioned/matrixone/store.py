@@ -52,12 +52,14 @@ class MatrixOneStore(SqlStore):
         """
         check_version(version)
         self._version = version
-        self._given = clock
         self._database = database
         self._connections = MatrixOneConnections(engine, database, where, wait_s)
         dialect = MatrixOneDialect(self._connections)
         super().__init__(
-            self._connections, dialect, MatrixOneHistory(self._connections, dialect, database)
+            self._connections,
+            dialect,
+            MatrixOneHistory(self._connections, dialect, database),
+            clock,
         )
         with self._connections.plain() as connection:
             if self._connections.graph.branch(connection, MAIN) is None:
@@ -89,9 +91,6 @@ class MatrixOneStore(SqlStore):
             if kept:
                 graph.state_kept(connection, kept)
         return not made
-
-    def _clock(self, connection: Connection) -> int:
-        return self._given() if self._given else server_clock(connection)
 
     @property
     def capabilities(self) -> Capabilities:
