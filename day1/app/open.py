@@ -323,7 +323,7 @@ def _judge(settings: Settings, chat: Chat | None) -> Judge:
         raise InvalidRequest("DAY1_JUDGE=chat needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
     from day1.adapters.judges.chat import ChatJudge
 
-    return ChatJudge(chat)
+    return ChatJudge(chat, RulesJudge())
 
 
 def _point(kill_at: str | None) -> Point:

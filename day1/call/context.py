@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from day1.call.fields import Repeatable, WriteRequest
 from day1.errors import Forbidden, Refused, UnknownBranch
-from day1.model.access.access import EVERYTHING, Access
+from day1.model.access.permissions import EVERYTHING, Access
 from day1.model.branches.branch import MAIN, Branch
-from day1.model.rows.origin import Origin, Source
+from day1.model.rows.origin import Origin, SourceName
 from day1.model.values.ids import ids_of_request
 from day1.services.branches.lookup import find, refuse_protected
 from day1.services.teams.sessions import note
@@ -43,7 +43,7 @@ class Caller:
     agent_id: str | None = None
     session_id: str | None = None
     task_id: str | None = None
-    source: Source = "agent"
+    source: SourceName = "agent"
     branch: str | None = None
     """A branch that the wire names for this call (`_meta`, a header)."""
     head: Head | None = None

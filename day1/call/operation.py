@@ -20,7 +20,7 @@ from day1.call.context import Context
 from day1.call.fields import Request, Response
 from day1.call.problems import invalid
 from day1.errors import Day1Error, InvalidRequest, Json
-from day1.model.access.access import Scope
+from day1.model.access.permissions import Scope
 
 log = logging.getLogger(__name__)
 

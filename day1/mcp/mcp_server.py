@@ -15,7 +15,7 @@ from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.mcp.stdio import serve
 from day1.logs import to_stderr
-from day1.model.access.access import EVERYTHING
+from day1.model.access.permissions import EVERYTHING
 from day1.model.branches.branch import MAIN
 from day1.settings import Settings
 from day1.toolsets import operations

@@ -14,7 +14,7 @@ import pytest
 from day1.adapters.chat.openai import OpenAiChat
 from day1.adapters.judges.chat import INSTRUCTIONS, ChatJudge
 from day1.errors import ChatUnavailable, InvalidRequest
-from day1.model.judging.judging import Case, Evidence, prepared
+from day1.model.records.judgement import Case, Evidence
 from day1.ports.chat import Answer
 from tests.fakes import chat_server
 from tests.fakes.chat_server import ChatServer, document, judgement, said
@@ -196,9 +196,7 @@ def test_a_key_may_end_in_a_newline_and_what_cannot_be_sent_is_refused(server: C
 
 def a_case(**more: Any) -> Case:
     evidence = Evidence("fact_2", "fact", f"They say: {SECRET_TEXT}", 5, "agent-007", cosine=0.9)
-    return prepared(
-        Case(SECRET_TEXT, at=3, now=10, agent_id="agent-006", evidence=(evidence,), **more)
-    )
+    return Case(SECRET_TEXT, at=3, now=10, agent_id="agent-006", evidence=(evidence,), **more)
 
 
 def judge_over(server: ChatServer) -> ChatJudge:
@@ -289,5 +287,5 @@ def test_a_reason_is_one_clean_short_line(server: ChatServer) -> None:
 def test_long_texts_are_cut_before_they_are_sent(server: ChatServer) -> None:
     long = "Ada and Bo went to Graz with " + "many more people " * 1_800
     evidence = Evidence("fact_2", "fact", long, 5)
-    judge_over(server).judge(prepared(Case(long, at=3, now=10, evidence=(evidence,) * 8)))
+    judge_over(server).judge(Case(long, at=3, now=10, evidence=(evidence,) * 8))
     assert len(server.asked[0]["messages"][1]["content"]) < 20_000

@@ -8,7 +8,7 @@ import pytest
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.app.open import OpenStore, open_store
 from day1.errors import Unauthorized
-from day1.model.access.access import SignIn, Token
+from day1.model.access.tokens import SignIn, Token
 from day1.services.access.authentication import (
     SIGNED_IN_S,
     Authenticator,

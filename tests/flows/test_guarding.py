@@ -8,7 +8,8 @@ import pytest
 from day1.app.open import OpenStore
 from day1.call.context import Caller
 from day1.errors import Forbidden, NotFound
-from day1.model.access.access import Access, Token
+from day1.model.access.permissions import Access
+from day1.model.access.tokens import Token
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import Intent
 from day1.model.records.sharing import Bundle

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from day1.adapters.judges import injection, stance
+from day1.adapters.judges.rules import scoring
 from day1.adapters.sources import git
-from day1.model.judging import judging, stance, untrusted
 from day1.model.records.redaction import without
 from day1.model.rows import secrets
 from day1.model.search import grouping
@@ -21,9 +22,9 @@ MOST_S = 1.0
         pytest.param(lambda: stance.stance("1" * 8_000, "2" * 8_000), id="a fact of digits"),
         pytest.param(lambda: grouping._SPECIFIC.findall("a" * 32_000), id="letters"),
         pytest.param(lambda: git._without_addresses(" " * 60_000 + "x"), id="a commit of blanks"),
-        pytest.param(lambda: judging._PLACE.search("a-" * 16_000), id="hyphens"),
+        pytest.param(lambda: scoring._PLACE.search("a-" * 16_000), id="hyphens"),
         pytest.param(lambda: secrets.looks_secret("eyJ-" * 8_000), id="no secret"),
-        pytest.param(lambda: untrusted.plain("\u05d4\u05ea\u05e2\u05dc" * 8_000), id="Hebrew"),
+        pytest.param(lambda: injection.cleared("\u05d4\u05ea\u05e2\u05dc" * 8_000), id="Hebrew"),
         pytest.param(
             lambda: without(["- " * 8_000 + "x"])("- " * 16_000 + "x"), id="a quote of hyphens"
         ),

@@ -10,7 +10,7 @@ import pytest
 from day1.adapters.versioned.doltlite.history import DoltLiteHistory
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.errors import NotFound, Unsupported
-from day1.model.access.access import Access
+from day1.model.access.permissions import Access
 from day1.model.branches.branch import Branch
 from day1.model.rows.kind import FACT
 from day1.ports.store import Capabilities

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 import day1
 from day1.adapters.failures import mysql
+from day1.adapters.judges import injection
 from day1.interfaces.mcp import resources
-from day1.model.judging import untrusted
 
 LENGTH = 32 * 1024
 
 MADE_OF_DATA: dict[tuple[str, str], list[str]] = {
     ("day1.interfaces.mcp.resources", "pattern"): [str(row[0]) for row in resources._READERS],
     ("day1.adapters.failures.mysql", "pattern"): [row[0] for row in mysql._BY_WORDS],
-    ("day1.model.judging.untrusted", "'|'.join(together)"): [
-        untrusted._order().pattern,
-        *(f"(?i:{order})" for order in untrusted._ORDERS),
+    ("day1.adapters.judges.injection", "'|'.join(together)"): [
+        injection._order().pattern,
+        *(f"(?i:{order})" for order in injection._ORDERS),
     ],
     ("day1.adapters.embedders.install", "connected"): [
         r"\d%\|",

@@ -51,7 +51,7 @@ def test_the_patterns_are_found() -> None:
     assert len(PATTERNS) > 60
     assert {
         "day1.model.rows.secrets._SHAPES",
-        "day1.model.judging.stance._MEASURE",
+        "day1.adapters.judges.stance._MEASURE",
         "day1.adapters.sources.git._ADDRESS",
         "day1.adapters.versioned.doltlite.dbapi.statement._BLANK",
     } <= names

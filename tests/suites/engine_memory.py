@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from day1.app.engines import create_store, open_memory
 from day1.errors import Day1Error
-from day1.model.merge.held import Decision
+from day1.model.merge.held import Resolution
 from day1.model.merge.plan import Strategy
 from day1.model.merge.row_merge import Choice as Choosing
 from day1.model.merge.row_merge import Take
@@ -156,7 +156,7 @@ class EngineMemory:
                 if (offer.item.row_id, offer.item.cell) == (row_id, cell)
             ]
             item = items[-1] if items else "held_none"
-            decided = held.HeldDecision(item, cast(Decision, decision), value)
+            decided = held.HeldDecision(item, cast(Resolution, decision), value)
             done = held.decide(self.repo, lookup.find_open(self.repo, branch), decided, self.origin)
             return Receipt(done.at)
 

@@ -1,7 +1,8 @@
 import pytest
 
 from day1.errors import InvalidRequest
-from day1.model.branches.branch import Branch, check_name
+from day1.model.branches.branch import Branch
+from day1.model.branches.names import check_name
 from day1.model.rows.change import Pending
 
 

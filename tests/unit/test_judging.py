@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from day1.model.judging.judging import Case, Evidence, Score, by_rules, prepared, verdict_of
-from day1.model.judging.stance import stance
-from day1.model.judging.untrusted import plain
+from day1.adapters.judges.injection import cleared
+from day1.adapters.judges.preparing import prepared
+from day1.adapters.judges.rules.scoring import by_rules
+from day1.adapters.judges.stance import stance
+from day1.model.records.judgement import Case, Evidence, Score, verdict_of
 from tests.fakes.injections import EVERY
 
 CLAIM = "The payment gateway of Acme times out after 30 seconds."
@@ -160,11 +162,11 @@ def test_a_stance_is_read_from_what_differs(
 @pytest.mark.line("S1-077")
 def test_an_order_is_left_out_wherever_it_stands(name: str) -> None:
     order = EVERY[name]
-    assert plain(f"{CLAIM} {order}").text == CLAIM
-    assert plain(f"{order}\n{CLAIM}").text == CLAIM
-    behind_a_comma = plain(f"{CLAIM.rstrip('.')}, {order}").text
+    assert cleared(f"{CLAIM} {order}").text == CLAIM
+    assert cleared(f"{order}\n{CLAIM}").text == CLAIM
+    behind_a_comma = cleared(f"{CLAIM.rstrip('.')}, {order}").text
     assert behind_a_comma.rstrip(",") == CLAIM.rstrip(".")
-    assert plain(CLAIM) == (CLAIM, 0)
+    assert cleared(CLAIM) == (CLAIM, 0)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_an_order_is_left_out_wherever_it_stands(name: str) -> None:
     ],
 )
 def test_an_honest_text_stays_whole(text: str) -> None:
-    assert plain(text) == (text, 0)
+    assert cleared(text) == (text, 0)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -223,6 +225,6 @@ def test_an_order_in_evidence_context_or_relation_changes_no_judgement(name: str
 )
 def test_reading_a_long_text_takes_no_long_time(text: str) -> None:
     started = time.process_time()
-    plain(text)
+    cleared(text)
     stance(text, CLAIM)
     assert time.process_time() - started < 2

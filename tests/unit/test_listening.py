@@ -10,7 +10,7 @@ import pytest
 
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.mcp.listening import Listening
-from day1.model.access.access import EVERYTHING
+from day1.model.access.permissions import EVERYTHING
 from day1.services.upkeep.poller import Moved
 
 CLIENT: Any = SimpleNamespace(request=None, session=None)

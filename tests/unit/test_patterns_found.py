@@ -5,9 +5,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from day1.adapters.judges import stance
+from day1.adapters.judges.rules import scoring
 from day1.adapters.sources import git
-from day1.model.branches import branch
-from day1.model.judging import judging, stance
+from day1.model.branches import names
 from day1.model.records import redaction
 from day1.model.rows import secrets
 from day1.model.search import grouping
@@ -77,7 +78,7 @@ def test_measures_and_specifics_and_addresses_are_found_as_before(text: str) -> 
 @given(TEXTS)
 def test_a_text_names_a_place_or_holds_a_secret_as_before(text: str) -> None:
     """B7: of places and secrets only whether there is one is asked."""
-    assert bool(judging._PLACE.search(text)) == bool(WERE["place"].search(text))
+    assert bool(scoring._PLACE.search(text)) == bool(WERE["place"].search(text))
     for name, shape in secrets._SHAPES:
         if name in SECRETS_WERE:
             assert bool(shape.search(text)) == bool(SECRETS_WERE[name].search(text)), name
@@ -95,5 +96,5 @@ def test_quotes_are_taken_out_as_before(said: str, text: str) -> None:
 def test_a_branch_is_named_as_before(name: str) -> None:
     """B7: what a name may not end with is taken off as before."""
     plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
-    plain = re.sub(r"\.{2,}", ".", plain)[: branch._LONGEST_PART]
-    assert branch.branch_part(name) == (re.sub(r"(\.lock|[-._])+$", "", plain) or "x")
+    plain = re.sub(r"\.{2,}", ".", plain)[: names._LONGEST_PART]
+    assert names.branch_part(name) == (re.sub(r"(\.lock|[-._])+$", "", plain) or "x")

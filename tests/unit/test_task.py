@@ -2,7 +2,7 @@
 
 import pytest
 
-from day1.model.branches.branch import MAX_NAME, branch_part, check_name, numbered
+from day1.model.branches.names import MAX_NAME, branch_part, check_name, numbered
 from day1.model.records.task import Objective, status_of
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 
 from day1.interfaces.web.events import Events
-from day1.model.access.access import EVERYTHING
+from day1.model.access.permissions import EVERYTHING
 
 
 def test_a_stream_that_begins_while_the_server_leaves_ends_at_once() -> None:

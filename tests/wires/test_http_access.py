@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from day1.model.access.access import SCOPES
+from day1.model.access.permissions import SCOPES
 from day1.toolsets import TOOLSETS
 from tests.wires.command_line import CommandLine
 from tests.wires.http_server import HttpServer, HttpSession

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection
 
 from day1.interfaces.http.callers import ACCESS, Callers
 from day1.interfaces.web.events import Events
-from day1.model.access.access import EVERYTHING
+from day1.model.access.permissions import EVERYTHING
 from day1.services.upkeep.poller import Moved
 from tests.wires.http_server import HttpServer, HttpSession
 

@@ -8,7 +8,7 @@ from starlette.types import Message, Scope
 
 from day1.interfaces.http.middleware import AccessMiddleware, AccessRules
 from day1.interfaces.http.probes import Metrics
-from day1.model.access.access import EVERYTHING, Access
+from day1.model.access.permissions import EVERYTHING, Access
 
 
 class SlowDoor:

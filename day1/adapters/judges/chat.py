@@ -8,9 +8,12 @@ used: the verdict is computed from the scores, never taken from the model.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from day1.adapters.judges.injection import cleared
+from day1.adapters.judges.preparing import judged
 from day1.errors import ChatUnavailable, Json
-from day1.model.judging.judging import Case, Evidence, Judgement, Score, verdict_of
+from day1.model.records.judgement import Case, Evidence, Judgement, Score, verdict_of
 from day1.ports.chat import Chat
+from day1.ports.judge import Judge
 
 _DAY_US = 86_400 * 1_000_000
 _CLAIM, _OTHER, _REASON = 8_000, 1_000, 400
@@ -32,14 +35,19 @@ Give for each a reason of one short sentence in your own words, and one for the 
 class ChatJudge:
     """A `Judge` over a chat model."""
 
-    def __init__(self, chat: Chat) -> None:
-        """Ask this model."""
+    def __init__(self, chat: Chat, stand_in: Judge | None = None) -> None:
+        """Ask this model; `stand_in` judges while it cannot be used."""
         self._chat = chat
+        self.stand_in = stand_in
 
     @property
     def name(self) -> str:
         """The model, marked as one."""
         return f"chat:{self._chat.name}"
+
+    def clear(self, text: str) -> str:
+        """A text without what speaks to a judge."""
+        return cleared(text).text
 
     def judge(self, case: Case) -> Judgement:
         """Judge by asking once.
@@ -47,6 +55,9 @@ class ChatJudge:
         Raises:
             ChatUnavailable: the model does not answer, or its scores are not sound.
         """
+        return judged(case, self._asked)
+
+    def _asked(self, case: Case) -> Judgement:
         answer = self._chat.ask(INSTRUCTIONS, _document(case), _schema(case), "judgement")
         try:
             scores = _scores(case.dimensions, answer.value["scores"])

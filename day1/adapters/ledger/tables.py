@@ -11,8 +11,8 @@ from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String
 from sqlalchemy.types import TypeEngine
 
 from day1.adapters.rows.ownership import Columns
-from day1.adapters.rows.tables import LongText
-from day1.model.access.access import SignIn, Token
+from day1.adapters.rows.tables import UnboundedText
+from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.intent import Intent
@@ -35,7 +35,7 @@ SUM: Final = "row_sum"
 """The column with a row's checksum. SQLite has none of its own; a server has, so there it is only
 written."""
 _KEY: Final = String(255)
-_TEXT: Final = LongText()
+_TEXT: Final = UnboundedText()
 _hints = cache(get_type_hints)
 
 

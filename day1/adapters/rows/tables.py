@@ -20,7 +20,7 @@ SCHEMA_VERSION = 1
 versioned = MetaData()
 
 
-class LongText(Text):
+class UnboundedText(Text):
     """Text of any length, also on servers, where a `TEXT` ends at 64 KB."""
 
 
@@ -32,7 +32,7 @@ class Real(Float[float]):
 # servers' dialects for that: a fifth of the start of a command.
 
 
-@compiles(LongText, "mysql")
+@compiles(UnboundedText, "mysql")
 def _long_text(*_: Any, **__: Any) -> str:
     return "LONGTEXT"
 
@@ -82,7 +82,7 @@ def _column(name: str) -> Column[Any]:
         # The engine keeps a key from being null by itself, at no cost.
         return Column(name, _ID, primary_key=True, nullable=True)
     kind: TypeEngine[Any] = _TYPES.get(name) or (
-        _ID if name in _IDS else LongText() if name in _LONG else String(255)
+        _ID if name in _IDS else UnboundedText() if name in _LONG else String(255)
     )
     return Column(name, kind)
 

@@ -23,7 +23,7 @@ _TEXTS: Final = frozenset({"fact_text", "category", "summary", "content", "title
 """Cells that can be written in an editor."""
 
 Conflict = Mapping[str, Any]
-Choice = dict[str, Any]
+ChoiceDocument = dict[str, Any]
 
 
 def show_conflict(screen: Screen, conflict: Conflict, source: str, target: str) -> None:
@@ -45,7 +45,7 @@ def _side(value: str) -> tuple[tuple[str, str]]:
     return (("(not there)", "dim") if not value else (one_spaced(value), ""),)
 
 
-def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> Choice | None:
+def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> ChoiceDocument | None:
     """Ask how one conflict is decided; None leaves it to be held.
 
     Raises:
@@ -91,9 +91,11 @@ def _key() -> str:
     return key.decode(errors="replace").lower()
 
 
-def decided(conflict: Conflict, take: str, value: Mapping[str, Any] | None = None) -> Choice:
+def decided(
+    conflict: Conflict, take: str, value: Mapping[str, Any] | None = None
+) -> ChoiceDocument:
     """A choice for a conflict, as operations take it."""
-    choice: Choice = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
+    choice: ChoiceDocument = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
     return choice if value is None else {**choice, "value": dict(value)}
 
 

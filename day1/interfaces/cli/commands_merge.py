@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.errors import InvalidRequest
-from day1.interfaces.cli.asking import WHOLE, Choice, ask, decided, show_conflict
+from day1.interfaces.cli.asking import WHOLE, ChoiceDocument, ask, decided, show_conflict
 from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import change_documents, draw, draw_changes, one_spaced
 from day1.interfaces.cli.render import one_line, plural, short
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from day1.services.repository.repository import Repository
 
 Document = dict[str, Any]
-Decide = Callable[[Document], Choice | None]
+Decide = Callable[[Document], ChoiceDocument | None]
 
 _SHOWN = 20
 """Rows of a plan that are shown; `day1 diff` shows all."""
@@ -98,16 +98,16 @@ class _Merge:
     items: list[str] | None
     agent: str | None
 
-    def preview(self, session: Session, choices: list[Choice], **more: Any) -> Document:
+    def preview(self, session: Session, choices: list[ChoiceDocument], **more: Any) -> Document:
         """The plan with these choices; nothing changes."""
         return session.call("memory_merge_preview", **self._sides(choices), **more)
 
-    def do(self, session: Session, choices: list[Choice], digest: str) -> Document:
+    def do(self, session: Session, choices: list[ChoiceDocument], digest: str) -> Document:
         """Merge by the plan that was previewed, and no other."""
         sides = self._sides(choices)
         return session.call("memory_branch_merge", **sides, expect=digest, agent_id=self.agent)
 
-    def _sides(self, choices: list[Choice]) -> Document:
+    def _sides(self, choices: list[ChoiceDocument]) -> Document:
         return {
             "source_branch": self.source,
             "target_branch": self.target,
@@ -192,7 +192,7 @@ def _decide(session: Session, merge: _Merge, given: Mapping[str, Any]) -> None:
         raise click.exceptions.Exit(HELD)
 
 
-def _chosen(session: Session, merge: _Merge, given: tuple[str, ...]) -> list[Choice]:
+def _chosen(session: Session, merge: _Merge, given: tuple[str, ...]) -> list[ChoiceDocument]:
     """What `--choose` decides."""
     from day1.model.rows.change import Ref
     from day1.services.branches.resolving import row_id
@@ -216,7 +216,7 @@ def _decider(session: Session, merge: _Merge, given: Mapping[str, Any]) -> Decid
     if not session.asks or given["yes"] or given["dry_run"]:
         return lambda _: None
 
-    def asked(conflict: Document) -> Choice | None:
+    def asked(conflict: Document) -> ChoiceDocument | None:
         # It follows what it belongs to, which is asked about.
         if conflict["reason"] in {"belongs_to", "skipped", "duplicate"}:
             return None
@@ -226,7 +226,7 @@ def _decider(session: Session, merge: _Merge, given: Mapping[str, Any]) -> Decid
 
 
 def _settle(
-    session: Session, merge: _Merge, plan: Document, choices: list[Choice], decide: Decide
+    session: Session, merge: _Merge, plan: Document, choices: list[ChoiceDocument], decide: Decide
 ) -> Document:
     """Decide each conflict once; one decision may bring up others. Answers the last plan."""
     seen = {(choice["id"], choice["cell"]) for choice in choices}

@@ -12,9 +12,9 @@ from starlette.requests import HTTPConnection
 from day1.app.open import OpenStore
 from day1.call.context import Caller, Context, Head
 from day1.interfaces.heads import LedgerHead, ProcessHead, said_in
-from day1.model.access.access import NOTHING, Access
+from day1.model.access.permissions import NOTHING, Access
 from day1.model.branches.branch import MAIN
-from day1.model.rows.origin import Source, named
+from day1.model.rows.origin import SourceName, named
 
 ACCESS: Final = "day1.access"
 """Where in an ASGI scope the access of its token is."""
@@ -38,7 +38,7 @@ class Callers:
         self,
         request: HTTPConnection,
         meta: Mapping[str, Any] | None = None,
-        source: Source = "agent",
+        source: SourceName = "agent",
     ) -> Context:
         """What one call works with.
 

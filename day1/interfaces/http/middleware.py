@@ -27,7 +27,7 @@ from day1.interfaces.http.callers import ACCESS
 from day1.interfaces.http.failures import failure, fault, refusal
 from day1.interfaces.http.probes import Metrics
 from day1.interfaces.http.replies import reply
-from day1.model.access.access import Access
+from day1.model.access.permissions import Access
 from day1.services.access.authentication import Authenticator, without_place
 
 log = logging.getLogger("day1.access")

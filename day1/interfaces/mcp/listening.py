@@ -25,7 +25,7 @@ from mcp.types import (
 
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.mcp.resources import BRANCHES, branch_uri
-from day1.model.access.access import Access
+from day1.model.access.permissions import Access
 from day1.services.upkeep.poller import Moved
 
 _SUBSCRIBED = 10_000

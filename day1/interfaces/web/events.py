@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from day1.interfaces.broadcast import Broadcaster
-from day1.model.access.access import Access
+from day1.model.access.permissions import Access
 from day1.services.upkeep.poller import Moved
 
 _BACKLOG: Final = 100

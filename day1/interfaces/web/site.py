@@ -21,7 +21,8 @@ from day1.call.operation import Operation
 from day1.call.toolset import Toolset
 from day1.errors import Day1Error, Forbidden, TooManyRequests, Unauthorized
 from day1.interfaces.web.rendering import environment
-from day1.model.access.access import Access, Scope, digest, new_secret
+from day1.model.access.permissions import Access, Scope
+from day1.model.access.tokens import digest, new_secret
 from day1.services.access.authentication import SIGNED_IN_S, Authenticator, without_place
 
 log = logging.getLogger(__name__)

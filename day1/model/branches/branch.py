@@ -1,20 +1,13 @@
 """Branches as people and agents know them: a name, notes, a place in the tree."""
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from day1.errors import InvalidRequest, Json
+from day1.errors import Json
 from day1.model.rows.change import CommitId, Pending
 
 MAIN = "main"
-MAX_NAME = 100
-_LONGEST_PART = 40
 Status = Literal["active", "merged", "archived"]
-
-_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-_HASH_LIKE = re.compile(r"[0-9a-f]{40}|[0-9a-v]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,52 +61,3 @@ class Branch:
             **({"agent_id": self.agent_id} if self.agent_id else {}),
             **({"protection": list(self.protection)} if self.protection else {}),
         }
-
-
-def check_name(name: str) -> str:
-    """Hold a branch name against the one rule for all engines.
-
-    Raises:
-        InvalidRequest: the name breaks the rule; the message states it.
-    """
-    parts = name.split("/")
-    good = (
-        len(name) <= MAX_NAME
-        and all(_PART.fullmatch(part) for part in parts)
-        and ".." not in name
-        and not any(part.endswith((".lock", ".")) for part in parts)
-        and not _HASH_LIKE.fullmatch(name)
-        and name.upper() not in {"HEAD", "WORKING", "STAGED"}
-    )
-    if not good:
-        raise InvalidRequest(
-            f"A branch name is 1 to {MAX_NAME} ASCII letters, digits and . _ - in parts divided "
-            "by /; a part begins with a letter, digit or _ and does not end in . or .lock.",
-            branch=name[:MAX_NAME],
-        )
-    return name
-
-
-def branch_part(name: str) -> str:
-    """A name as one part of a branch name: `Fix login!` is `fix-login`.
-
-    Letters that a branch name cannot have become hyphens; a name of none of its letters is `x`.
-    """
-    plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
-    plain = re.sub(r"\.{2,}", ".", plain)[:_LONGEST_PART]
-    while (shorter := plain.removesuffix(".lock").rstrip("-._")) != plain:
-        plain = shorter
-    return plain or "x"
-
-
-def numbered(name: str, taken: Iterable[str]) -> str:
-    """The name, or the name with the first number from 2 on that is not taken."""
-    folded = {other.lower() for other in taken}
-    if name.lower() not in folded:
-        return name
-    stem = name[: MAX_NAME - 6]
-    return next(
-        candidate
-        for candidate in (f"{stem}-{number}" for number in range(2, len(folded) + 3))
-        if candidate.lower() not in folded
-    )

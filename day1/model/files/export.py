@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from day1.errors import ImportBroken, InvalidRequest, Json
-from day1.model.branches.branch import check_name
+from day1.model.branches.names import check_name
 from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row, canonical
 from day1.model.values.ids import content_hash
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from day1.model.rows.kind import BY_TABLE, WHOLE, Cell, Kind, Row, canonical
 from day1.model.values.ids import derived_id
 
-Decision = Literal["taken", "edited", "dismissed"]
+Resolution = Literal["taken", "edited", "dismissed"]
 Reason = Literal["both_changed", "delete_modify", "belongs_to", "duplicate", "skipped"]
 WITHHELD: Final = frozenset[str]({"belongs_to", "duplicate", "skipped"})
 """Why a row that a branch never had was kept out of it; `delete_modify` is one removed there."""

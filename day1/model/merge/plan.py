@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from day1.model.merge.held import Decision, HeldItem, keeps_out, same_value
+from day1.model.merge.held import HeldItem, Resolution, keeps_out, same_value
 from day1.model.merge.revert import keep_whole
 from day1.model.merge.row_merge import Choice, Held, PlanRow, Take, merge_row, source_changed
 from day1.model.rows.change import Changes, Writes
@@ -33,7 +33,7 @@ Strategy = Literal["auto", "cherry_pick", "squash"]
 Planned = Strategy | Literal["revert"]
 """How a plan is made: a revert's source is the past, so more must be kept together."""
 _STATUS = "status"
-_DECISIONS: Mapping[Take, Decision] = {
+_DECISIONS: Mapping[Take, Resolution] = {
     "ours": "dismissed",
     "theirs": "taken",
     "value": "edited",
@@ -73,7 +73,7 @@ class MergePlan:
     """Edits and held rows that come along whole."""
     holds: tuple[tuple[PlanRow, str], ...]
     """Cells to be held anew, as (row, cell)."""
-    closes: tuple[tuple[HeldItem, Decision], ...]
+    closes: tuple[tuple[HeldItem, Resolution], ...]
     digest: str
     moves_base: bool
     """The source has changes since the merge base, even if the target has them all."""
@@ -301,7 +301,7 @@ def _knows(item: HeldItem, source: Row | None) -> bool:
     )
 
 
-def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Decision]]:
+def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Resolution]]:
     """Open items whose cell a choice decided."""
     items = {i.id: i for i in (*sides.target_held, *sides.source_held)}
     by_row = {row.id: row for row in rows if row.decided}

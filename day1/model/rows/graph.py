@@ -7,11 +7,11 @@ from day1.model.rows.kind import Row
 MAX_DEPTH = 5
 MAX_EDGES = 1_000
 
-Neighbours = Callable[[Sequence[str]], Iterable[Row]]
+RelationsOf = Callable[[Sequence[str]], Iterable[Row]]
 """Relations that touch any of the given entities, in either direction."""
 
 
-def walk(start: str, neighbours: Neighbours, depth: int, most: int = MAX_EDGES) -> list[Row]:
+def walk(start: str, neighbours: RelationsOf, depth: int, most: int = MAX_EDGES) -> list[Row]:
     """Relations within `depth` steps of an entity, nearest first, each once.
 
     Cycles end the walk where they close; at most `most` relations are given.

@@ -8,7 +8,7 @@ from day1.model.rows.kind import Row
 
 MAX_LABEL: Final = 255
 """Characters of a short name."""
-Source = Literal["user", "agent", "tool", "import", "merge"]
+SourceName = Literal["user", "agent", "tool", "import", "merge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Origin:
     agent_id: str | None = None
     session_id: str | None = None
     task_id: str | None = None
-    source: Source = "agent"
+    source: SourceName = "agent"
 
     def columns(self, now: int) -> Row:
         """The origin columns of a row that is learned at `now`."""

@@ -13,16 +13,8 @@ from day1.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from day1.model.access.access import (
-    EVERYTHING,
-    Access,
-    Scope,
-    SignIn,
-    Token,
-    access_of,
-    digest,
-    new_secret,
-)
+from day1.model.access.permissions import EVERYTHING, Access, Scope
+from day1.model.access.tokens import SignIn, Token, access_of, digest, new_secret
 from day1.services.repository.repository import Repository
 
 _DAY = 86_400_000_000

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from day1.errors import Forbidden, NotFound
-from day1.model.access.access import Access, SignIn, Token
+from day1.model.access.permissions import Access
+from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from day1.errors import BranchExists, BranchProtected, Conflict, Json, Refused
-from day1.model.branches.branch import MAIN, Branch, check_name, numbered
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.branches.names import check_name, numbered
 from day1.model.records.codec import to_json
 from day1.services.branches.lookup import find
 from day1.services.branches.tree import mark

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from day1.errors import BranchExists, Conflict, NotFound
-from day1.model.branches.branch import MAIN, Branch, branch_part, numbered
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.branches.names import branch_part, numbered
 from day1.model.files.bundle import BundleFile, bundle_lines, counted, digest, read_bundle
 from day1.model.records.sharing import BUNDLES, FILLED, Bundle, ShelfStatus
 from day1.model.rows.change import Ref
@@ -14,8 +15,8 @@ from day1.services.branches.lookup import find, find_open, first_commit
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import (
-    Choice,
     Copied,
+    Selection,
     choose,
     commit_copy,
     put,
@@ -71,7 +72,7 @@ def create_bundle(repo: Repository, source: str, asked: Described, now: int) -> 
 
 def _chosen(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind, list[Row]]:
     with repo.store.reading(Ref(commit=commit)) as reading:
-        return choose(reading, Choice(verified_only=verified_only, relations=not verified_only))
+        return choose(reading, Selection(verified_only=verified_only, relations=not verified_only))
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:

@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import cast
 
-from day1.model.judging.judging import Verdict
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import PlanRow
+from day1.model.records.judgement import Verdict
 from day1.model.rows.kind import FACT
 from day1.services.merges.planning import MergeRequest, Preview, preview
 from day1.services.repository.repository import Repository

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from day1.errors import InvalidRequest, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import (
-    Decision,
     HeldItem,
+    Resolution,
     columns_of,
     keeps_out,
     open_items,
@@ -109,7 +109,7 @@ class Decided:
     """A held item that was decided."""
 
     item: HeldItem
-    decision: Decision
+    decision: Resolution
     commit: CommitId
     at: int
 
@@ -119,7 +119,7 @@ class HeldDecision:
     """What was decided about a held item."""
 
     item_id: str
-    decision: Decision
+    decision: Resolution
     value: Mapping[str, Cell] | None = None
     """With `edited`: columns of the cell."""
 

@@ -8,7 +8,7 @@ store, or in one that was written anew, has another. There its message says whic
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from day1.model.access.access import SignIn, Token
+from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord

@@ -8,7 +8,7 @@ from day1.model.rows.change import Ref
 from day1.services.branches.branching import check_free, fork
 from day1.services.branches.lookup import find, first_commit
 from day1.services.repository.repository import Repository
-from day1.services.rows.transplanting import Choice, choose, commit_copy, counts, put
+from day1.services.rows.transplanting import Selection, choose, commit_copy, counts, put
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
     check_free(repo, name, branch_id)
     parent = find(repo, parent_name)
     with repo.store.reading(Ref(branch=parent.name)) as reading:
-        rows = choose(reading, Choice(facts, conversations))
+        rows = choose(reading, Selection(facts, conversations))
     branch = Branch(
         id=branch_id,
         name=name,

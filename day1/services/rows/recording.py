@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from day1.model.merge.held import Decision, HeldItem, closing_row
+from day1.model.merge.held import HeldItem, Resolution, closing_row
 from day1.model.merge.plan import MergePlan
 from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Kind, Row, canonical, cell_value
@@ -162,7 +162,7 @@ def near_duplicates(reading: Reading, text: str) -> list[Row]:
 
 
 def close_items(
-    work: Work, items: Iterable[HeldItem], decision: Decision, origin: Origin, new_id: NewId
+    work: Work, items: Iterable[HeldItem], decision: Resolution, origin: Origin, new_id: NewId
 ) -> None:
     """Close held items by a decision, in an open unit."""
     columns = origin.columns(work.now)

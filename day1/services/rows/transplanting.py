@@ -16,11 +16,11 @@ from day1.ports.reading import Reading
 from day1.ports.store import Work
 from day1.services.rows.units import Left, Why, edits_of, was_removed
 
-Rows = Mapping[Kind, Sequence[Row]]
+RowsByKind = Mapping[Kind, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selection:
     """Which rows of a state are meant."""
 
     facts: Sequence[str] | None = None
@@ -49,7 +49,7 @@ class Copied:
         return self.added.total()
 
 
-def choose(reading: Reading, choice: Choice) -> dict[Kind, list[Row]]:
+def choose(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
     """The chosen rows of a state with their messages and edits, each kind in the order of ids.
 
     A chosen fact that is superseded brings what supersedes it.
@@ -73,7 +73,7 @@ def choose(reading: Reading, choice: Choice) -> dict[Kind, list[Row]]:
     return {kind: sorted(some, key=_by_id) for kind, some in chosen.items()}
 
 
-def _facts(reading: Reading, choice: Choice) -> list[Row]:
+def _facts(reading: Reading, choice: Selection) -> list[Row]:
     if choice.facts is None:
         equal = {"status": "active"}
         if choice.verified_only:
@@ -111,7 +111,7 @@ def _by_id(row: Row) -> str:
     return str(row["id"])
 
 
-def put(work: Work, branch: str, rows: Rows, *, back: bool = False) -> Copied:
+def put(work: Work, branch: str, rows: RowsByKind, *, back: bool = False) -> Copied:
     """Add the rows that a branch lacks, in an open unit; `work.now` moves past all of them.
 
     A row that is there with other content is left and listed, never overwritten; so is one that
@@ -151,7 +151,7 @@ def commit_copy(work: Work, copied: Copied, op: str, line: str) -> CommitId | No
     return work.commit(Message(op, line)) if copied.total else None
 
 
-def without_thinking(rows: Rows) -> dict[Kind, list[Row]]:
+def without_thinking(rows: RowsByKind) -> dict[Kind, list[Row]]:
     """The rows as they leave a store: nobody's chain of thought goes along unasked."""
     return {
         kind: [{**row, "thinking": None} for row in some] if kind is MESSAGE else list(some)
@@ -164,6 +164,6 @@ def memories(by_table: Mapping[str, int]) -> int:
     return sum(by_table.get(kind.table, 0) for kind in MEMORIES)
 
 
-def counts(rows: Rows) -> dict[str, int]:
+def counts(rows: RowsByKind) -> dict[str, int]:
     """How many memories of each kind there are, by table."""
     return {kind.table: len(some) for kind, some in rows.items() if kind in MEMORIES and some}

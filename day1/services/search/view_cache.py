@@ -17,7 +17,7 @@ from day1.services.search.views import (
     CachedView,
     Filter,
     LiveQuery,
-    State,
+    ViewKey,
     _common,
 )
 
@@ -29,9 +29,9 @@ class ViewCache:
         """Remember nothing yet."""
         self._guard = threading.Lock()
         self._generation = ""
-        self._views: OrderedDict[State, CachedView] = OrderedDict()
-        self._common: dict[State, tuple[int, frozenset[str]]] = {}
-        self._rows: dict[State, tuple[object, int]] = {}
+        self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
+        self._common: dict[ViewKey, tuple[int, frozenset[str]]] = {}
+        self._rows: dict[ViewKey, tuple[object, int]] = {}
 
     @contextmanager
     def at(
@@ -79,7 +79,7 @@ class ViewCache:
         return known[1]
 
     def common(
-        self, state: State, visible: CachedView | LiveQuery, rows: int, index: Index
+        self, state: ViewKey, visible: CachedView | LiveQuery, rows: int, index: Index
     ) -> frozenset[str]:
         """The words in more than a quarter of the visible memories, judged by a sample.
 
@@ -95,7 +95,7 @@ class ViewCache:
         return known[1]
 
 
-def state_of(reading: Reading, ref: Ref) -> State:
+def state_of(reading: Reading, ref: Ref) -> ViewKey:
     """A branch as it is stays one state while it moves; the past does not move.
 
     With more redacted it is another: what was held of rows may be masked now.

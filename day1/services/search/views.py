@@ -46,7 +46,7 @@ _FEWEST = 20
 """In fewer memories, a word that a quarter of them has may still be the one that matters."""
 
 
-State = tuple[object, ...]
+ViewKey = tuple[object, ...]
 """What a view is kept under."""
 
 
@@ -99,7 +99,7 @@ class Filter:
         return replace(active, equal={**active.equal, **self.scope})
 
     @property
-    def view(self) -> State:
+    def view(self) -> ViewKey:
         """What the views of one state are told apart by."""
         return (self.kind.table, self.inactive, *sorted(self.scope.items()))
 
@@ -292,7 +292,7 @@ class LiveQuery:
     def __init__(self, kind: Kind, reading: Reading, index: Index) -> None:
         """Use an open reading."""
         self.kind = kind
-        self.key: State = (kind.table,)
+        self.key: ViewKey = (kind.table,)
         self.unindexed = 0
         self._reading = reading
         self._index = index

@@ -12,7 +12,7 @@ from day1.services.conversations.conversing import messages_of
 from day1.services.exchange.importing import MAX_TEXT
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
-from day1.services.rows.transplanting import Choice, Copied, choose, commit_copy, counts, put
+from day1.services.rows.transplanting import Copied, Selection, choose, commit_copy, counts, put
 from day1.services.teams.session_context import Found, Room, Talk
 
 MOST_CHARACTERS = 128_000
@@ -63,7 +63,7 @@ def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
     wanted = {"verified", "unverified"} if asked.include_unverified else {"verified"}
     carried = [str(fact["id"]) for fact in facts if fact["verification"] in wanted]
     with repo.store.reading(Ref(commit=commit)) as reading:
-        rows = choose(reading, Choice(carried, conversations))
+        rows = choose(reading, Selection(carried, conversations))
     handoff = Handoff(
         id=handoff_id,
         **ends,
@@ -86,7 +86,7 @@ def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list
     """The active facts and the conversations that a branch has beyond what it was forked with."""
     with repo.store.reading(Ref(commit=commit)) as reading:
         if source.fork_commit is None:
-            chosen = choose(reading, Choice())
+            chosen = choose(reading, Selection())
             return chosen[FACT], [str(row["id"]) for row in chosen[CONVERSATION]]
         changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
         present = {

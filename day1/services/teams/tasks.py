@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
-from day1.model.branches.branch import Branch, branch_part
+from day1.model.branches.branch import Branch
+from day1.model.branches.names import branch_part
 from day1.model.records.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
 from day1.model.values.ids import short_hash
 from day1.services.branches.branching import Made, fork_under, new_below

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 
 from day1.errors import NotFound
-from day1.model.branches.branch import Branch, branch_part
+from day1.model.branches.branch import Branch
+from day1.model.branches.names import branch_part
 from day1.model.records.sharing import TEMPLATES, ShelfStatus, Template
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, FACT

@@ -13,17 +13,7 @@ from typing import Any
 
 from day1.errors import ChatUnavailable, NotFound, Refused
 from day1.model.branches.branch import Branch
-from day1.model.judging.judging import (
-    DIMENSIONS,
-    Case,
-    Evidence,
-    Judgement,
-    Score,
-    Verdict,
-    by_rules,
-    prepared,
-)
-from day1.model.judging.untrusted import plain
+from day1.model.records.judgement import DIMENSIONS, Case, Evidence, Judgement, Score, Verdict
 from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
 from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when
 from day1.model.rows.origin import Origin
@@ -44,7 +34,7 @@ UNIT = 16
 
 @dataclass(slots=True)
 class Court:
-    """Who judges, and what is looked up. After a chat model failed, its batch goes on by rules."""
+    """Who judges, and what is looked up. After a chat model failed, who stands in goes on."""
 
     repo: Repository
     search: SearchPorts
@@ -52,7 +42,6 @@ class Court:
     clock: Callable[[], int]
     notes: dict[str, None] = field(default_factory=dict)
     """What the reader of the answer must know, each once."""
-    without_chat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +50,6 @@ class Judged:
 
     row: Row
     judgement: Judgement
-    evidence: tuple[str, ...] = ()
-    """Ids of what supports or contradicts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +95,27 @@ def judged(
 
     A chat model that cannot be used is stood in for by the rules, and the notes say so.
     """
-    case = prepared(_case(court, branch, row, dimensions, context))
+    case = _case(court, branch, row, dimensions, context)
     try:
-        judgement = by_rules(case) if court.without_chat else court.judge.judge(case)
+        judgement = court.judge.judge(case)
     except ChatUnavailable as error:
-        court.without_chat = True
-        court.notes[f"judged by rules: {error}"] = None
-        judgement = by_rules(case)
-    if case.left_out:
-        said = "piece that speaks" if case.left_out == 1 else "pieces that speak"
-        reason = f"{judgement.reason} Left out: {case.left_out} {said} to the judge."
+        if court.judge.stand_in is None:
+            raise
+        court.judge = court.judge.stand_in
+        court.notes[f"judged by {court.judge.name}: {error}"] = None
+        judgement = court.judge.judge(case)
+    if judgement.left_out:
+        said = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
+        reason = f"{judgement.reason} Left out: {judgement.left_out} {said} to the judge."
         judgement = replace(judgement, reason=reason)
-    weighed = tuple(e.id for e in case.evidence if e.stance != "related")
-    return Judged(row, judgement, weighed)
+    return Judged(row, judgement)
 
 
 def _case(
     court: Court, branch: Branch, row: Row, dimensions: Sequence[str], context: str | None
 ) -> Case:
     """What memory knows of a fact on its branch. What it says to a judge is not asked for."""
-    text = plain(str(row["fact_text"])).text
+    text = court.judge.clear(str(row["fact_text"]))
     hits: list[Hit] = []
     if text:
         kinds = ("facts", "observations")

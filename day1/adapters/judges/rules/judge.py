@@ -5,21 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from day1.model.judging.judging import Case, Judgement
+    from day1.model.records.judgement import Case, Judgement
 
 
 class RulesJudge:
     """A `Judge` by the evidence in memory; the same case is always judged the same."""
 
-    @property
-    def name(self) -> str:
-        """How answers and rows name it."""
-        from day1.model.judging.judging import RULES  # noqa: PLC0415 - as below
+    name = "rules"
+    stand_in = None
 
-        return RULES
+    def clear(self, text: str) -> str:
+        """A text without what speaks to a judge."""
+        from day1.adapters.judges.injection import cleared  # noqa: PLC0415 - as below
+
+        return cleared(text).text
 
     def judge(self, case: Case) -> Judgement:
         """Judge by rules."""
-        from day1.model.judging.judging import by_rules  # noqa: PLC0415 - 15 ms, and few commands judge
+        from day1.adapters.judges.preparing import judged  # noqa: PLC0415 - as below
+        from day1.adapters.judges.rules.scoring import by_rules  # noqa: PLC0415 - 15 ms, and few commands judge
 
-        return by_rules(case)
+        return judged(case, by_rules)

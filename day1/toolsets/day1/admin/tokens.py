@@ -8,7 +8,8 @@ from day1.call.context import Context
 from day1.call.fields import Label, Labels, Repeatable, Request, Response
 from day1.call.operation import Effect, Operation
 from day1.errors import Forbidden
-from day1.model.access.access import Scope, Token
+from day1.model.access.permissions import Scope
+from day1.model.access.tokens import Token
 from day1.model.values.instant import show
 from day1.services.access.authentication import Wanted, create_token, revoke_token, tokens
 

@@ -22,7 +22,7 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import Conflict, InvalidRequest
 from day1.model.branches.branch import MAIN, Branch
-from day1.model.judging.judging import DIMENSIONS, VERIFIED, Judgement, Score, Verdict, verdict_of
+from day1.model.records.judgement import DIMENSIONS, VERIFIED, Judgement, Score, Verdict, verdict_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
 from day1.services.branches.lookup import find
@@ -142,7 +142,7 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         ],
         judge=judgement.judge,
         tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
-        evidence=list(one.evidence),
+        evidence=list(one.judgement.weighed),
         written=written(branch.name, kept.commit, kept.pending.count, court.notes),
     )
 

@@ -1,125 +1,24 @@
-"""Judging a fact: what a judge is given, what it answers, and the judge that is always there.
-
-A verdict follows from the mean of the scores: `VERIFIED` and above verified, below `INVALIDATED`
-invalidated, else unverified. One rule stands beside it: what memory clearly refutes (newer or
-weightier evidence says the contrary) is invalidated, however well it is worded.
-"""
+"""The scores of the rules judge: from the evidence in memory, and from how a claim is worded."""
 
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final
 
-from day1.model.judging.stance import Stance, content_stems, names_in, stance
-from day1.model.judging.untrusted import plain
+from day1.adapters.judges.stance import content_stems, names_in
+from day1.model.records.judgement import (
+    INVALIDATED,
+    Case,
+    Evidence,
+    Judgement,
+    Score,
+    Stance,
+    Verdict,
+    verdict_of,
+)
 
-Verdict = Literal["verified", "unverified", "invalidated"]
-
-DIMENSIONS: Final = ("accuracy", "relevance", "specificity")
-VERIFIED: Final = 0.6
-INVALIDATED: Final = 0.3
-RULES: Final = "rules"
-YEAR_US: Final = 365 * 86_400 * 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A memory that was found for a claim."""
-
-    id: str
-    kind: str
-    """fact or observation."""
-    text: str
-    at: int
-    """When it happened, else when it was learned; microseconds UTC."""
-    agent_id: str | None = None
-    source: str | None = None
-    verified: bool = False
-    confidence: float = 1.0
-    cosine: float | None = None
-    stance: Stance = "related"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A claim with what memory knows of it. All its texts were written by others."""
-
-    text: str
-    at: int
-    now: int
-    category: str | None = None
-    confidence: float = 1.0
-    agent_id: str | None = None
-    source: str | None = None
-    evidence: tuple[Evidence, ...] = ()
-    relations: tuple[str, ...] = ()
-    """Relations that touch what the claim names, each as a line."""
-    context: str | None = None
-    dimensions: tuple[str, ...] = DIMENSIONS
-    left_out: int = 0
-    """Pieces of its texts that spoke to the judge."""
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One dimension, 0 to 1, with a reason in words."""
-
-    dimension: str
-    score: float
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What a judge found."""
-
-    verdict: Verdict
-    reason: str
-    scores: tuple[Score, ...]
-    judge: str
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-def verdict_of(scores: Sequence[Score], *, refuted: bool = False) -> Verdict:
-    """The verdict that scores amount to; `refuted` says that memory clearly says the contrary."""
-    if refuted:
-        return "invalidated"
-    if not scores:
-        return "unverified"
-    mean = math.fsum(s.score for s in scores) / len(scores)
-    # Scores have two decimals: what prints as 0.60 must not fail by a bit of the machine's.
-    mean = round(mean, 6)
-    if mean >= VERIFIED:
-        return "verified"
-    return "invalidated" if mean < INVALIDATED else "unverified"
-
-
-def prepared(case: Case) -> Case:
-    """A case as it goes to a judge: without what speaks to the judge, each stance settled.
-
-    Evidence that is about something else is left out, and so is what only spoke to the judge.
-    """
-    text, count = plain(case.text)
-    context, left = plain(case.context or "")
-    relations = [plain(relation) for relation in case.relations]
-    evidence = []
-    for one in case.evidence:
-        shown = plain(one.text)
-        found = stance(text, shown.text, one.cosine) if shown.text else None
-        count += shown.left_out if found else 0
-        if found is not None:
-            evidence.append(replace(one, text=shown.text, stance=found))
-    return replace(
-        case,
-        text=text,
-        category=plain(case.category or "").text or None,
-        context=context or None,
-        relations=tuple(relation.text for relation in relations if not relation.left_out),
-        evidence=tuple(evidence),
-        left_out=count + left,
-    )
+_YEAR_US: Final = 365 * 86_400 * 1_000_000
 
 
 @dataclass(slots=True)
@@ -166,7 +65,7 @@ def by_rules(case: Case) -> Judgement:
             score = Score(dimension, 0.5, "the rules do not know this dimension")
         scores.append(replace(score, score=round(score.score, 2)))
     verdict = verdict_of(scores, refuted=refuted)
-    return Judgement(verdict, _reason(verdict, scores, refuted=refuted), tuple(scores), RULES)
+    return Judgement(verdict, _reason(verdict, scores, refuted=refuted), tuple(scores), "rules")
 
 
 def _reason(verdict: Verdict, scores: Sequence[Score], *, refuted: bool) -> str:
@@ -228,7 +127,7 @@ def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
         reasons.append(f"contradicted by {_listed(against.said)}")
     if not reasons:
         reasons.append("nothing in memory supports or contradicts it")
-    if case.now - case.at > YEAR_US:
+    if case.now - case.at > _YEAR_US:
         value -= 0.05
         reasons.append("older than a year")
     if case.confidence < 0.5:  # noqa: PLR2004 - half sure

@@ -7,11 +7,9 @@ number, a negation or a word and its opposite. It reads English; in other langua
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
+from day1.model.records.judgement import Stance
 from day1.model.search.wording import STOP_WORDS, dates
-
-Stance = Literal["supports", "contradicts", "related"]
 
 _NEAR, _NEAR_COSINE, _NEAR_WITH_COSINE = 0.6, 0.85, 0.4
 """Share of the words in common from which two texts are nearly equal; less if vectors say so."""

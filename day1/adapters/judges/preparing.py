@@ -1,0 +1,41 @@
+"""What every judge does with a case first: leave out what speaks to the judge, read each stance."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from day1.adapters.judges.injection import cleared
+from day1.adapters.judges.stance import stance
+from day1.model.records.judgement import Case, Judgement
+
+
+def prepared(case: Case) -> Case:
+    """A case as it goes to a judge: without what speaks to the judge, each stance settled.
+
+    Evidence that is about something else is left out, and so is what only spoke to the judge.
+    """
+    text, count = cleared(case.text)
+    context, left = cleared(case.context or "")
+    relations = [cleared(relation) for relation in case.relations]
+    evidence = []
+    for one in case.evidence:
+        shown = cleared(one.text)
+        found = stance(text, shown.text, one.cosine) if shown.text else None
+        count += shown.left_out if found else 0
+        if found is not None:
+            evidence.append(replace(one, text=shown.text, stance=found))
+    return replace(
+        case,
+        text=text,
+        category=cleared(case.category or "").text or None,
+        context=context or None,
+        relations=tuple(relation.text for relation in relations if not relation.left_out),
+        evidence=tuple(evidence),
+        left_out=count + left,
+    )
+
+
+def judged(case: Case, judge: Callable[[Case], Judgement]) -> Judgement:
+    """Have a case judged as it is prepared, and say what was weighed and how much was left out."""
+    clear = prepared(case)
+    weighed = tuple(one.id for one in clear.evidence if one.stance != "related")
+    return replace(judge(clear), weighed=weighed, left_out=clear.left_out)

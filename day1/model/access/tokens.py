@@ -1,0 +1,56 @@
+"""Tokens and sign-ins as the ledger keeps them: of a secret only its hash."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.access.permissions import Access, Scope
+
+_PREFIX: Final = "day1_"
+_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token as the ledger keeps it: of the secret only its hash."""
+
+    id: str
+    name: str
+    sha256: str
+    scope: Scope
+    branches: tuple[str, ...]
+    """Patterns as file names have them (`task/*`, which `task/x/alice` fits too); empty: all."""
+    agent_id: str | None
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+    def live(self, now: int) -> bool:
+        """Whether it opens anything still."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A browser that signed in with a token; it is known by the hash of its cookie."""
+
+    id: str
+    token_id: str
+    created_at: int
+    expires_at: int
+
+
+def access_of(token: Token) -> Access:
+    """What a token lets its bearer do."""
+    return Access(token.id, token.scope, token.branches, token.agent_id)
+
+
+def new_secret() -> str:
+    """A secret for a new token, shown once: 256 random bits."""
+    return _PREFIX + secrets.token_urlsafe(_BYTES)
+
+
+def digest(secret: str) -> str:
+    """The hash by which a token is found: a secret of 256 random bits needs no slow one."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
