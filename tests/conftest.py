@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import documented, engine, servers
+from tests import documented_users, engine, servers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,14 +58,14 @@ def matrixone_database(matrixone_url: str) -> Iterator[str]:
 @pytest.fixture
 def documented_dolt(dolt_database: str) -> Iterator[str]:
     """The same as the user of docs/servers.md has it, whose rights are the least: it is empty."""
-    with documented.user(dolt_database, documented.DOLT) as url:
+    with documented_users.user(dolt_database, documented_users.DOLT) as url:
         yield url
 
 
 @pytest.fixture
 def documented_matrixone(matrixone_database: str) -> Iterator[str]:
     """The same on a MatrixOne server."""
-    with documented.user(matrixone_database, documented.MATRIXONE) as url:
+    with documented_users.user(matrixone_database, documented_users.MATRIXONE) as url:
         yield url
 
 

@@ -11,7 +11,7 @@ from benchmarks.bench import Bench
 from benchmarks.report import Row
 from day1.app.open import open_store
 from tests.fakes.sql_wire import Wire
-from tests.flows.counting import MOST, begin, counts
+from tests.flows.statement_counts import MOST, begin, counts
 
 
 def rows(bench: Bench) -> Iterator[Row]:

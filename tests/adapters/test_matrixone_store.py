@@ -11,7 +11,7 @@ from day1.services.branches import branching
 from day1.services.upkeep import retiring
 from tests import servers
 from tests.suites.engine_memory import EngineMemory
-from tests.suites.scenes import A, B, C, fact
+from tests.suites.starting_states import A, B, C, fact
 
 
 class KilledError(Exception):

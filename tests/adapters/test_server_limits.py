@@ -18,7 +18,7 @@ from day1.errors import Day1Error, StoreBusy, StoreUnavailable
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
 from tests import servers
 from tests.fakes.sql_wire import Wire
-from tests.flows.opened_house import call, facts, write
+from tests.flows.opened_store import call, facts, write
 from tests.wires.http_server import HttpServer
 
 WRITERS = 32

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.chromium import NoChromium, launched
-from tests.browser.visit import Visit
+from tests.browser.page_visit import Visit
+from tests.fakes.embedding_server import embedding_server
 from tests.wires.http_server import HttpServer
-from tests.wires.meaning import endpoint
 
 expect.set_options(timeout=60_000)
 
@@ -30,7 +30,7 @@ def chromium() -> Iterator[Browser]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     """A server that knows synonyms; who comes needs a token."""
     with (
-        endpoint() as url,
+        embedding_server() as url,
         HttpServer(
             tmp_path_factory.mktemp("browser") / "store",
             DAY1_HTTP__RATE="0",

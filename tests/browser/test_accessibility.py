@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 import pytest
 
 from tests.browser.conftest import Visiting
-from tests.browser.scene import Scene
-from tests.browser.visit import PHONE, Visit
+from tests.browser.page_visit import PHONE, Visit
+from tests.browser.review_scene import Scene
 from tests.fetching import npm_file
 from tests.wires.http_server import HttpServer
 

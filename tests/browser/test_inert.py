@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.visit import PHONE, Visit, origin
+from tests.browser.page_visit import PHONE, Visit, origin
 from tests.wires.http_server import HttpServer
 
 HOSTILE = (

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visiting
-from tests.browser.scene import Scene
-from tests.browser.visit import Visit
+from tests.browser.page_visit import Visit
+from tests.browser.review_scene import Scene
 from tests.wires.http_server import HttpServer
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import httpx2
 
+from tests.flows.kill_scenarios import check_doctor, check_index, check_ledger, facts_on
 from tests.flows.killed_process import opened
-from tests.flows.killing import check_doctor, check_index, check_ledger, facts_on
 from tests.wires.http_server import HttpServer
 from tests.wires.tool_call import post_call
 

@@ -6,7 +6,7 @@ Argument: its number. It says `ready` when all is imported, and `done` for each 
 import sys
 from pathlib import Path
 
-from tests.flows.opened_house import call, opened, write
+from tests.flows.opened_store import call, opened, write
 
 
 def main() -> None:

@@ -24,8 +24,8 @@ from day1.app.open import OpenStore, now
 from day1.model.files.backup import Content, Manifest
 from day1.services.exchange.backup import Backup, back_up, check_backup, restore_backup
 from tests.flows import killed_process
-from tests.flows.killing import Process, check_doctor, fact_id, facts_on
-from tests.flows.opened_house import MERGE, call, digest, facts, make, mounted, opened, refused
+from tests.flows.kill_scenarios import Process, check_doctor, fact_id, facts_on
+from tests.flows.opened_store import MERGE, call, digest, facts, make, mounted, opened, refused
 from tests.flows.test_bad_days import no_file_beyond
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from day1.errors import Day1Error
-from tests.flows.opened_house import (
+from tests.flows.opened_store import (
     MERGE,
     SIDES,
     branches,

@@ -23,8 +23,8 @@ from day1.services.search.following import embed_pending
 from day1.services.upkeep import doctor
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from tests.fakes.hashing_embedder import HashingEmbedder
-from tests.flows.lived import Life, questions
-from tests.flows.opened_house import call, facts, make, opened, read_only, refused, write
+from tests.flows.opened_store import call, facts, make, opened, read_only, refused, write
+from tests.flows.random_store import RandomTeam, questions
 
 FLIPS = int(os.environ.get("DAY1_TEST_FLIPS", "8"))
 Answers = list[str]
@@ -49,7 +49,7 @@ def house_in(folder: Path, *, create: bool = False) -> Iterator[OpenStore]:
 def make_whole(folder: Path, *, compacted: bool) -> None:
     """Make a store in which all has happened that can, with a whole index."""
     with house_in(folder, create=True) as house:
-        Life(house, seed=3).live(40, 4, 3)
+        RandomTeam(house, seed=3).work(40, 4, 3)
         if compacted:
             house.repo.store.compact()
         for name in house.repo.history.branches():

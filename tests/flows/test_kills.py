@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from day1.model.records.redaction import REDACTED
-from tests.flows.killing import POINTS, ROOT, State, kill_at, told
+from tests.flows.kill_scenarios import POINTS, ROOT, State, kill_at, told
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from day1.app.open import OpenStore, open_store
 from day1.settings import EmbedderSettings, IndexSettings, SearchSettings, Settings, StoreSettings
 from tests import servers
 from tests.fakes.hashing_embedder import HashingEmbedder
-from tests.flows.opened_house import MERGE, call, write
+from tests.flows.opened_store import MERGE, call, write
 from tests.wires.mcp_session import Session
 
 SECRET = "The zanzibar password is mandragora."

@@ -13,7 +13,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.settings import EmbedderSettings, Settings, StoreSettings
 from tests.flows import killed_process
-from tests.flows.killing import Deed, Process, Refused, fact_id, facts_on
+from tests.flows.kill_scenarios import Deed, Process, Refused, fact_id, facts_on
 
 SECONDS = 2.0
 

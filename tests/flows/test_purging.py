@@ -26,9 +26,10 @@ from day1.services.redaction.purging import purge
 from day1.services.repository.commit_ids import new_ids
 from day1.services.search.following import embed_pending, follow
 from tests.fakes.hashing_embedder import HashingEmbedder
-from tests.flows.killing import Process, fact_id
-from tests.flows.lived import (
-    Life,
+from tests.flows.kill_scenarios import Process, fact_id
+from tests.flows.opened_store import call, facts, refused, write
+from tests.flows.random_store import (
+    RandomTeam,
     commits,
     differences,
     ids_between,
@@ -36,8 +37,7 @@ from tests.flows.lived import (
     questions,
     without_index,
 )
-from tests.flows.opened_house import call, facts, refused, write
-from tests.flows.test_cloning import copy
+from tests.flows.test_store_copy import copy
 
 ROOT = Path(__file__).parents[2]
 SECRET = "plover4711"
@@ -91,7 +91,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which the word was everywhere, was searched for, and was redacted."""
     folder = tmp_path_factory.mktemp("told") / "store"
     with opened_at(folder, create=True) as house:
-        Life(house, seed=3).live(facts=20, branches=3, merges=2)
+        RandomTeam(house, seed=3).work(facts=20, branches=3, merges=2)
         ids = tell(house)
         index_all(house)
         assert call(house, "memory_search", query=SECRET)["result"]

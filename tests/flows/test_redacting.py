@@ -21,7 +21,7 @@ from day1.services.branches import branching
 from day1.services.exchange.exporting import export_store
 from day1.services.exchange.own_import import import_own
 from day1.toolsets import operations
-from tests.flows.opened_house import MERGE, SIDES, branches, call, facts, opened, write
+from tests.flows.opened_store import MERGE, SIDES, branches, call, facts, opened, write
 
 SECRET = "The vault opens with plover4711."
 REDACTED = "[redacted]"

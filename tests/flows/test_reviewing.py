@@ -17,7 +17,7 @@ from day1.model.rows.origin import Origin
 from day1.services.merges import reviews
 from day1.services.merges.reviews import Given, find_review
 from day1.services.rows.recording import NewFact, fact_row
-from tests.flows.opened_house import call, opened
+from tests.flows.opened_store import call, opened
 
 
 @pytest.fixture

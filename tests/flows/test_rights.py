@@ -7,14 +7,14 @@ import pytest
 
 from day1.adapters.ledger.tables import VERSION
 from day1.errors import Day1Error
-from tests import documented
+from tests import documented_users
 from tests.adapters.test_server_ledger import opened, said
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Refusal
 
 GRANTS = {
     ("day1_ledger" if "day1_ledger" in grant else "day1"): re.split(r",? ", grant)[1:-4]
-    for grant in documented.statements(documented.DOLT)
+    for grant in documented_users.statements(documented_users.DOLT)
     if grant.startswith("GRANT")
 }
 GIVEN = [(database, right) for database, rights in GRANTS.items() for right in rights]
@@ -60,7 +60,7 @@ def test_the_documented_user_does_everything(documented_dolt: str, dolt_database
 def test_no_right_can_be_taken_away(dolt_database: str, database: str, right: str) -> None:
     """F1: each right of the document is tried by taking it away."""
     revoke = f"REVOKE {right} ON {database}.* FROM 'day1'@'%'"
-    with documented.user(dolt_database, documented.DOLT, revoke) as url:
+    with documented_users.user(dolt_database, documented_users.DOLT, revoke) as url:
         with pytest.raises((Day1Error, Refusal)) as caught:
             whole(url, dolt_database)
         assert getattr(caught.value, "code", str(caught.value)) == "store_read_only"

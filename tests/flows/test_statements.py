@@ -18,7 +18,17 @@ from day1.app.open import OpenStore, open_store
 from day1.services.upkeep.status import branch_status
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
 from tests.fakes.sql_wire import Wire
-from tests.flows.counting import MOST, begin, call, counts, fork, listed, merge, sent, status
+from tests.flows.statement_counts import (
+    MOST,
+    begin,
+    call,
+    counts,
+    fork,
+    listed,
+    merge,
+    sent,
+    status,
+)
 from tests.wires.http_server import HttpServer
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from day1.adapters.ledger.tables import SUM, TABLES, VERSION
 from day1.app.open import OpenStore
-from tests.flows.opened_house import MERGE, call, facts, opened, read_only, refused
+from tests.flows.opened_store import MERGE, call, facts, opened, read_only, refused
 
 ROOT = Path(__file__).parents[2]
 LATER_TABLES = ("reviews", "tokens", "sign_ins", "redactions", "clones")

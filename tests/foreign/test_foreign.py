@@ -16,8 +16,8 @@ import pytest
 
 from day1.services.branches.lookup import find
 from tests.fetching import node_with, python_with
+from tests.flows.kill_scenarios import facts_on
 from tests.flows.killed_process import opened
-from tests.flows.killing import facts_on
 from tests.foreign.story import story
 from tests.wires.http_server import HttpServer
 from tests.wires.mcp_session import environment, server_arguments

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.opened_house import make
+from tests.flows.opened_store import make
 from tests.wires.command_line import Terminal
 
 ROOT = Path(__file__).parents[2]

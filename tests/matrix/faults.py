@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.flows.opened_house import fill, read_only
-from tests.matrix.wire import Wire
+from tests.flows.opened_store import fill, read_only
+from tests.matrix.connection_proxy import ConnectionProxy
 
 OK = "ok"
 AWAY, FULL, READ_ONLY = "store_unavailable", "store_full", "store_read_only"
@@ -20,8 +20,8 @@ class Scene:
     store: Path
     model: Path
     """The folder of the embedding model."""
-    wire: Wire | None = None
-    """The wire to the store's server."""
+    proxy: ConnectionProxy | None = None
+    """What stands before the store's server."""
     hosts: Path | None = None
     """What tells the processes the server's address."""
 
@@ -117,15 +117,15 @@ def unknown(hosts: Path) -> Iterator[None]:
 
 @contextmanager
 def unnamed(scene: Scene) -> Iterator[None]:
-    assert scene.wire is not None
+    assert scene.proxy is not None
     assert scene.hosts is not None
-    with unknown(scene.hosts), scene.wire.commit_pending():
+    with unknown(scene.hosts), scene.proxy.cut():
         yield
 
 
-def _wire(scene: Scene) -> Wire:
-    assert scene.wire is not None
-    return scene.wire
+def _proxy(scene: Scene) -> ConnectionProxy:
+    assert scene.proxy is not None
+    return scene.proxy
 
 
 FAULTS = (
@@ -193,7 +193,7 @@ FAULTS = (
     ),
     Fault(
         "server down and back",
-        lambda scene: _wire(scene).commit_pending(),
+        lambda scene: _proxy(scene).cut(),
         doctor="cannot be connected to",
         list=AWAY,
         search=AWAY,
@@ -204,7 +204,7 @@ FAULTS = (
     ),
     Fault(
         "server slow (10 s)",
-        lambda scene: _wire(scene).held(10),
+        lambda scene: _proxy(scene).held(10),
         doctor="",  # it waits, and then nothing is wrong
         ready=(200, 503),  # it answers late, or says that the store does
         wrong=frozenset({AWAY}),

@@ -1,6 +1,6 @@
 """Each fault x each process that stays: clear answers meanwhile, no spinning, no restart after.
 
-`faults.py` is the table of faults, and `staying.py` starts the processes. While a fault lasts, every
+`faults.py` is the table of faults, and `server_processes.py` starts the processes. While a fault lasts, every
 call answers what the table says, in time; no process takes a fifth of a processor; `/ready` says
 what is wrong, `/health` lives, and `day1 doctor` names it. Afterwards everything works again.
 """
@@ -19,10 +19,10 @@ import pytest
 
 from tests import servers
 from tests.engine import needs_files
-from tests.flows.opened_house import mounted
+from tests.flows.opened_store import mounted
+from tests.matrix.connection_proxy import ConnectionProxy
 from tests.matrix.faults import FAULTS, OK, Fault, Scene
-from tests.matrix.staying import CALLS, Staying
-from tests.matrix.wire import Wire
+from tests.matrix.server_processes import CALLS, ServerProcesses
 from tests.waiting import until
 from tests.wires.mcp_session import ROOT, environment
 
@@ -37,16 +37,16 @@ def scene_of(fault: Fault, place: Path) -> Iterator[tuple[Scene, list[str], dict
     settings = {"DAY1_STORE__WAIT_S": "2", **fault.settings}
     command, model = [sys.executable], place / "model"
     with ExitStack() as opened_:
-        wire = hosts = None
+        proxy = hosts = None
         if fault.needs in {"server", "names"}:
             url = opened_.enter_context(servers.database(servers.dolt_url()))
-            wire = Wire(_port(url))
-            opened_.callback(wire.close)
+            proxy = ConnectionProxy(_port(url))
+            opened_.callback(proxy.close)
             host = "127.0.0.1"
             if fault.needs == "names":
                 host, (hosts, command) = HOST, own_names(place)
             settings["DAY1_STORE__URL"] = url.replace(
-                f"127.0.0.1:{_port(url)}", f"{host}:{wire.port}"
+                f"127.0.0.1:{_port(url)}", f"{host}:{proxy.port}"
             )
         else:
             needs_files()
@@ -57,7 +57,7 @@ def scene_of(fault: Fault, place: Path) -> Iterator[tuple[Scene, list[str], dict
                 mounted(place / "disk", "-t", "tmpfs", "-o", "size=8m", "tmpfs")
             )
         settings["DAY1_HOME"] = str(place / "store")
-        yield Scene(place / "store", model, wire, hosts), command, settings
+        yield Scene(place / "store", model, proxy, hosts), command, settings
 
 
 def _port(url: str) -> int:
@@ -112,7 +112,7 @@ def followed(scene: Scene) -> set[tuple[str, str, int]]:
 def test_a_fault_is_said_and_survived(fault: Fault, tmp_path: Path) -> None:
     with scene_of(fault, tmp_path) as (scene, command, settings):
         day1(command, scene, settings, "add", "one")
-        with Staying(scene.store, command, settings) as all_of_them:
+        with ServerProcesses(scene.store, command, settings) as all_of_them:
             assert set(_flat(all_of_them.ask_all())) == {OK}
             with fault.during(scene):
                 check_during(fault, all_of_them)
@@ -126,7 +126,7 @@ def test_a_fault_is_said_and_survived(fault: Fault, tmp_path: Path) -> None:
             assert "Traceback" not in all_of_them.logs()
 
 
-def check_during(fault: Fault, them: Staying) -> None:
+def check_during(fault: Fault, them: ServerProcesses) -> None:
     expected = {name: getattr(fault, name) for name in CALLS}
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(them.ask_all)
@@ -140,7 +140,7 @@ def check_during(fault: Fault, them: Staying) -> None:
     assert them.lives()
 
 
-def check_afterwards(them: Staying) -> None:
+def check_afterwards(them: ServerProcesses) -> None:
     """Without a restart, every door answers, and what was acknowledged is told and there."""
     until(lambda: them.ready() == (200, set()), "/ready")
     with them.page_hears() as heard:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.suites.memory import Choice, Memory, State
-from tests.suites.scenes import NEW, SECOND, TEXT, A, B, C, code_of, fact
+from tests.suites.starting_states import NEW, SECOND, TEXT, A, B, C, code_of, fact
 
 Deed = Callable[[Memory], Any]
 

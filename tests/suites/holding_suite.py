@@ -1,7 +1,7 @@
 """What every memory must do with what a merge withheld."""
 
 from tests.suites.memory import Choice, Memory
-from tests.suites.scenes import (
+from tests.suites.starting_states import (
     NEW,
     SECOND,
     STATUS,

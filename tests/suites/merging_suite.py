@@ -3,7 +3,7 @@
 import pytest
 
 from tests.suites.memory import Choice, Memory
-from tests.suites.scenes import (
+from tests.suites.starting_states import (
     NEW,
     STATUS,
     TEXT,

@@ -3,7 +3,18 @@
 import pytest
 
 from tests.suites.memory import Choice, Memory, Refusal
-from tests.suites.scenes import NEW, STATUS, TEXT, VERDICT, A, B, code_of, fact, forked, listed
+from tests.suites.starting_states import (
+    NEW,
+    STATUS,
+    TEXT,
+    VERDICT,
+    A,
+    B,
+    code_of,
+    fact,
+    forked,
+    listed,
+)
 
 
 class RevertingSuite:

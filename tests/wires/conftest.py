@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.wires.diverged_branches import Pair
 from tests.wires.mcp_session import Session
-from tests.wires.pair import Pair
 
 EMPTY = "empty"
 _numbers = itertools.count(1)

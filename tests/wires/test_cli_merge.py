@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.wires.cli_conflict import OURS, THEIRS, experiment
 from tests.wires.command_line import CommandLine
-from tests.wires.experiment import OURS, THEIRS, experiment
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import documented, servers
+from tests import documented_users, servers
 from tests.wires.command_line import CommandLine
 
 
@@ -80,7 +80,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 MEMORY, LEDGER = (
     found[1]
-    for statement in documented.statements(documented.DOLT)
+    for statement in documented_users.statements(documented_users.DOLT)
     if (found := re.match("GRANT (.*) ON", statement))
 )
 

@@ -14,7 +14,7 @@ from day1.model.access.permissions import SCOPES
 from day1.toolsets import TOOLSETS
 from tests.wires.command_line import CommandLine
 from tests.wires.http_server import HttpServer, HttpSession
-from tests.wires.least import prepared
+from tests.wires.minimal_arguments import prepared
 
 OPERATIONS = {operation.name: operation for toolset in TOOLSETS.values() for operation in toolset}
 HIDDEN = ("milk", "Tea?", "Ada")

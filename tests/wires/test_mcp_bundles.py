@@ -13,10 +13,10 @@ from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION,
 from day1.services.branches.branching import delete
 from day1.services.exchange.bundles import deprecate_bundle, export_bundle, take_bundle
 from tests.engine import compact
-from tests.flows.opened_house import opened, refused
-from tests.wires.beside import judge, rows
+from tests.flows.opened_store import opened, refused
 from tests.wires.conftest import Fork, Write
 from tests.wires.mcp_session import ISO, Session
+from tests.wires.other_processes import judge, rows
 
 NULLABLE = "string|null = null"
 MARK = "Hmm-79"

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.wires.conftest import Fork
+from tests.wires.logged_messages import hits, merge, say, talk, told
 from tests.wires.mcp_session import Session
-from tests.wires.talking import hits, merge, say, talk, told
 
 NULLABLE = "string|null = null"
 WRITER = dict.fromkeys(("agent_id", "session_id", "task_id"), NULLABLE)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.wires.conftest import Fork
+from tests.wires.logged_messages import hits, merge, say, talk, told
 from tests.wires.mcp_session import ISO, Session
 from tests.wires.raw_pipe import RawPipe
-from tests.wires.talking import hits, merge, say, talk, told
 
 NULLABLE = "string|null = null"
 ROLES = "user|assistant|system|tool"

@@ -8,10 +8,10 @@ import pytest
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
 from day1.services.branches.branching import delete
 from day1.services.upkeep.retiring import retire
-from tests.flows.opened_house import opened
-from tests.wires.beside import rows
+from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork, Write
 from tests.wires.mcp_session import ISO, Session
+from tests.wires.other_processes import rows
 
 NULLABLE = "string|null = null"
 IDS = "[string]|null = null"

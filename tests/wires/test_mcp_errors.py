@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from day1.mcp.tools import TOOLS
-from tests.wires.least import LEAST
 from tests.wires.mcp_session import Session
+from tests.wires.minimal_arguments import MINIMAL
 from tests.wires.raw_pipe import RawPipe
 
 
@@ -23,9 +23,9 @@ def problem(error: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.line("S1-008")
-@pytest.mark.parametrize("tool", LEAST)
+@pytest.mark.parametrize("tool", MINIMAL)
 def test_an_unknown_argument_is_named_with_those_that_are_known(core: Session, tool: str) -> None:
-    error = core.refused(tool, "invalid_request", **LEAST[tool], brunch="main")
+    error = core.refused(tool, "invalid_request", **MINIMAL[tool], brunch="main")
     found = problem(error)
     assert found["argument"] == "brunch"
     known = found["problem"].removeprefix("unknown argument; known are: ").split(", ")
@@ -49,7 +49,7 @@ def test_several_problems_are_named_at_once(core: Session) -> None:
     assert named == {"observation_type", "brunch", "summary"}
 
 
-NEEDED = [(tool, name) for tool in LEAST for name in LEAST[tool]]
+NEEDED = [(tool, name) for tool in MINIMAL for name in MINIMAL[tool]]
 
 
 @pytest.mark.line("S1-008")
@@ -57,11 +57,11 @@ def test_a_missing_argument_is_named(core: Session) -> None:
     asked = set()
     for tool, name in NEEDED:
         if core.takes(tool)[name].endswith("!"):
-            given = {key: value for key, value in LEAST[tool].items() if key != name}
+            given = {key: value for key, value in MINIMAL[tool].items() if key != name}
             error = core.call(tool, given).structured["error"]
             assert problem(error) == {"argument": name, "problem": "Field required"}, tool
             asked.add(tool)
-    assert len(asked) > len(LEAST) / 2, "most tools need something"
+    assert len(asked) > len(MINIMAL) / 2, "most tools need something"
 
 
 ENUMS = [
@@ -88,7 +88,7 @@ ENUMS = [
 def test_a_value_out_of_an_enum_lists_the_allowed_ones(
     core: Session, tool: str, name: str, allowed: str, given: Any
 ) -> None:
-    error = core.refused(tool, "invalid_request", **{**LEAST[tool], name: given})
+    error = core.refused(tool, "invalid_request", **{**MINIMAL[tool], name: given})
     found = problem(error)
     assert found["argument"] == name
     assert all(f"'{value}'" in found["problem"] for value in allowed.split())
@@ -116,7 +116,7 @@ TIMES = [
     ["yesterday", "", "2026-13-01", "2026-02-30", "1767225600", "9999-12-31T23:59:59-23:00"],
 )
 def test_a_malformed_time_is_refused(core: Session, tool: str, name: str, given: str) -> None:
-    error = core.refused(tool, "invalid_request", **{**LEAST[tool], name: given})
+    error = core.refused(tool, "invalid_request", **{**MINIMAL[tool], name: given})
     assert given == "" or "ISO 8601" in error["message"]
     assert f"{name}: " in error["message"]
 
@@ -158,14 +158,14 @@ def test_text_is_neither_empty_nor_too_long_nor_cut_by_a_nul(
     core: Session, tool: str, name: str, most: int
 ) -> None:
     for given in ("", "   ", "x" * (most + 1), "a\0b"):
-        error = core.call(tool, {**LEAST[tool], name: given}).structured["error"]
+        error = core.call(tool, {**MINIMAL[tool], name: given}).structured["error"]
         assert error["code"] == "invalid_request"
         assert problem(error)["argument"] == name
 
 
 @pytest.mark.parametrize("name", ["raw_input", "raw_output"])
 def test_a_raw_text_holds_no_nul(core: Session, name: str) -> None:
-    given = {**LEAST["memory_write_observation"], name: "a\0b"}
+    given = {**MINIMAL["memory_write_observation"], name: "a\0b"}
     error = core.refused("memory_write_observation", "invalid_request", **given)
     assert problem(error)["argument"] == name
 
@@ -186,23 +186,23 @@ def test_a_number_out_of_bounds_is_refused(
     core: Session, tool: str, name: str, values: tuple[Any, ...]
 ) -> None:
     for given in values:
-        error = core.call(tool, {**LEAST[tool], name: given}).structured["error"]
+        error = core.call(tool, {**MINIMAL[tool], name: given}).structured["error"]
         assert error["code"] == "invalid_request"
         assert problem(error)["argument"] == name
 
 
-WITH_BRANCH = [tool for tool in LEAST if "branch" in LEAST[tool]]
+WITH_BRANCH = [tool for tool in MINIMAL if "branch" in MINIMAL[tool]]
 
 
 @pytest.mark.line("S1-004")
 @pytest.mark.parametrize("tool", WITH_BRANCH)
 def test_a_branch_that_is_not_there_is_refused(core: Session, tool: str) -> None:
     for name in ("nowhere", "Main"):
-        error = core.refused(tool, "unknown_branch", **{**LEAST[tool], "branch": name})
+        error = core.refused(tool, "unknown_branch", **{**MINIMAL[tool], "branch": name})
         assert error["details"] == {"branch": name}
         assert ("Did you mean 'main'?" in error["message"]) == (name == "Main")
     if tool != "memory_snapshot_list":
-        answer = core.call(tool, {**LEAST[tool], "branch": None}, meta={"day1/branch": "nowhere"})
+        answer = core.call(tool, {**MINIMAL[tool], "branch": None}, meta={"day1/branch": "nowhere"})
         assert answer.structured["error"]["code"] == "unknown_branch", "never main instead"
 
 

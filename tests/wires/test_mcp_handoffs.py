@@ -8,10 +8,10 @@ import pytest
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE
 from day1.services.branches.branching import delete
 from tests.engine import compact
-from tests.flows.opened_house import opened
-from tests.wires.beside import judge, rows, same_rows
+from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork, Write
 from tests.wires.mcp_session import ISO, Session
+from tests.wires.other_processes import judge, rows, same_rows
 
 MARK = "Hmm-78"
 """A thought, which is for nobody else."""

@@ -7,8 +7,8 @@ import pytest
 
 from tests.engine import beside
 from tests.wires.conftest import Fork, Write
+from tests.wires.diverged_branches import Pair, facts, item, merge, refused
 from tests.wires.mcp_session import Session
-from tests.wires.pair import Pair, facts, item, merge, refused
 
 NULLABLE = "string|null = null"
 CHOICES = (

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.embedding_server import embedding_server
 from tests.wires.conftest import Fork
+from tests.wires.logged_messages import merge, say, talk
 from tests.wires.mcp_session import Session, environment
-from tests.wires.meaning import endpoint
-from tests.wires.talking import merge, say, talk
 
 NULLABLE = "string|null = null"
 ROLES = "user|assistant|system|tool"
@@ -108,7 +108,7 @@ def test_thinking_is_neither_searched_nor_told(core: Session, branch: str) -> No
 @pytest.mark.line("S1-065")
 def test_messages_are_found_by_meaning(tmp_path: Path) -> None:
     with (
-        endpoint() as url,
+        embedding_server() as url,
         Session(
             tmp_path / "store",
             DAY1_EMBEDDER__KIND="openai",

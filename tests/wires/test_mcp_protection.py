@@ -12,13 +12,13 @@ from day1.model.access.permissions import Access
 from day1.services.branches.branching import delete
 from day1.services.upkeep.retiring import candidates, retire
 from day1.toolsets import TOOLSETS
-from tests.flows.opened_house import call, opened, refused
+from tests.flows.opened_store import call, opened, refused
 from tests.wires.conftest import Fork, Write
-from tests.wires.least import Arguments, prepared
+from tests.wires.diverged_branches import Pair, facts, merge
 from tests.wires.mcp_session import Session
-from tests.wires.pair import Pair, facts, merge
-from tests.wires.reviewing import decide, shown
-from tests.wires.reviewing import opened as review_of
+from tests.wires.minimal_arguments import Arguments, prepared
+from tests.wires.review_calls import decide, shown
+from tests.wires.review_calls import opened as review_of
 
 OPERATIONS = {o.name: o for toolset in TOOLSETS.values() for o in toolset}
 DIRECT: dict[str, Arguments] = {

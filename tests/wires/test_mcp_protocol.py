@@ -16,8 +16,8 @@ from day1.call.context import Caller
 from day1.interfaces.mcp.server import result
 from day1.mcp.tools import TOOLS, handle_tool_call
 from day1.settings import Settings
-from tests.wires.least import LEAST, SPENT, prepared
 from tests.wires.mcp_session import ROOT, Session, unscored
+from tests.wires.minimal_arguments import MINIMAL, SPENT, prepared
 from tests.wires.raw_pipe import RawPipe
 
 CORE = [
@@ -138,7 +138,7 @@ ANSWERS = {
 @pytest.mark.line("S1-002")
 def test_the_seeds_tools_come_first_in_its_order_by_its_names(core: Session) -> None:
     assert list(core.tools)[: len(CORE)] == CORE
-    assert list(core.tools) == list(LEAST)
+    assert list(core.tools) == list(MINIMAL)
     families = ("memory_", "verify_", "knowledge_bundle_", "review_")
     assert all(name.startswith(families) for name in core.tools)
     about = ("branch", "template", "handoff", "knowledge_bundle", "verify")
@@ -155,7 +155,7 @@ def test_schemas_are_json_schema_2020_12_and_every_argument_is_typed(core: Sessi
             Draft202012Validator.check_schema(schema)
             assert schema["type"] == "object"
         assert "$ref" not in json.dumps(tool.input_schema), "some clients follow none"
-        Draft202012Validator(tool.input_schema).validate(LEAST[tool.name])
+        Draft202012Validator(tool.input_schema).validate(MINIMAL[tool.name])
         assert tool.description
 
 

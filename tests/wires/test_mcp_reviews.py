@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.wires.conftest import Fork, Write
+from tests.wires.diverged_branches import Pair, facts
 from tests.wires.mcp_session import Session
-from tests.wires.pair import Pair, facts
-from tests.wires.reviewing import decide, groups, opened, row, shown
+from tests.wires.review_calls import decide, groups, opened, row, shown
 
 TEXT = "fact_text"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.embedding_server import embedding_server
 from tests.wires.conftest import Fork
 from tests.wires.mcp_session import ISO, Session, unscored
-from tests.wires.meaning import endpoint
 
 NULLABLE = "string|null = null"
 HIT = {
@@ -151,7 +151,7 @@ def test_without_a_model_words_are_searched_and_the_answer_says_so(
 def meaning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """A server with an embedder that knows synonyms."""
     with (
-        endpoint() as url,
+        embedding_server() as url,
         Session(
             tmp_path_factory.mktemp("meaning") / "store",
             DAY1_EMBEDDER__KIND="openai",

@@ -10,10 +10,10 @@ import pytest
 from day1.app.open import now
 from day1.services.branches.branching import delete
 from day1.services.upkeep.retiring import retire
-from tests.flows.opened_house import opened
+from tests.fakes.embedding_server import embedding_server
+from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork
 from tests.wires.mcp_session import Session
-from tests.wires.meaning import endpoint
 
 NULLABLE = "string|null = null"
 _numbers = itertools.count(1)
@@ -315,7 +315,7 @@ def test_two_processes_at_once_add_nothing_twice(team: Team) -> None:
 def meaning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """A server with an embedder that knows synonyms."""
     with (
-        endpoint() as url,
+        embedding_server() as url,
         Session(
             tmp_path_factory.mktemp("meaning") / "store",
             DAY1_EMBEDDER__KIND="openai",

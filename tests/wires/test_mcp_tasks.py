@@ -7,9 +7,9 @@ import pytest
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.services.branches.branching import delete
 from day1.services.upkeep.retiring import retire
-from tests.flows.opened_house import opened
-from tests.wires.beside import at_once, peers, rows
+from tests.flows.opened_store import opened
 from tests.wires.mcp_session import ISO, Session
+from tests.wires.other_processes import at_once, peers, rows
 
 NULLABLE = "string|null = null"
 ROUNDS = 6

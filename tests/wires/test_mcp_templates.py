@@ -8,10 +8,10 @@ from day1.model.rows.kind import FACT
 from day1.services.branches.branching import delete
 from day1.services.teams.templates import deprecate_template
 from tests.engine import compact
-from tests.flows.opened_house import opened
-from tests.wires.beside import at_once, peers, rows
+from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork, Write
 from tests.wires.mcp_session import ISO, Session
+from tests.wires.other_processes import at_once, peers, rows
 
 NULLABLE = "string|null = null"
 STRINGS = "[string]|null = null"

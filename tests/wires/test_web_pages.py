@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.wires.browser import Browser, Page
 from tests.wires.http_server import HttpServer
+from tests.wires.scriptless_browser import Browser, Page
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 MARKDOWN = "**bold** [click](javascript:alert(3)) ![](http://evil.example/x.png)"

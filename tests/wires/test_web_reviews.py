@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.wires.browser import Browser, Form, Page
 from tests.wires.http_server import HttpServer
+from tests.wires.scriptless_browser import Browser, Form, Page
 
 _numbers = count(1)
 

@@ -12,7 +12,7 @@ import pytest
 
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.errors import Day1Error
-from tests.flows.opened_house import (
+from tests.flows.opened_store import (
     MERGE,
     SIDES,
     branches,

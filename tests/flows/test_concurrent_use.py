@@ -22,7 +22,7 @@ from day1.services.branches import branching, lookup
 from day1.services.exchange import bundles
 from day1.services.repository.intents import recover
 from day1.services.upkeep import retiring
-from tests.flows.opened_house import (
+from tests.flows.opened_store import (
     branches,
     call,
     open_and_close,

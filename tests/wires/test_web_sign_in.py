@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.wires.browser import Browser
 from tests.wires.http_server import HttpServer
+from tests.wires.scriptless_browser import Browser
 
 SECRETS = {
     "admin": {"scope": "admin"},

@@ -32,7 +32,7 @@ class There(NamedTuple):
     """A review that is to be closed."""
 
 
-def least(there: There) -> dict[str, Arguments]:
+def minimal(there: There) -> dict[str, Arguments]:
     """Arguments by tool, in an order in which all of them can be called."""
     branch = there.branch
     both = {"source_branch": there.source, "target_branch": branch}
@@ -49,7 +49,7 @@ def least(there: There) -> dict[str, Arguments]:
         "memory_search": {"query": "tea", **here},
         "memory_graph_query": {"entity": "Ada", **here},
         "memory_timeline": here,
-        "memory_branch_create": {"branch_name": f"{branch}/least", "parent_branch": branch},
+        "memory_branch_create": {"branch_name": f"{branch}/minimal", "parent_branch": branch},
         "memory_branch_list": {},
         "memory_branch_switch": {"branch_name": "main"},
         "memory_branch_diff": both,
@@ -57,7 +57,7 @@ def least(there: There) -> dict[str, Arguments]:
         "memory_snapshot": here,
         "memory_snapshot_list": here,
         "memory_time_travel": {"timestamp": "2100-01-01", "query": "tea", **here},
-        "memory_task_create": {"name": f"least of {branch}", "parent_branch": branch},
+        "memory_task_create": {"name": f"minimal of {branch}", "parent_branch": branch},
         "memory_task_join": {"task_id": there.task, "agent_id": "ada"},
         "memory_task_status": {"task_id": there.task},
         "memory_task_update": {"task_id": there.task, "objective_id": 0, "status": "completed"},
@@ -96,7 +96,7 @@ def least(there: There) -> dict[str, Arguments]:
         "verify_merge_gate": both,
         "memory_handoff_create": both,
         "memory_handoff_get": {"handoff_id": there.handoff},
-        "knowledge_bundle_create": {"name": f"least of {branch}", "source_branch": branch},
+        "knowledge_bundle_create": {"name": f"minimal of {branch}", "source_branch": branch},
         "knowledge_bundle_import": {"bundle_id": there.bundle, "target_branch": there.source},
         "knowledge_bundle_list": {},
         "memory_update_fact": {"fact_id": there.fact, "category": "drinks", **here},
@@ -133,7 +133,7 @@ SPENT = {
 }
 """Tools that the same arguments do not serve a second time."""
 
-LEAST = least(
+MINIMAL = minimal(
     There(
         branch="main",
         source="empty",
@@ -155,7 +155,7 @@ LEAST = least(
 
 
 def prepared(core: Session, branch: str) -> dict[str, Arguments]:
-    """`least` on an empty branch."""
+    """`minimal` on an empty branch."""
     session, source, template = f"session of {branch}", f"{branch}/source", f"plan of {branch}"
     fact = core.ok(
         "memory_write_fact", fact_text="Ada drinks milk.", branch=branch, session_id=session
@@ -173,13 +173,13 @@ def prepared(core: Session, branch: str) -> dict[str, Arguments]:
     core.ok("memory_task_join", task_id=task["task_id"], agent_id="ada")
     core.ok("memory_template_create", name=template, source_branch=branch)
     handed = core.ok("memory_handoff_create", source_branch=source, target_branch=branch)
-    bundle = core.ok("knowledge_bundle_create", name="least", source_branch=branch)
+    bundle = core.ok("knowledge_bundle_create", name="minimal", source_branch=branch)
     side = f"{branch}/reviewed"
     core.ok("memory_branch_create", branch_name=side, parent_branch=branch)
     fresh = core.ok("memory_write_fact", fact_text="Cy drinks milk.", branch=side)
     opened = core.ok("review_open", source_branch=side, target_branch=branch)
     idle = core.ok("review_open", source_branch=branch, target_branch=side)
-    return least(
+    return minimal(
         There(
             branch=branch,
             source=source,

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from day1.errors import TooManyRequests
 from day1.interfaces.web.signing import Tries
 from day1.settings import HttpSettings
-from tests.wires.browser import Browser
 from tests.wires.http_server import HttpServer
+from tests.wires.scriptless_browser import Browser
 
 HERE, THERE = "203.0.113.7", "203.0.113.8"
 

@@ -9,7 +9,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.services.rows.editing import update
-from tests.flows.opened_house import opened
+from tests.flows.opened_store import opened
 from tests.wires.mcp_session import Session
 
 T = TypeVar("T")

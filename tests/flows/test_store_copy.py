@@ -32,9 +32,16 @@ from day1.services.repository.commit_ids import CARRIED
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import EmbedderSettings, Settings
-from tests.flows.killing import Process, fact_id
-from tests.flows.lived import Life, differences, ids_between, opened_at, rows, without_index
-from tests.flows.opened_house import call, digest, facts, refused, write
+from tests.flows.kill_scenarios import Process, fact_id
+from tests.flows.opened_store import call, digest, facts, refused, write
+from tests.flows.random_store import (
+    RandomTeam,
+    differences,
+    ids_between,
+    opened_at,
+    rows,
+    without_index,
+)
 
 ROOT = Path(__file__).parents[2]
 POINTS = ("marked", "after_commit", "replayed", "before_whole")
@@ -51,7 +58,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which all has happened; only read."""
     folder = tmp_path_factory.mktemp("lived") / "store"
     with opened_at(folder, create=True) as house:
-        Life(house).live(facts=600, branches=8, merges=12)
+        RandomTeam(house).work(facts=600, branches=8, merges=12)
     return folder
 
 
@@ -60,7 +67,7 @@ def brief(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a little of all; only read."""
     folder = tmp_path_factory.mktemp("brief") / "store"
     with opened_at(folder, create=True) as house:
-        Life(house, seed=6).live(facts=20, branches=3, merges=2)
+        RandomTeam(house, seed=6).work(facts=20, branches=3, merges=2)
         assert any(found["held"] for _, found in rows(house).values())
     return folder
 

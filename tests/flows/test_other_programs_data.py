@@ -22,8 +22,8 @@ from day1.app.open import settings_at
 from day1.errors import ForeignStore, NotAStore, StoreDamaged, StoreVersionUnknown
 from day1.settings import Settings
 from tests.adapters.test_server_ledger import said
-from tests.flows.lived import Life, opened_at
-from tests.flows.opened_house import call
+from tests.flows.opened_store import call
+from tests.flows.random_store import RandomTeam, opened_at
 from tests.servers import DoltServer
 from tests.suites.memory import Clock
 from tests.wires.command_line import CommandLine
@@ -112,7 +112,7 @@ def test_a_mark_alone_makes_no_store(
 def test_a_store_without_its_mark_keeps_its_rows(dolt_database: str, tmp_path: Path) -> None:
     """F1: a store whose row in `schema` was missing was emptied."""
     with opened_at(dolt_database, create=True) as house:
-        Life(house).write(2, "main")
+        RandomTeam(house).write(2, "main")
     said(dolt_database, "DELETE FROM `schema`")
     before = found(dolt_database)
     with pytest.raises(StoreDamaged, match=r"facts.*backup") as caught:
@@ -195,7 +195,7 @@ def test_an_init_that_was_killed_goes_on_without_dropping(
     wanted = {str(index.name) for table in TABLES.values() for index in table.indexes}
     assert wanted <= indexes
     with opened_at(dolt_database) as house:
-        Life(house).write(1, "main")
+        RandomTeam(house).write(1, "main")
 
 
 @pytest.mark.parametrize("marked", [False, True])
@@ -335,7 +335,7 @@ def test_no_statement_of_a_whole_life_on_a_server_drops_or_alters(
 
     with told(note):
         with opened_at(dolt_database, create=True) as house:
-            Life(house).live(40, 4, 6)
+            RandomTeam(house).work(40, 4, 6)
         assert {(verb, what) for verb, what, _ in heard} == {
             ("CREATE", "DATABASE"),
             ("CREATE", "TABLE"),

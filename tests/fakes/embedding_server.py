@@ -1,4 +1,4 @@
-"""An embedding endpoint on loopback that knows what a few words mean.
+"""An embedding embedding_server on loopback that knows what a few words mean.
 
 It pretends to be an OpenAI-compatible `POST /v1/embeddings`: each text is the sum of the meanings
 of its words, so that "car" and "automobile" are one and the same.
@@ -44,7 +44,7 @@ class _Endpoint(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def endpoint() -> Iterator[str]:
+def embedding_server() -> Iterator[str]:
     """Serve; gives the base address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Endpoint)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

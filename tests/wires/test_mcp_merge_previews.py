@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.wires.conftest import Write
+from tests.wires.diverged_branches import Pair, facts, merge, preview, refused
 from tests.wires.mcp_session import Session
-from tests.wires.pair import Pair, facts, merge, preview, refused
 
 NULLABLE = "string|null = null"
 DIFF = {

@@ -7,9 +7,9 @@ import pytest
 from day1.call.fields import Repeatable
 from day1.call.operation import Effect
 from day1.toolsets import operations
-from tests.wires.least import prepared
+from tests.wires.diverged_branches import Pair
 from tests.wires.mcp_session import Session
-from tests.wires.pair import Pair
+from tests.wires.minimal_arguments import prepared
 
 WRITING = {o.name: o for o in operations("core,review") if o.effect is not Effect.READ}
 SAYS = {

@@ -11,8 +11,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
 
 from day1.interfaces.mcp.resources import TEMPLATES
-from tests.wires.browser import _Reader
 from tests.wires.http_server import HttpSession
+from tests.wires.scriptless_browser import _Reader
 from tests.wires.test_http_access import HIDDEN, Guarded
 from tests.wires.test_http_access import guarded as guarded  # noqa: PLC0414 - a fixture
 

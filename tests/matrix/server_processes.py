@@ -30,7 +30,7 @@ CALLS = {
 }
 
 
-class Staying:
+class ServerProcesses:
     """All of them; each call says `ok` or the code of its error."""
 
     def __init__(self, store: Path, command: list[str], settings: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from day1.model.values.instant import SECOND, show
 from day1.services.upkeep.clocks import ahead, lasting, set_right
 from tests.engine import needs_files, variables
 from tests.flows.imported_memory import ROOT, ImportedMemory
-from tests.flows.killing import Process, fact_id
+from tests.flows.kill_scenarios import Process, fact_id
 
 DECADE = 3_652 * 86_400 * SECOND
 

@@ -1,4 +1,4 @@
-"""The wire to a server, as a proxy on this machine that can be cut, and held back."""
+"""A proxy on this machine before a server, whose connections can be cut and held back."""
 
 import contextlib
 import socket
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Wire:
+class ConnectionProxy:
     """Passes connections on to a port of this machine."""
 
     def __init__(self, port: int) -> None:
@@ -46,7 +46,7 @@ class Wire:
             self._open.discard(end)
 
     @contextmanager
-    def commit_pending(self) -> Iterator[None]:
+    def cut(self) -> Iterator[None]:
         """Nobody is there for the block."""
         self._whole = False
         self._end(*list(self._open))

@@ -22,7 +22,7 @@ from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import snapshot
 from day1.services.repository.repository import Repository
 from day1.services.rows.curating import curate
-from tests.flows.opened_house import TOOLS, call, opened
+from tests.flows.opened_store import TOOLS, call, opened
 
 Way = Callable[[Repository, str, str], object]
 """What is tried on a guarded memory, with a hidden branch's tip and a fact on it."""

@@ -6,7 +6,7 @@ from contextlib import closing
 from day1.ports.index import IndexBehind
 from day1.services.upkeep import worker
 from day1.services.upkeep.worker import BackgroundWorker
-from tests.flows.opened_house import make, opened, write
+from tests.flows.opened_store import make, opened, write
 from tests.suites.engine_memory import EngineMemory
 from tests.waiting import until
 from tests.wires.mcp_session import Session

@@ -15,7 +15,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT
 from day1.services.branches import branching, lookup
 from tests.flows import killed_process
-from tests.flows.killing import (
+from tests.flows.kill_scenarios import (
     Deed,
     Killed,
     Process,

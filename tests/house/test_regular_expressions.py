@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.house.patterns import LENGTH, Pattern, every_pattern, hard_texts
+from tests.house.regular_expressions import LENGTH, Pattern, every_pattern, hard_texts
 
 PATTERNS = every_pattern()
 MOST_S = 0.05

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.opened_house import fill, make, mounted, read_only
+from tests.flows.opened_store import fill, make, mounted, read_only
 from tests.waiting import until
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session

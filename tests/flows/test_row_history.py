@@ -19,7 +19,7 @@ from day1.services.branches import lookup, snapshots
 from day1.services.history import tracing
 from day1.services.history.reverting import RevertRequest, preview
 from tests.suites.engine_memory import EngineMemory
-from tests.suites.scenes import A, B, forked
+from tests.suites.starting_states import A, B, forked
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from day1.services.branches import branching, lookup
 from day1.services.repository.commit_ids import CARRIED, new_ids, renamed, with_new_ids
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, SearchSettings, Settings, find_home
-from tests.flows.opened_house import call
+from tests.flows.opened_store import call
 
 WORDS = (
     *("otter", "river", "holt", "fish", "winter", "deploy", "job", "second", "branch", "merge"),
@@ -37,7 +37,7 @@ def opened_at(where: str | Path, *, create: bool = False) -> Iterator[OpenStore]
         house.close()
 
 
-class Life:
+class RandomTeam:
     """Does what a team does on a store, by chance, the same for the same seed."""
 
     def __init__(self, house: OpenStore, seed: int = 1) -> None:
@@ -93,7 +93,7 @@ class Life:
         self.do("memory_branch_create", branch_name=name, parent_branch=parent)
         self.branches.append(name)
 
-    def live(self, facts: int, branches: int, merges: int) -> None:
+    def work(self, facts: int, branches: int, merges: int) -> None:
         """So many facts, on so many branches, with so many merges between them; and all else."""
         turns = branches + merges
         self.write(max(10, facts // 4), "main")
