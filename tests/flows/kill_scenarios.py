@@ -142,7 +142,7 @@ def after(state: State, deed: Deed) -> State:
 
 def check_after_kill(folder: Path, allowed: list[State]) -> State:
     """Open the store as the next command would, and check it; says which state it is in."""
-    house = killed_process.open_store(folder)
+    house = killed_process.opened(folder)
     try:
         found = {name: facts_on(house, name) for name in house.repo.history.branches()}
         assert found in allowed, _difference(found, allowed)

@@ -58,7 +58,7 @@ def backup(store: Path) -> Path:
 
 
 def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Path) -> None:
-    house = killed_process.open_store(tmp_path / "store")
+    house = killed_process.opened(tmp_path / "store")
     peers = [Process(tmp_path / "store") for _ in range(3)]
     done: dict[str, str] = {}
     ended = threading.Event()
@@ -101,7 +101,7 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
     for number, acknowledged in enumerate(before):
         folder = tmp_path / f"restored-{number}"
         assert restored(tmp_path / f"{number}.tar.gz", folder) == made[number].manifest
-        copy = killed_process.open_store(folder)
+        copy = killed_process.opened(folder)
         found = facts_on(copy, "main")
         assert acknowledged.keys() <= found.keys() <= after.keys()
         check = made[number].manifest.content.branches
@@ -114,7 +114,7 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
 
 
 def test_what_a_killed_writer_left_is_overwritten_between_the_two_parts(tmp_path: Path) -> None:
-    house = killed_process.open_store(tmp_path / "store")
+    house = killed_process.opened(tmp_path / "store")
     write = {"deed": "write", "branch": "main", "id": fact_id(), "text": "written between"}
     with (tmp_path / "store" / "memory.db").open("ab") as file:
         file.write(b"\0" * 20_000)

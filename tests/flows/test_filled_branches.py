@@ -40,7 +40,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State, dict[
     folder = tmp_path_factory.mktemp("filling") / "store"
     state = told(folder)
     facts = state["side"]
-    house = killed_process.open_store(folder)
+    house = killed_process.opened(folder)
     with house.repo.store.reading(Ref(branch="side")) as reading:
         rows = {kind: reading.find(kind, Query()) for kind in (FACT, EDIT)}
     house.close()
@@ -84,7 +84,7 @@ def edits(house: OpenStore, branch: str) -> list[object]:
 
 def check_whole(folder: Path, deed: Deed) -> None:
     """The branch is there as it was meant, with its edits and, of a bundle, its record."""
-    house = killed_process.open_store(folder)
+    house = killed_process.opened(folder)
     branch = lookup.find(house.repo, deed["name"])
     tip = house.repo.history.branches()[branch.name]
     assert facts_on(house, branch.name) == deed["facts"]
@@ -98,7 +98,7 @@ def check_whole(folder: Path, deed: Deed) -> None:
 
 def check_absent(folder: Path, deed: Deed) -> None:
     """Nothing of the branch is there."""
-    house = killed_process.open_store(folder)
+    house = killed_process.opened(folder)
     assert deed["name"] not in house.repo.history.branches()
     assert house.repo.ledger.branch(deed["name"]) is None
     assert house.repo.ledger.records(Bundle) == []
@@ -163,7 +163,7 @@ def test_two_processes_that_take_one_file_have_it_once(
 
 def test_a_branch_that_another_process_made_first_stays(tmp_path: Path) -> None:
     """As empty as what is withdrawn, and at the same commit; but it is not the one."""
-    house = killed_process.open_store(tmp_path)
+    house = killed_process.opened(tmp_path)
     branching.create(house.repo, "mine", "main", now())
     first = lookup.first_commit(house.repo)
     late = Branch("branch_late", "mine", None, first, now())

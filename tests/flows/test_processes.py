@@ -42,7 +42,7 @@ def together(*deeds: Callable[[], None]) -> None:
 
 
 def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Path) -> None:
-    house = killed_process.open_store(tmp_path)
+    house = killed_process.opened(tmp_path)
     peers = [Process(tmp_path) for _ in range(5)]
     written: list[list[str]] = [[] for _ in peers]
     end = time.monotonic() + SECONDS
@@ -65,7 +65,7 @@ def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Pat
 
 
 def test_who_waits_too_long_for_the_lock_is_told_so(tmp_path: Path) -> None:
-    house = killed_process.open_store(tmp_path)
+    house = killed_process.opened(tmp_path)
     short = StoreSettings(wait_s=0.2)
     hasty = open_store(Settings(home=tmp_path, store=short, embedder=EmbedderSettings(kind="none")))
     with house.repo.store.adding("main"):
@@ -82,7 +82,7 @@ def test_who_waits_too_long_for_the_lock_is_told_so(tmp_path: Path) -> None:
 
 
 def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
-    house = killed_process.open_store(tmp_path)
+    house = killed_process.opened(tmp_path)
     peers = [Process(tmp_path) for _ in range(2)]
     for number in range(5):
         name, refused = f"task-{number}", []
@@ -105,7 +105,7 @@ def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_is_behind_does_not_turn_time_back(tmp_path: Path) -> None:
-    house = killed_process.open_store(tmp_path)
+    house = killed_process.opened(tmp_path)
     ahead, behind = Process(tmp_path), Process(tmp_path, behind_s=10)
     deeds = [fact(f"number {number}") for number in range(8)]
     for number, deed in enumerate(deeds):
