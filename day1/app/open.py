@@ -29,7 +29,7 @@ from day1.model.records.redaction import Mask
 from day1.model.search.ranking import Weights
 from day1.model.values.ids import new_id, short_hash
 from day1.services.access.scoped import scoped
-from day1.services.branches.branching import adopt
+from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
 from day1.services.redaction.masking import Masking
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from day1.ports.index import Index
     from day1.ports.judge import Judge
     from day1.ports.source import Source
-    from day1.services.upkeep.doctor import Place
+    from day1.services.upkeep.doctor import StoreLocation
     from day1.services.upkeep.worker import BackgroundWorker
 
 SERVED = "serve.lock"
@@ -382,12 +382,12 @@ def obstacles(house: OpenStore) -> list[Day1Error]:
     return [] if house.read_only or house.node else in_the_way(house.folder)
 
 
-def place_of(house: OpenStore) -> Place:
+def place_of(house: OpenStore) -> StoreLocation:
     """What is known of where a store lies."""
     from day1.adapters.index.index import chroma_trouble
-    from day1.services.upkeep.doctor import Place
+    from day1.services.upkeep.doctor import StoreLocation
 
-    return Place(
+    return StoreLocation(
         obstacles=tuple(map(str, obstacles(house))),
         store_bytes=house.repo.store.size(),
         free_bytes=shutil.disk_usage(house.folder).free,

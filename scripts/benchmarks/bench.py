@@ -17,7 +17,7 @@ from benchmarks.servers import Server
 from day1.app.open import OpenStore, open_store
 from day1.model.branches.branch import MAIN
 from day1.ports.embedder import Embedder
-from day1.services.search.following import embed_pending, follow
+from day1.services.search.indexing import embed_pending, follow
 from day1.settings import EmbedderSettings, Settings, StoreSettings
 
 if TYPE_CHECKING:

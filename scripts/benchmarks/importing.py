@@ -21,7 +21,7 @@ from day1.model.values.ids import derived_id
 from day1.ports.source import FactDraft
 from day1.services.branches.lookup import find
 from day1.services.exchange.importing import import_foreign
-from day1.services.search.following import embed_pending, follow
+from day1.services.search.indexing import embed_pending, follow
 
 if TYPE_CHECKING:
     import numpy as np

@@ -21,7 +21,7 @@ from benchmarks.wire import Alternated, Arguments, alternate, call, day1_server,
 from day1.app.open import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
-from day1.services.branches import branching
+from day1.services.branches import forking
 from day1.services.search.searching import SearchPorts, SearchRequest, search
 
 _BRANCH_QUESTIONS = 40
@@ -125,7 +125,7 @@ def _creations(bench: Bench, *counts: int) -> list[float]:
         for number in range(_FORKS):
             for repo, seconds in zip(repos, spent, strict=True):
                 started = time.perf_counter()
-                branching.create(repo, f"new-{number}", MAIN, stores.now())
+                forking.create(repo, f"new-{number}", MAIN, stores.now())
                 seconds.append(time.perf_counter() - started)
     for folder in folders:
         bench.remove(folder)
@@ -139,7 +139,7 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
     with stores.opened(bench.settings(folder)) as repo:
         texts = [text for text, _ in facts(bench.sizes.branches, "branches")]
         for number, text in enumerate(texts[1:]):
-            branching.create(repo, f"task-{number}", MAIN, stores.now())
+            forking.create(repo, f"task-{number}", MAIN, stores.now())
             stores.write(repo, text, f"task-{number}")
     bench.index(folder)
     among = bench.open(folder)

@@ -13,7 +13,7 @@ from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import new_id
-from day1.services.branches.branching import adopt
+from day1.services.branches.adopting import adopt
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import Settings, find_home

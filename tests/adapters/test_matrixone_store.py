@@ -7,7 +7,7 @@ import pytest
 from day1.errors import BranchExists, IntegrityBroken, StoreBusy, UnknownBranch
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
-from day1.services.branches import branching
+from day1.services.branches import deleting
 from day1.services.upkeep import retiring
 from tests import servers
 from tests.suites.engine_memory import EngineMemory
@@ -96,7 +96,7 @@ def test_a_name_that_is_used_again_is_another_branch(memory):
     name = f"{memory.root}/again"
     memory.fork(name, memory.root)
     memory.add_fact(name, A, fact_text="a")
-    branching.delete(memory.repo, name, "main", memory.clock())
+    deleting.delete(memory.repo, name, "main", memory.clock())
     with pytest.raises(UnknownBranch):
         facts(memory, Ref(branch=name))
     memory.clock.tick()

@@ -23,9 +23,9 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import new_id
 from day1.services.branches.lookup import find
-from day1.services.search.following import embed_pending, follow
+from day1.services.search.indexing import embed_pending, follow
 from day1.services.search.searching import SearchRequest, search
-from day1.services.upkeep.doctor import Place, check
+from day1.services.upkeep.doctor import StoreLocation, check
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows import killed_process
 
@@ -177,7 +177,7 @@ def _difference(found: State, allowed: list[State]) -> str:
 
 def check_doctor(house: OpenStore, folder: Path) -> None:
     """`day1 doctor` finds nothing to complain of, and no deed is half done."""
-    place = Place(0, 1 << 40, read_only=False, chroma=False)
+    place = StoreLocation(0, 1 << 40, read_only=False, chroma=False)
     bad = [f for f in check(house.repo, house.search, place) if f.level != "ok"]
     assert not bad, bad
     for name in ("ledger.db", "index.db"):

@@ -21,14 +21,14 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
-from day1.services.branches import branching, lookup
+from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import backup as backups
 from day1.services.exchange import bundles, importing, store_copy
 from day1.services.merges import merging, planning
 from day1.services.redaction import purging, redacting
 from day1.services.rows import curating, editing
 from day1.services.rows.recording import NewFact, fact_row
-from day1.services.search.following import embed_pending, follow
+from day1.services.search.indexing import embed_pending, follow
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, Settings
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -56,7 +56,7 @@ def cut(house: OpenStore, deed: Deed) -> None:
 
 
 def fork(house: OpenStore, deed: Deed) -> None:
-    branching.create(house.repo, deed["name"], deed["parent"], now())
+    forking.create(house.repo, deed["name"], deed["parent"], now())
 
 
 def curate(house: OpenStore, deed: Deed) -> None:
@@ -68,7 +68,7 @@ def take(house: OpenStore, deed: Deed) -> str:
 
 
 def delete(house: OpenStore, deed: Deed) -> None:
-    branching.delete(house.repo, deed["name"], "main", now())
+    deleting.delete(house.repo, deed["name"], "main", now())
 
 
 def retire(house: OpenStore, deed: Deed) -> None:

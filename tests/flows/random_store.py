@@ -12,7 +12,7 @@ from day1.model.records.redaction import CLEAR
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, KINDS
 from day1.model.values.instant import show
-from day1.services.branches import branching, lookup
+from day1.services.branches import deleting, lookup
 from day1.services.repository.commit_ids import CARRIED, new_ids, renamed, with_new_ids
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, SearchSettings, Settings, find_home
@@ -227,8 +227,8 @@ class RandomTeam:
             self.write(2, name)
             self.branches.remove(name)
         self.merge("gone", "main")
-        branching.delete(repo, "gone", "main", now())
-        branching.delete(repo, "left", "main", now())
+        deleting.delete(repo, "gone", "main", now())
+        deleting.delete(repo, "left", "main", now())
         retiring.retire(repo, "retired", now())
         self.do("memory_branch_enrich", branch_name="talk", purpose="To talk.", tags=["a"])
         self.do("memory_branch_protect", branch_name="reviewed", requires=["review"])

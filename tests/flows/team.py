@@ -18,7 +18,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, RELATION, Kind
 from day1.model.values.instant import parse
-from day1.services.conversations.conversing import messages_of
+from day1.services.conversations.order import messages_of
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.memory import Refusal
 

@@ -18,7 +18,7 @@ from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.instant import DAY
-from day1.services.branches import branching, lookup
+from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import bundles
 from day1.services.repository.intents import recover
 from day1.services.upkeep import retiring
@@ -95,8 +95,8 @@ def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[OpenStore, OpenSto
 def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[OpenStore, OpenStore]) -> None:
     codes = at_once(
         pair[0],
-        lambda: branching.create(pair[0].repo, "Case", "main", now()),
-        lambda: branching.create(pair[1].repo, "case", "main", now()),
+        lambda: forking.create(pair[0].repo, "Case", "main", now()),
+        lambda: forking.create(pair[1].repo, "case", "main", now()),
     )
     assert codes == ["", "branch_exists"]
     assert len(branches(pair[0])) == len(pair[0].repo.history.branches()) == 2
@@ -105,14 +105,14 @@ def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[OpenStore, Ope
 
 def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[OpenStore, OpenStore]) -> None:
     one, other = pair[0].repo, pair[1].repo
-    branching.create(one, "old", "main", now())
+    forking.create(one, "old", "main", now())
     codes = at_once(pair[0], *(partial(retiring.retire, r, "old", now()) for r in (one, other)))
     assert codes == ["", "unknown_branch"]
     codes = at_once(pair[0], *(partial(retiring.revive, r, "old", now()) for r in (one, other)))
     assert codes == ["", ""]
     assert lookup.find(other, "old").retired_tip is None
     codes = at_once(
-        pair[0], *(partial(branching.delete, r, "old", "main", now()) for r in (one, other))
+        pair[0], *(partial(deleting.delete, r, "old", "main", now()) for r in (one, other))
     )
     assert codes == ["", "unknown_branch"]
     assert branches(pair[0]) == {"main"}
@@ -122,7 +122,7 @@ def test_the_name_of_a_retired_branch_is_taken_and_says_how_to_have_it_back(
     pair: tuple[OpenStore, OpenStore],
 ) -> None:
     house = pair[0]
-    branching.create(house.repo, "old", "main", now())
+    forking.create(house.repo, "old", "main", now())
     make = partial(call, house, "memory_branch_create", branch_name="OLD")
     refused(make, "branch_exists", "choose another name")
     retiring.retire(house.repo, "old", now())

@@ -8,11 +8,13 @@ import pytest
 
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE
-from day1.services.conversations import conversing
-from day1.services.conversations.conversing import Said, messages_of, recent
+from day1.services.conversations import excerpts, messages
+from day1.services.conversations.listing import recent_conversations
+from day1.services.conversations.messages import NewMessage
+from day1.services.conversations.order import messages_of
 from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.exchange.importing import Imported
-from day1.services.rows.units import Left
+from day1.services.rows.bulk_writes import LeftRow
 from tests.flows.imported_memory import ImportedMemory
 
 
@@ -25,9 +27,11 @@ class TalkingMemory(ImportedMemory):
         """Log messages; gives the time of the last one."""
         for text in texts:
             with self.store.adding(branch) as work:
-                self.chat = self.chat or conversing.start(self.repo, work, self.origin, None, None)
-                said = Said("user", text, **more)
-                assert conversing.log(self.repo, work, self.chat, said, self.origin)
+                self.chat = self.chat or messages.start_conversation(
+                    self.repo, work, self.origin, None, None
+                )
+                said = NewMessage("user", text, **more)
+                assert messages.add_message(self.repo, work, self.chat, said, self.origin)
             self.clock.tick()
         return work.now
 
@@ -138,7 +142,7 @@ def test_a_conversation_without_messages_is_listed_by_its_own_time(memory):
     memory.say("b", branch="side")
     memory.merge("side", "main", "cherry_pick", items=[memory.chat])
     with memory.store.reading(Ref(branch="main")) as reading:
-        empty, begun = recent(reading, {}, 5)
+        empty, begun = recent_conversations(reading, {}, 5)
     assert (empty.row["id"], empty.message_count, empty.title) == (memory.chat, 0, None)
     assert empty.updated_at == empty.row["created_at"]
     assert (begun.row["id"], begun.message_count, begun.title) == (first, 1, "a")
@@ -174,7 +178,7 @@ def test_an_export_without_thinking_comes_back_byte_for_byte_and_is_no_conflict(
     whole = b"".join(export_branch(memory.store, Ref(branch="main"), with_thinking=True))
     differs = other.take_own(whole.splitlines(keepends=True))
     ids = sorted(str(row["id"]) for row in other.rows(MESSAGE))
-    assert differs.left == [Left(row_id, "main", "conflict") for row_id in ids]
+    assert differs.left == [LeftRow(row_id, "main", "conflict") for row_id in ids]
 
 
 @pytest.mark.parametrize("way", [("side", "main"), ("main", "side")])
@@ -193,10 +197,10 @@ def test_rows_that_came_without_their_thinking_merge_with_those_that_have_it(mem
 def test_a_fork_is_in_order_though_all_of_it_is_of_one_time(memory):
     memory.say(*"abcdefgh")
     with memory.store.reading(Ref(branch="main")) as reading:
-        part = conversing.part_of(memory.repo, reading, memory.chat)
+        part = excerpts.part_of(memory.repo, reading, memory.chat)
     for _ in range(3):
         with memory.store.adding("main") as work:
-            memory.chat, _ = conversing.fork(
+            memory.chat, _ = excerpts.copy_conversation(
                 memory.repo, work, "main", part[CONVERSATION][0], part[MESSAGE], memory.origin
             )
         assert memory.told() == "abcdefgh"

@@ -7,7 +7,7 @@ import pytest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, HELD, MESSAGE
 from day1.model.values.ids import content_hash
-from day1.services.branches import lookup, tree
+from day1.services.branches import lookup, notes
 from day1.services.exchange.exporting import export_branch
 from tests.flows.imported_memory import ImportedMemory
 
@@ -124,8 +124,8 @@ def test_a_whole_store_comes_back_byte_for_byte(memory, other):
     memory.fork("a/first", "side/late")
     memory.add_fact("a/first", "fact_a", fact_text="Only here")
     memory.remove("side/late", "fact_1")
-    tree.enrich(memory.repo, "main", purpose="all of it", tags=("x", "y"))
-    tree.enrich(memory.repo, "side", owner="ada", ttl_days=3)
+    notes.mark(memory.repo, "main", purpose="all of it", tags=("x", "y"))
+    notes.mark(memory.repo, "side", owner="ada", ttl_days=3)
     memory.repo.ledger.put_branch(lookup.find(memory.repo, "side/late").noted(closed=True))
     exported = memory.export_all()
     names = [
@@ -175,8 +175,8 @@ def test_branches_that_came_back_do_not_undo_one_another_when_merged(memory, oth
 def test_a_branch_that_is_here_keeps_its_own_notes(memory, other):
     for each, purpose in ((memory, "theirs"), (other, "mine")):
         each.fork("side", "main")
-        tree.enrich(each.repo, "side", purpose=purpose)
-    tree.enrich(memory.repo, "side", owner="ada")
+        notes.mark(each.repo, "side", purpose=purpose)
+    notes.mark(memory.repo, "side", owner="ada")
     other.take_own(memory.export_all().splitlines(keepends=True))
     side = lookup.find(other.repo, "side")
     assert (side.purpose, side.owner) == ("mine", "ada")

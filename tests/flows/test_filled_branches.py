@@ -13,7 +13,7 @@ from day1.model.files.bundle import bundle_lines, counted, digest
 from day1.model.records.sharing import Bundle
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT
-from day1.services.branches import branching, lookup
+from day1.services.branches import forking, lookup
 from tests.flows import killed_process
 from tests.flows.kill_scenarios import (
     Deed,
@@ -164,11 +164,11 @@ def test_two_processes_that_take_one_file_have_it_once(
 def test_a_branch_that_another_process_made_first_stays(tmp_path: Path) -> None:
     """As empty as what is withdrawn, and at the same commit; but it is not the one."""
     house = killed_process.opened(tmp_path)
-    branching.create(house.repo, "mine", "main", now())
+    forking.create(house.repo, "mine", "main", now())
     first = lookup.first_commit(house.repo)
     late = Branch("branch_late", "mine", None, first, now())
     with pytest.raises(BranchExists):
-        branching.fork(house.repo, late, fill=lambda: None)
+        forking.fork(house.repo, late, fill=lambda: None)
     assert house.repo.history.branches()["mine"] == first
     assert lookup.find(house.repo, "mine").id != late.id
     house.close()

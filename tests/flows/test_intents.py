@@ -7,7 +7,7 @@ import pytest
 from day1.errors import Conflict, PlanChanged, UnknownBranch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Ref
-from day1.services.branches import branching, lookup, tree
+from day1.services.branches import deleting, forking, lookup, tree
 from day1.services.merges import merging, planning
 from day1.services.repository import intents
 from tests.suites.engine_memory import EngineMemory
@@ -102,7 +102,7 @@ def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
     die(
         memory,
         "fork.after_deed",
-        lambda repo: branching.create(repo, "late", "side", memory.clock(), "why"),
+        lambda repo: forking.create(repo, "late", "side", memory.clock(), "why"),
     )
     assert settle(peer) == 1
     late = lookup.find(peer.repo, "late")
@@ -113,7 +113,7 @@ def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
 
 def test_a_fork_that_was_not_made_leaves_its_name_free(memory, peer):
     create = ("late", "side", memory.clock())
-    die(memory, "fork.after_intent", lambda repo: branching.create(repo, *create))
+    die(memory, "fork.after_intent", lambda repo: forking.create(repo, *create))
     peer.fork("late", "side")  # settles before it begins
     assert settle(peer) == 0
     assert len([b for b in peer.ledger.branches() if b.name == "late"]) == 1
@@ -121,10 +121,10 @@ def test_a_fork_that_was_not_made_leaves_its_name_free(memory, peer):
 
 def test_a_deletion_is_finished_or_withdrawn(memory, peer):
     now = memory.clock()
-    die(memory, "delete.after_keep", lambda repo: branching.delete(repo, "side", "main", now))
+    die(memory, "delete.after_keep", lambda repo: deleting.delete(repo, "side", "main", now))
     assert settle(peer) == 1
     assert lookup.find(peer.repo, "side").retired_tip is None
-    die(memory, "delete.after_deed", lambda repo: branching.delete(repo, "side", "main", now))
+    die(memory, "delete.after_deed", lambda repo: deleting.delete(repo, "side", "main", now))
     assert settle(peer) == 1
     with pytest.raises(UnknownBranch):
         lookup.find(peer.repo, "side")
@@ -132,7 +132,7 @@ def test_a_deletion_is_finished_or_withdrawn(memory, peer):
 
 def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
     tip = memory.store.commit_pending("side")
-    branching.delete(memory.repo, "side", "main", memory.clock())
+    deleting.delete(memory.repo, "side", "main", memory.clock())
     if memory.store.capabilities.compaction:
         memory.store.compact()
     with memory.store.reading(Ref(commit=tip)) as reading:
@@ -161,6 +161,6 @@ def test_a_deed_that_goes_on_is_not_settled_by_others(memory, peer):
 
 def test_a_name_is_taken_whatever_its_case(memory):
     with pytest.raises(Conflict, match="'side' exists"):
-        branching.create(memory.repo, "Side", "main", memory.clock())
+        forking.create(memory.repo, "Side", "main", memory.clock())
     with pytest.raises(UnknownBranch, match="Did you mean 'side'"):
         lookup.find(memory.repo, "SIDE")

@@ -21,10 +21,10 @@ from day1.app.open import OpenStore, now, seen_through
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.redaction import Redaction, mask_of
 from day1.model.rows.change import Ref
-from day1.services.branches import branching
+from day1.services.branches import deleting
 from day1.services.redaction.purging import purge
 from day1.services.repository.commit_ids import new_ids
-from day1.services.search.following import embed_pending, follow
+from day1.services.search.indexing import embed_pending, follow
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.kill_scenarios import Process, fact_id
 from tests.flows.opened_store import call, facts, refused, write
@@ -82,7 +82,7 @@ def tell(house: OpenStore) -> list[str]:
     )
     aims = [{"description": f"Find out. It is {SECRET}."}]
     call(house, "memory_task_create", name="Find out", objectives=aims)
-    branching.delete(house.repo, "gone", "main", now())
+    deleting.delete(house.repo, "gone", "main", now())
     return [told, saw, near, said["message_id"], said["conversation_id"]]
 
 

@@ -17,7 +17,7 @@ from day1.errors import Forbidden, NotFound
 from day1.model.access.permissions import Access
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Kind
-from day1.services.branches import branching
+from day1.services.branches import deleting
 from day1.services.exchange.exporting import export_store
 from day1.services.exchange.own_import import import_own
 from day1.toolsets import operations
@@ -97,7 +97,7 @@ def test_a_held_value_is_masked_and_taking_it_reveals_nothing(house: OpenStore) 
     change(house, row, "side", fact_text=SECRET)
     change(house, row, "main", fact_text="Nothing at all.")
     call(house, "memory_branch_merge", **MERGE)
-    branching.delete(house.repo, "side", "main", now())  # from now on the stored value is offered
+    deleting.delete(house.repo, "side", "main", now())  # from now on the stored value is offered
     redact(house, remember(house, branch="main"))  # another memory that says the same
     (item,) = call(house, "memory_held")["items"]
     assert item["present"]["fact_text"] == "Nothing at all."
@@ -125,7 +125,7 @@ def test_texts_of_a_branch_that_is_gone_are_masked(house: OpenStore) -> None:
     call(house, "memory_branch_create", branch_name="side")
     change(house, row, "side", fact_text=SECRET)
     tip = house.repo.history.branches()["side"]
-    branching.delete(house.repo, "side", "main", now())
+    deleting.delete(house.repo, "side", "main", now())
     assert branches(house) == {"main"}
     redact(house, row)
     with house.repo.store.reading(Ref(commit=tip)) as reading:

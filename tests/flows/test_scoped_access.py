@@ -17,7 +17,7 @@ from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Commit, Ref
 from day1.model.rows.kind import FACT
 from day1.services.access.scoped import scoped
-from day1.services.branches.branching import create
+from day1.services.branches.forking import create
 from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import snapshot
 from day1.services.repository.repository import Repository

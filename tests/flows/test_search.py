@@ -21,11 +21,11 @@ from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
 from day1.model.values.instant import DAY
 from day1.ports.index import IndexLost
-from day1.services.branches.branching import delete
+from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.search.candidates import SearchLimits
-from day1.services.search.following import embed_pending, follow
-from day1.services.search.searching import Found, SearchPorts, SearchRequest, search
+from day1.services.search.indexing import embed_pending, follow
+from day1.services.search.searching import SearchAnswer, SearchPorts, SearchRequest, search
 from day1.services.search.view_cache import ViewCache
 from day1.services.search.views import Filter
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -58,7 +58,7 @@ class Asking:
 
     def __call__(
         self, query: str, branch: str = "main", until: int | None = None, **request
-    ) -> Found:
+    ) -> SearchAnswer:
         branch_id = find(self.memory.repo, branch).id
         ref = Ref(branch=branch, until=until)
         return search(self.ports, ref, branch_id, SearchRequest(query, **request))

@@ -11,7 +11,7 @@ import pytest
 from day1.app.open import OpenStore, open_store
 from day1.call.context import Caller
 from day1.interfaces.heads import ProcessHead
-from day1.services.upkeep.doctor import Place, check
+from day1.services.upkeep.doctor import StoreLocation, check
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
 from tests.flows.team import (
@@ -83,7 +83,9 @@ def test_eight_agents_on_one_task_lose_nothing(
         oracle.next_time = None
         oracle.merge(branch, up)
     messages = check_conversations(house, works)
-    findings = check(house.repo, house.search, Place(1, 10**12, read_only=False, chroma=False))
+    findings = check(
+        house.repo, house.search, StoreLocation(1, 10**12, read_only=False, chroma=False)
+    )
     assert [f for f in findings if f.level == "error"] == []
     house.close()
     with EngineMemoryAt(folder) as engine:

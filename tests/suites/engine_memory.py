@@ -20,7 +20,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import ulid
-from day1.services.branches import branching, lookup
+from day1.services.branches import adopting, forking, lookup
 from day1.services.history import restoring, reverting, tracing
 from day1.services.merges import held, merging, planning
 from day1.services.repository.repository import Repository
@@ -55,7 +55,7 @@ class EngineMemory:
         self.store, self.ledger = memory.store, memory.ledger
         self.repo = Repository(self.store, self.store.history, self.ledger, _new_id)
         self.origin = Origin(agent_id=agent)
-        branching.adopt(self.repo, self.clock())
+        adopting.adopt(self.repo, self.clock())
 
     def close(self) -> None:
         self.opened.close()
@@ -165,7 +165,7 @@ class EngineMemory:
     # Branches
 
     def fork(self, name: str, parent: str) -> None:
-        _asked(lambda: branching.create(self.repo, name, parent, self.clock()))
+        _asked(lambda: forking.create(self.repo, name, parent, self.clock()))
 
     def merge(
         self,

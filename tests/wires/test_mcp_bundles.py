@@ -10,7 +10,7 @@ import pytest
 
 from day1.model.records.sharing import Bundle
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
-from day1.services.branches.branching import delete
+from day1.services.branches.deleting import delete
 from day1.services.exchange.bundles import deprecate_bundle, export_bundle, take_bundle
 from tests.engine import compact
 from tests.flows.opened_store import opened, refused

@@ -12,7 +12,7 @@ import pytest
 from day1.app.open import open_store
 from day1.errors import UnknownBranch
 from day1.interfaces.heads import ProcessHead
-from day1.services.branches import branching
+from day1.services.branches import deleting, forking
 from day1.settings import Settings
 from tests.wires.conftest import Fork
 from tests.wires.mcp_session import Session, environment, unscored
@@ -197,10 +197,10 @@ def test_a_branch_that_is_gone_is_not_another_one_of_its_name(tmp_path: Path) ->
 def test_a_process_that_was_started_on_a_branch_holds_that_one(tmp_path: Path) -> None:
     """A7: also before its first call."""
     house = open_store(Settings(home=tmp_path, embedder={"kind": "none"}), create=True)
-    make = partial(branching.create, house.repo, "x", "main")
+    make = partial(forking.create, house.repo, "x", "main")
     make(1)
     started, not_yet = ProcessHead(house.repo, "x"), ProcessHead(house.repo, "y")
-    branching.delete(house.repo, "x", "main", 2)
+    deleting.delete(house.repo, "x", "main", 2)
     make(3)
     with pytest.raises(UnknownBranch):
         started.name()

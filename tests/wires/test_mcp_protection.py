@@ -9,7 +9,7 @@ from day1.app.open import OpenStore
 from day1.call.context import Caller
 from day1.call.operation import Effect
 from day1.model.access.permissions import Access
-from day1.services.branches.branching import delete
+from day1.services.branches.deleting import delete
 from day1.services.upkeep.retiring import candidates, retire
 from day1.toolsets import TOOLSETS
 from tests.flows.opened_store import call, opened, refused

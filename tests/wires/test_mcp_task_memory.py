@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from day1.app.open import now
-from day1.services.branches.branching import delete
+from day1.services.branches.deleting import delete
 from day1.services.upkeep.retiring import retire
 from tests.fakes.embedding_server import embedding_server
 from tests.flows.opened_store import opened

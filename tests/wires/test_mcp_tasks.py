@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from day1.model.rows.kind import FACT, OBSERVATION
-from day1.services.branches.branching import delete
+from day1.services.branches.deleting import delete
 from day1.services.upkeep.retiring import retire
 from tests.flows.opened_store import opened
 from tests.wires.mcp_session import ISO, Session

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from day1.model.rows.kind import FACT
-from day1.services.branches.branching import delete
+from day1.services.branches.deleting import delete
 from day1.services.teams.templates import deprecate_template
 from tests.engine import compact
 from tests.flows.opened_store import opened

@@ -65,7 +65,7 @@ def _create(
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
     from day1.app.open import now
-    from day1.services.branches.branching import delete
+    from day1.services.branches.deleting import delete
     from day1.services.upkeep.status import is_taken
 
     repo = session.repo()
@@ -81,7 +81,7 @@ def _delete(session: Session, name: str, *, force: bool) -> None:
 
 
 def _archive(session: Session, name: str, *, archived: bool) -> None:
-    from day1.services.branches.branching import archive
+    from day1.services.branches.deleting import archive
 
     archive(session.repo(), name, archived=archived)
     if not session.answer({"branch_name": name, "archived": archived}):

@@ -12,7 +12,7 @@ from day1.interfaces.cli.session import Session, at_option, branch_option, porce
 from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
-    from day1.services.branches.resolving import State
+    from day1.services.branches.resolving import NamedState
     from day1.services.upkeep.doctor import IndexState
 
 
@@ -160,7 +160,7 @@ def show_command(session: Session, name: str, **given: Any) -> None:
         _show_state(session, found)
 
 
-def _show_state(session: Session, found: State) -> None:
+def _show_state(session: Session, found: NamedState) -> None:
     """A commit with what it brought, under the name it was found by."""
     from day1.interfaces.cli.diffing import change_documents, draw_changes, told
     from day1.model.rows.change import Ref

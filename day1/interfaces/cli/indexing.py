@@ -18,7 +18,7 @@ def bring_up(session: Session, *branches: str) -> None:
     """
     from day1.ports.index import IndexLost
     from day1.services.branches.lookup import find
-    from day1.services.search.following import embed_pending, follow
+    from day1.services.search.indexing import embed_pending, follow
 
     house = session.house()
     search = house.search

@@ -1,8 +1,11 @@
 """Branches by name: found, and refused where they take no writes."""
 
+from collections.abc import Iterator, Sequence
+
 from day1.errors import BranchClosed, BranchProtected, UnknownBranch
 from day1.model.branches.branch import MAIN, Branch
-from day1.model.rows.change import CommitId
+from day1.model.rows.change import CommitId, Ref
+from day1.model.rows.kind import Kind
 from day1.services.repository.repository import Repository
 
 
@@ -74,3 +77,16 @@ def refuse_closed(branch: Branch) -> Branch:
 def first_commit(repo: Repository, branch: str = MAIN) -> CommitId:
     """The commit at which the store was made, which holds no rows: every branch goes back to it."""
     return next(commit for commit in repo.history.log(branch) if commit.op == "init").id
+
+
+def branches_with(
+    repo: Repository, kind: Kind, row_id: str, first: Sequence[str] = ()
+) -> Iterator[str]:
+    """The branches that have a row: of the `first` ones, then main, then the oldest."""
+    there = repo.history.branches()
+    every = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
+    for name in dict.fromkeys(every):
+        if name in there:
+            with repo.store.reading(Ref(branch=name)) as reading:
+                if reading.get(kind, [row_id]):
+                    yield name

@@ -10,6 +10,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Commit, CommitId, Query, Ref
 from day1.model.rows.kind import BY_PREFIX, MEMORIES, Kind, Row, kind_of
+from day1.model.values.instant import parse
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import find_snapshot
@@ -22,7 +23,7 @@ _SHORT_COMMIT = re.compile(r"[0-9a-v]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class NamedState:
     """A state with a name: a branch as it is, or the commit of a snapshot or of a short name."""
 
     how: Literal["branch", "snapshot", "commit"]
@@ -65,7 +66,7 @@ def row_ids(reading: Reading, texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(row_id(reading, text) for text in texts))
 
 
-def state(repo: Repository, text: str) -> State:
+def state(repo: Repository, text: str) -> NamedState:
     """A branch, a snapshot by id or label, or a commit from four or more of its first letters.
 
     Raises:
@@ -74,12 +75,12 @@ def state(repo: Repository, text: str) -> State:
     """
     tips = repo.history.branches()
     if text in tips:
-        return State("branch", text, tips[text])
+        return NamedState("branch", text, tips[text])
     try:
         made = find_snapshot(repo, text)
     except NotFound:
-        return State("commit", text, commit(repo, text).id)
-    return State("snapshot", made.label or made.id, made.commit, made)
+        return NamedState("commit", text, commit(repo, text).id)
+    return NamedState("snapshot", made.label or made.id, made.commit, made)
 
 
 def commit(repo: Repository, text: str) -> Commit:
@@ -158,3 +159,17 @@ def source_of(
 def _row(reading: Reading, whole: str) -> list[Row]:
     kind = kind_of(whole)
     return [] if kind is None else list(reading.get(kind, [whole]).values())
+
+
+def ref_at(repo: Repository, branch: str, at: str | None) -> Ref:
+    """A branch as it is, as it was at an ISO time, or a snapshot or commit by its name.
+
+    Raises:
+        NotFound: `at` is no time, and no snapshot or commit has the name.
+    """
+    if at is None:
+        return Ref(branch=branch)
+    try:
+        return Ref(branch=branch, until=parse(at, end=True))
+    except InvalidRequest:
+        return Ref(commit=state(repo, at).commit)

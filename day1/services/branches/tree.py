@@ -1,4 +1,4 @@
-"""The branches and how they grew from one another, with what each is for."""
+"""The branches and how they were forked from one another."""
 
 from dataclasses import dataclass
 
@@ -41,31 +41,6 @@ def states(repo: Repository) -> list[BranchState]:
 def _pending(repo: Repository, branch: Branch) -> Pending:
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         return reading.pending
-
-
-def enrich(
-    repo: Repository,
-    name: str,
-    *,
-    purpose: str | None = None,
-    owner: str | None = None,
-    ttl_days: int | None = None,
-    tags: tuple[str, ...] | None = None,
-) -> Branch:
-    """Set the given notes of a branch and keep the others."""
-    return mark(repo, name, purpose=purpose, owner=owner, ttl_days=ttl_days, tags=tags)
-
-
-def mark(repo: Repository, name: str, **notes: object) -> Branch:
-    """Set what is given of a branch; what others set at the same time is kept.
-
-    Raises:
-        UnknownBranch: there is no such branch.
-    """
-    with repo.ledger.together():
-        branch = find(repo, name).noted(**notes)
-        repo.ledger.put_branch(branch)
-    return branch
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,22 +10,22 @@ from day1.model.files.bundle import BundleFile, bundle_lines, counted, digest, r
 from day1.model.records.sharing import BUNDLES, FILLED, Bundle, ShelfStatus
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Kind, Row
-from day1.services.branches.branching import fork
+from day1.services.branches.forking import fork
 from day1.services.branches.lookup import find, find_open, first_commit
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import (
-    Copied,
+    CopiedRows,
     Selection,
-    choose,
     commit_copy,
     put,
+    select_rows,
     without_thinking,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class NewBundle:
     """What is said of a new bundle."""
 
     name: str
@@ -35,7 +35,7 @@ class Described:
     created_by: str | None = None
 
 
-def create_bundle(repo: Repository, source: str, asked: Described, now: int) -> Bundle:
+def create_bundle(repo: Repository, source: str, asked: NewBundle, now: int) -> Bundle:
     """Bundle the active facts and the conversations of a branch as it is now.
 
     Relations come along unless only what was verified is to: nobody judges them.
@@ -72,7 +72,9 @@ def create_bundle(repo: Repository, source: str, asked: Described, now: int) -> 
 
 def _chosen(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind, list[Row]]:
     with repo.store.reading(Ref(commit=commit)) as reading:
-        return choose(reading, Selection(verified_only=verified_only, relations=not verified_only))
+        return select_rows(
+            reading, Selection(verified_only=verified_only, relations=not verified_only)
+        )
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
@@ -109,7 +111,7 @@ def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
     return bundle
 
 
-def import_bundle(repo: Repository, bundle_id: str, target: str) -> Copied:
+def import_bundle(repo: Repository, bundle_id: str, target: str) -> CopiedRows:
     """Copy a bundle's rows to a branch; what is there already is counted, and not touched.
 
     Raises:

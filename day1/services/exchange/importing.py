@@ -28,6 +28,7 @@ from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft,
 from day1.ports.store import Work
 from day1.services.branches.lookup import find_open
 from day1.services.repository.repository import Repository
+from day1.services.rows.bulk_writes import LeftReason, LeftRow, edits_of, was_removed
 from day1.services.rows.recording import (
     EditedCells,
     NewFact,
@@ -39,7 +40,6 @@ from day1.services.rows.recording import (
     observation_row,
     relation_row,
 )
-from day1.services.rows.units import Left, Why, edits_of, was_removed
 
 UNIT_ROWS: Final = 5_000
 """Rows in one unit: half a second under the lock. A larger unit keeps history smaller, since each
@@ -64,7 +64,7 @@ class Imported:
     added: int = 0
     changed: int = 0
     unchanged: int = 0
-    left: list[Left] = field(default_factory=list)
+    left: list[LeftRow] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
     """The branches that were created."""
 
@@ -157,7 +157,7 @@ def _put_foreign(
                 before = present.get(row_id)
                 why = _why_left(kind, before, groups.get(row_id, ()), edits.get(row_id, ()))
                 if why or row_id in held:
-                    unit.left.append(Left(row_id, branch, why or "held"))
+                    unit.left.append(LeftRow(row_id, branch, why or "held"))
                 elif before is None:
                     fresh.append(rows[row_id])
                 else:
@@ -228,7 +228,7 @@ def _held(work: Work, row_ids: Sequence[str]) -> set[str]:
 
 def _why_left(
     kind: Kind, before: Row | None, groups: Sequence[str], edits: Sequence[Row]
-) -> Why | None:
+) -> LeftReason | None:
     """Say why a row that differs, or is not there, is left so; None if nothing speaks for it.
 
     It was edited here if an edit of what the source claims, or of the status, is not import's

@@ -108,7 +108,7 @@ def copy_store(source: Repository, target: Repository, carry: Carry, report: Rep
     with target.ledger.exclusive(
         partial(recover, target)
     ):  # so that nobody else makes this copy too
-        replay = Replay(source, target, report)
+        replay = CommitReplay(source, target, report)
         replay.follow()
         replay.compare()  # so that little is left for when the source's deeds have to wait
         with source.ledger.exclusive(partial(recover, source)):
@@ -131,7 +131,7 @@ def copy_store(source: Repository, target: Repository, carry: Carry, report: Rep
     return CopiedStore(branches, *counts, moved)
 
 
-class Replay:
+class CommitReplay:
     """Makes the commits of one memory once more in another."""
 
     def __init__(self, source: Repository, target: Repository, report: Report) -> None:

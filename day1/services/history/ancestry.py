@@ -13,7 +13,7 @@ from day1.services.repository.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CommitOnBranch:
     """A commit with the branch on which it was made, if that is known."""
 
     commit: Commit
@@ -28,20 +28,20 @@ class Ancestry:
         self._repo = repo
         self.branches: Mapping[str, Branch] = {b.id: b for b in repo.ledger.branches()}
 
-    def past(self, branch: Branch | None, start: CommitId) -> Iterator[Made]:
+    def past(self, branch: Branch | None, start: CommitId) -> Iterator[CommitOnBranch]:
         """First parents, newest first: of the branch, and before its fork of its parent."""
         for commit in self._repo.history.log(start):
             while branch is not None and commit.id == branch.fork_commit:
                 branch = self.branches.get(branch.parent_id or "")
-            yield Made(commit, branch)
+            yield CommitOnBranch(commit, branch)
 
     def source(self, commit: Commit) -> Branch | None:
         """The branch that a merge, pick or squash took from."""
         return self.branches.get(str(commit.meta.get("source_id")))
 
-    def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, Made]:
+    def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, CommitOnBranch]:
         """Every commit that a branch has in its past, over all parents."""
-        found: dict[CommitId, Made] = {}
+        found: dict[CommitId, CommitOnBranch] = {}
         known: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
         unknown: list[tuple[Branch | None, CommitId]] = []
         while known or unknown:

@@ -9,7 +9,7 @@ from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Commit, CommitId, Query, Ref
 from day1.model.rows.kind import EDIT, MEMORIES, WHOLE, Kind, Row, kind_of
-from day1.services.history.ancestry import Ancestry, Made
+from day1.services.history.ancestry import Ancestry, CommitOnBranch
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import changed_groups, newest_edits
 
@@ -106,7 +106,7 @@ def _unknown(row_id: str, branch: Branch) -> NotFound:
 
 
 def _rows(
-    repo: Repository, traced: Traced, row_id: str, past: Mapping[CommitId, Made]
+    repo: Repository, traced: Traced, row_id: str, past: Mapping[CommitId, CommitOnBranch]
 ) -> dict[CommitId, Row]:
     """The row at every commit that has it, by the engine's own history where it has one."""
     if repo.store.capabilities.row_history:
@@ -218,14 +218,16 @@ class _Ways:
             branch, start = self._ancestry.source(made.commit), str(source)
             passages.append(self._passage(made, branch))
 
-    def _first(self, kind: Kind, row: Row, branch: Branch | None, start: CommitId) -> Made:
+    def _first(
+        self, kind: Kind, row: Row, branch: Branch | None, start: CommitId
+    ) -> CommitOnBranch:
         """The oldest first parent that has it, which the newest does.
 
         What is there stays there, so that a binary search finds it; but a row that was removed
         and brought back, of which every state must be looked at.
         """
         row_id, history = str(row["id"]), self._repo.history
-        past: list[Made] = []
+        past: list[CommitOnBranch] = []
         for made in self._ancestry.past(branch, start):
             if past and made.commit.ts < int(row["created_at"] or 0):
                 break
@@ -250,7 +252,7 @@ class _Ways:
             return False
         return self._repo.history.row(kind, str(row["id"]), commit) is not None
 
-    def _passage(self, made: Made, source: Branch | None) -> Passage:
+    def _passage(self, made: CommitOnBranch, source: Branch | None) -> Passage:
         merge_id = str(made.commit.meta["id"])
         record = self._repo.ledger.record(MergeRecord, merge_id)
         decided_by = None if record is None else record.decided_by

@@ -12,7 +12,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review, undecided
 from day1.model.records.session import Session
 from day1.model.records.sharing import Handoff
-from day1.services.branches.tree import mark
+from day1.services.branches.notes import mark
 from day1.services.merges.gate import verdicts
 from day1.services.merges.merging import Guard
 from day1.services.repository.repository import Repository

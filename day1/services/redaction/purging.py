@@ -18,7 +18,7 @@ from day1.model.records.review import Review
 from day1.model.rows.kind import BY_TABLE, Row, kind_of
 from day1.ports.index import IndexLost
 from day1.ports.rewriting import Rewriting
-from day1.services.exchange.store_copy import Carry, Replay, Report, born
+from day1.services.exchange.store_copy import Carry, CommitReplay, Report, born
 from day1.services.repository.commit_ids import carried, put, rename_all
 from day1.services.repository.intents import open_intent, texts_of
 from day1.services.repository.repository import Repository
@@ -109,7 +109,7 @@ def purge(
         return Purged(0, 0)
     ledger, clean = source.ledger, cleaning(source, redactions)
     with rewriting.fresh(born(source)) as (store, history):
-        replay = Replay(source, replace(source, store=store, history=history), report)
+        replay = CommitReplay(source, replace(source, store=store, history=history), report)
         replay.follow()
         replay.compare()
         with open_intent(source, "purge", {"tip": source.history.branches()[MAIN]}, now):

@@ -13,7 +13,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import MEMORIES, Kind, kind_of
 from day1.services.repository.intents import forget, open_intent, record_redaction, texts_of
 from day1.services.repository.repository import Repository
-from day1.services.search.following import INDEXED
+from day1.services.search.indexing import INDEXED
 
 
 @dataclass(frozen=True, slots=True)

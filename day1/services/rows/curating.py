@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Ref
-from day1.services.branches.branching import check_free, fork
+from day1.services.branches.forking import check_free, fork
 from day1.services.branches.lookup import find, first_commit
 from day1.services.repository.repository import Repository
-from day1.services.rows.transplanting import Selection, choose, commit_copy, counts, put
+from day1.services.rows.transplanting import Selection, commit_copy, counts, put, select_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
     check_free(repo, name, branch_id)
     parent = find(repo, parent_name)
     with repo.store.reading(Ref(branch=parent.name)) as reading:
-        rows = choose(reading, Selection(facts, conversations))
+        rows = select_rows(reading, Selection(facts, conversations))
     branch = Branch(
         id=branch_id,
         name=name,

@@ -14,7 +14,7 @@ from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MEMORIES, MESSAGE, RELATION, Kind, Row
 from day1.ports.reading import Reading
 from day1.ports.store import Work
-from day1.services.rows.units import Left, Why, edits_of, was_removed
+from day1.services.rows.bulk_writes import LeftReason, LeftRow, edits_of, was_removed
 
 RowsByKind = Mapping[Kind, Sequence[Row]]
 
@@ -34,14 +34,14 @@ class Selection:
 
 
 @dataclass(slots=True)
-class Copied:
+class CopiedRows:
     """What a copy did, in rows."""
 
     added: Counter[str] = field(default_factory=Counter)
     """By table."""
     present: Counter[str] = field(default_factory=Counter)
     """What was there already, by table."""
-    left: list[Left] = field(default_factory=list)
+    left: list[LeftRow] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -49,7 +49,7 @@ class Copied:
         return self.added.total()
 
 
-def choose(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
+def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
     """The chosen rows of a state with their messages and edits, each kind in the order of ids.
 
     A chosen fact that is superseded brings what supersedes it.
@@ -111,13 +111,13 @@ def _by_id(row: Row) -> str:
     return str(row["id"])
 
 
-def put(work: Work, branch: str, rows: RowsByKind, *, back: bool = False) -> Copied:
+def put(work: Work, branch: str, rows: RowsByKind, *, back: bool = False) -> CopiedRows:
     """Add the rows that a branch lacks, in an open unit; `work.now` moves past all of them.
 
     A row that is there with other content is left and listed, never overwritten; so is one that
     was removed there, unless it is to come `back`.
     """
-    copied = Copied()
+    copied = CopiedRows()
     for kind, some in rows.items():
         known = work.get(kind, [_by_id(row) for row in some])
         edits = {} if back else edits_of(work, [i for r in some if (i := _by_id(r)) not in known])
@@ -131,8 +131,8 @@ def put(work: Work, branch: str, rows: RowsByKind, *, back: bool = False) -> Cop
             elif there is not None and _same(kind, there, row):
                 copied.present[kind.table] += 1
             else:
-                why: Why = "removed" if there is None else "conflict"
-                copied.left.append(Left(row_id, branch, why))
+                why: LeftReason = "removed" if there is None else "conflict"
+                copied.left.append(LeftRow(row_id, branch, why))
         work.add(kind, fresh)
         copied.added[kind.table] += len(fresh)
         work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
@@ -146,7 +146,7 @@ def _same(kind: Kind, there: Row, row: Row) -> bool:
     return there == row
 
 
-def commit_copy(work: Work, copied: Copied, op: str, line: str) -> CommitId | None:
+def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId | None:
     """End a unit that copied: a commit if it added anything, else None."""
     return work.commit(Message(op, line)) if copied.total else None
 

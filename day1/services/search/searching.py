@@ -33,7 +33,7 @@ from day1.services.search.candidates import (
     SearchLimits,
     candidates,
 )
-from day1.services.search.following import catch_up, embed_pending
+from day1.services.search.indexing import catch_up, embed_pending
 from day1.services.search.view_cache import ViewCache, state_of
 from day1.services.search.views import FACETS, SCOPES, CachedView, Filter, LiveQuery
 
@@ -123,7 +123,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchAnswer:
     """What a search answers, and what it was read from."""
 
     hits: list[Hit]
@@ -135,7 +135,9 @@ class Found:
     pending: Pending
 
 
-def search(ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest) -> Found:
+def search(
+    ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest
+) -> SearchAnswer:
     """Find rows of a state by meaning and by words, best first.
 
     `branch_id` is what the ledger calls the branch that `ref` names.
@@ -180,7 +182,7 @@ class _Search:
         self._missing = 0
         self._many = False
 
-    def run(self) -> Found:
+    def run(self) -> SearchAnswer:
         """Prepare on one reading, embed without any open, and find on a fresh one.
 
         Raises:
@@ -200,7 +202,7 @@ class _Search:
             hits = self._find(reading)
             if self._index.generation() != generation:
                 raise IndexLost("Another process began the index anew; search again.")
-            return Found(
+            return SearchAnswer(
                 hits=hits,
                 mode_used=self._mode,
                 pending_vectors=self._missing,

@@ -58,7 +58,7 @@ _SCHEMA: dict[str, Json] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateFact:
     """A fact to be, and the observations that say it; the first of these words it."""
 
     text: str
@@ -81,7 +81,7 @@ class Candidate:
 class Consolidated:
     """What a consolidation did."""
 
-    facts: list[tuple[str, Candidate]] = field(default_factory=list)
+    facts: list[tuple[str, CandidateFact]] = field(default_factory=list)
     """The new ones by id."""
     duplicates: int = 0
     """Observations that another one says too, and groups that a fact says already."""
@@ -143,13 +143,15 @@ def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tupl
     return chosen, max(0, len(waiting) - MOST)
 
 
-def _candidate(rows: Sequence[Row]) -> Candidate:
+def _candidate(rows: Sequence[Row]) -> CandidateFact:
     """The best-worded of a group says it; of equally good ones the newest."""
     best = max(rows, key=lambda row: (worded(str(row["summary"])), row["created_at"], row["id"]))
-    return Candidate(str(best["summary"]), [best, *(row for row in rows if row is not best)])
+    return CandidateFact(str(best["summary"]), [best, *(row for row in rows if row is not best)])
 
 
-def _unknown(reading: Reading, candidates: Sequence[Candidate], grouped: Groups) -> list[Candidate]:
+def _unknown(
+    reading: Reading, candidates: Sequence[CandidateFact], grouped: Groups
+) -> list[CandidateFact]:
     """The candidates that are not consolidated on a branch, and that no active fact says.
 
     One is consolidated if any of its sources went into a fact, or if its wording is alike to that
@@ -175,7 +177,7 @@ def _unknown(reading: Reading, candidates: Sequence[Candidate], grouped: Groups)
     ]
 
 
-def _add(work: Additions, candidates: Sequence[Candidate], origin: Origin) -> None:
+def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -> None:
     facts, edits = [], []
     for candidate in candidates:
         first = candidate.sources[0]
@@ -194,7 +196,7 @@ def _add(work: Additions, candidates: Sequence[Candidate], origin: Origin) -> No
     work.add(EDIT, edits)
 
 
-def _edit(fact: Row, source: Row, candidate: Candidate, origin: Origin, now: int) -> list[Row]:
+def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now: int) -> list[Row]:
     """Note that an observation went into a fact; the note of the first names them all."""
     first = candidate.sources[0]
     reason = f"{_WITH}{first['id']}"
@@ -209,7 +211,7 @@ def _edit_id(observation: Row) -> str:
     return derived_id(EDIT.prefix, learned, _SAYS, str(observation["id"]))
 
 
-def _word(candidates: list[Candidate], wording: Wording, notes: list[str]) -> None:
+def _word(candidates: list[CandidateFact], wording: Wording, notes: list[str]) -> None:
     """Let the chat model word what several texts say; what it cannot, stays as it is chosen."""
     if wording.chat is None:
         return
@@ -237,7 +239,7 @@ def _word(candidates: list[Candidate], wording: Wording, notes: list[str]) -> No
         )
 
 
-def _texts(candidate: Candidate) -> list[str]:
+def _texts(candidate: CandidateFact) -> list[str]:
     """The different texts that say it."""
     texts = {plain(str(row["summary"])): str(row["summary"]) for row in candidate.sources}
     return list(texts.values())

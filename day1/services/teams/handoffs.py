@@ -8,19 +8,26 @@ from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
 from day1.services.branches.lookup import find, find_open, name_of
-from day1.services.conversations.conversing import messages_of
+from day1.services.conversations.order import messages_of
 from day1.services.exchange.importing import MAX_TEXT
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
-from day1.services.rows.transplanting import Copied, Selection, choose, commit_copy, counts, put
-from day1.services.teams.session_context import Found, Room, Talk
+from day1.services.rows.transplanting import (
+    CopiedRows,
+    Selection,
+    commit_copy,
+    counts,
+    put,
+    select_rows,
+)
+from day1.services.teams.session_context import ConversationEnd, QuotedRow, TextBudget
 
 MOST_CHARACTERS = 128_000
 """Of all texts of a packet together: about 32,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HandoffRequest:
     """What is to be handed over, and how."""
 
     source: str
@@ -32,14 +39,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class HandoffDone:
     """A handoff, and what of it the target lacked."""
 
     handoff: Handoff
-    copied: Copied
+    copied: CopiedRows
 
 
-def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
+def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
     """Freeze what a branch found out since it was forked, and copy it to another branch.
 
     Facts that are active and verified, or also those not judged yet; never invalidated ones.
@@ -57,13 +64,13 @@ def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
     ends = {"source_id": source.id, "target_id": target.id, "handoff_type": asked.handoff_type}
     first = made_by(repo.ledger, Handoff, handoff_id, **ends)
     if first is not None:
-        return Handed(first, Copied())
+        return HandoffDone(first, CopiedRows())
     commit = repo.store.commit_pending(source.name)
     facts, conversations = _own(repo, source, commit)
     wanted = {"verified", "unverified"} if asked.include_unverified else {"verified"}
     carried = [str(fact["id"]) for fact in facts if fact["verification"] in wanted]
     with repo.store.reading(Ref(commit=commit)) as reading:
-        rows = choose(reading, Selection(carried, conversations))
+        rows = select_rows(reading, Selection(carried, conversations))
     handoff = Handoff(
         id=handoff_id,
         **ends,
@@ -79,14 +86,14 @@ def hand_over(repo: Repository, asked: Asked, now: int) -> Handed:
         copied = put(work, target.name, rows, back=True)
         commit_copy(work, copied, "pick", f"take over {copied.total} rows of {source.name}")
     repo.ledger.put(handoff)
-    return Handed(handoff, copied)
+    return HandoffDone(handoff, copied)
 
 
 def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
     """The active facts and the conversations that a branch has beyond what it was forked with."""
     with repo.store.reading(Ref(commit=commit)) as reading:
         if source.fork_commit is None:
-            chosen = choose(reading, Selection())
+            chosen = select_rows(reading, Selection())
             return chosen[FACT], [str(row["id"]) for row in chosen[CONVERSATION]]
         changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
         present = {
@@ -118,9 +125,9 @@ class Packet:
     source: str
     """Names of the branches; empty for one that is gone."""
     target: str
-    facts: list[Found]
-    talks: list[Talk]
-    room: Room
+    facts: list[QuotedRow]
+    talks: list[ConversationEnd]
+    room: TextBudget
 
 
 def open_packet(repo: Repository, handoff_id: str) -> Packet:
@@ -141,16 +148,18 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
         facts = reading.get(FACT, handoff.facts)
         conversations = reading.get(CONVERSATION, handoff.conversations)
         orders = {talk: messages_of(repo, reading, talk) for talk in handoff.conversations}
-    source, room = name_of(repo, handoff.source_id), Room(MOST_CHARACTERS, MAX_TEXT)
-    given = [Found(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts]
+    source, room = name_of(repo, handoff.source_id), TextBudget(MOST_CHARACTERS, MAX_TEXT)
+    given = [QuotedRow(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts]
     carried = list(room.fitting(given))
     said = [
-        Found(source, row, str(row["content"])) for order in orders.values() for _, row in order
+        QuotedRow(source, row, str(row["content"])) for order in orders.values() for _, row in order
     ]
     said.sort(key=lambda found: (found.row["created_at"], found.row["id"]), reverse=True)
     fits = {found.row["id"]: found for found in room.fitting(said)}
     talks = [
-        Talk(source, conversations[i], [(n, fits[r["id"]]) for n, r in order if r["id"] in fits])
+        ConversationEnd(
+            source, conversations[i], [(n, fits[r["id"]]) for n, r in order if r["id"] in fits]
+        )
         for i, order in orders.items()
     ]
     return Packet(handoff, source, name_of(repo, handoff.target_id), carried, talks, room)

@@ -15,7 +15,7 @@ from day1.model.values.instant import SECOND
 from day1.services.repository.repository import Repository
 from day1.services.search.grouping import group_rows
 from day1.services.search.searching import SearchPorts
-from day1.services.teams.task_memory import Newest, count_rows, newest_rows, task_places
+from day1.services.teams.task_rows import NewestRows, count_rows, newest_rows, task_branches_written
 from day1.services.teams.tasks import TaskState, task_state
 
 MOST = 500
@@ -105,11 +105,11 @@ def replay(repo: Repository, ports: SearchPorts, task_type: str, limit: int) -> 
 
 
 def _replay(repo: Repository, state: TaskState) -> Replay:
-    found = task_places(repo, state.task.id)
+    found = task_branches_written(repo, state.task.id)
     equal = {"task_id": state.task.id}
     own = repo.ledger.record(Branch, state.task.branch_id)
 
-    def newest(kind: Kind, *columns: str) -> Newest:
+    def newest(kind: Kind, *columns: str) -> NewestRows:
         return newest_rows(repo, found, kind, ("task_id", *columns), Query(equal=equal, limit=MOST))
 
     seen = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")

@@ -8,10 +8,10 @@ from day1.model.records.session import Session
 from day1.model.rows.change import Query
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.ports.reading import Reading
-from day1.services.conversations.conversing import messages_of
+from day1.services.conversations.order import messages_of
 from day1.services.repository.repository import Repository
 from day1.services.search.views import active_rows
-from day1.services.teams.sessions import Place, places
+from day1.services.teams.sessions import WrittenBranch, written_branches
 
 MOST_CHARACTERS = 32_000
 """Of all texts together: about 8,000 tokens."""
@@ -21,7 +21,7 @@ OBSERVATIONS = 20
 
 
 @dataclass(slots=True)
-class Room:
+class TextBudget:
     """How much text an answer may hold, and how much of it is used."""
 
     most: int
@@ -30,7 +30,7 @@ class Room:
     left_out: int = 0
     """Rows for which there was no room."""
 
-    def fitting(self, rows: Iterable["Found"]) -> Iterator["Found"]:
+    def fitting(self, rows: Iterable["QuotedRow"]) -> Iterator["QuotedRow"]:
         """Those rows for which there is room, with long texts cut."""
         for found in rows:
             long = len(found.text) > self.longest
@@ -39,11 +39,11 @@ class Room:
                 self.left_out += 1
                 continue
             self.characters += len(text)
-            yield Found(found.branch, found.row, text)
+            yield QuotedRow(found.branch, found.row, text)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QuotedRow:
     """A row, and the branch it was read from."""
 
     branch: str
@@ -53,28 +53,28 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ConversationEnd:
     """The end of a conversation."""
 
     branch: str
     conversation: Row
-    messages: list[tuple[int, Found]]
+    messages: list[tuple[int, QuotedRow]]
     """With their sequence, in order."""
 
 
 @dataclass(slots=True)
-class Recalled:
+class SessionRecall:
     """A session's notes and rows: facts and observations newest first."""
 
     notes: list[Session]
-    branches: list[Place]
-    facts: list[Found] = field(default_factory=list)
-    observations: list[Found] = field(default_factory=list)
-    talks: list[Talk] = field(default_factory=list)
-    room: Room = field(default_factory=lambda: Room(MOST_CHARACTERS, LONGEST))
+    branches: list[WrittenBranch]
+    facts: list[QuotedRow] = field(default_factory=list)
+    observations: list[QuotedRow] = field(default_factory=list)
+    talks: list[ConversationEnd] = field(default_factory=list)
+    room: TextBudget = field(default_factory=lambda: TextBudget(MOST_CHARACTERS, LONGEST))
 
 
-def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: int) -> Recalled:
+def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: int) -> SessionRecall:
     """The newest of what a session wrote, over all branches that it wrote on.
 
     Facts first, then messages, then observations, each newest first, until the room is full.
@@ -90,7 +90,7 @@ def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: in
             "were made with.",
             session_id=session_id,
         )
-    found = Recalled(notes, places(repo, session_id=session_id))
+    found = SessionRecall(notes, written_branches(repo, session_id=session_id))
     rows = _Rows(repo, session_id)
     for place in found.branches:
         rows.read(place, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit})
@@ -107,16 +107,16 @@ class _Rows:
 
     def __init__(self, repo: Repository, session_id: str) -> None:
         self._repo, self._session_id = repo, session_id
-        self._found: dict[Kind, dict[Cell, Found]] = {}
+        self._found: dict[Kind, dict[Cell, QuotedRow]] = {}
 
-    def read(self, place: Place, limits: dict[Kind, int]) -> None:
+    def read(self, place: WrittenBranch, limits: dict[Kind, int]) -> None:
         """Read a branch; what another one had before is not taken again."""
         with self._repo.store.reading(place.ref) as reading:
             for kind, limit in limits.items():
                 known = self._found.setdefault(kind, {})
                 for row in self._newest(reading, kind, limit):
                     text = str(row[kind.text or ""])
-                    known.setdefault(row["id"], Found(place.branch.name, row, text))
+                    known.setdefault(row["id"], QuotedRow(place.branch.name, row, text))
 
     def _newest(self, reading: Reading, kind: Kind, limit: int) -> list[Row]:
         active = active_rows(kind, inactive=False)
@@ -124,19 +124,21 @@ class _Rows:
         query = Query(equal=equal, without=active.without, descending=True, limit=limit)
         return reading.find(kind, query)
 
-    def newest(self, kind: Kind, limit: int) -> list[Found]:
+    def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:
         """The newest of all branches."""
         rows = self._found.get(kind, {}).values()
         return sorted(rows, key=_learned, reverse=True)[:limit]
 
 
-def _learned(found: Found) -> tuple[Cell, Cell]:
+def _learned(found: QuotedRow) -> tuple[Cell, Cell]:
     return found.row["created_at"], found.row["id"]
 
 
-def _talks(repo: Repository, branches: list[Place], messages: list[Found]) -> Iterable[Talk]:
+def _talks(
+    repo: Repository, branches: list[WrittenBranch], messages: list[QuotedRow]
+) -> Iterable[ConversationEnd]:
     """The messages by conversation, the one that was spoken in last first."""
-    by_talk: dict[tuple[str, str], dict[str, Found]] = {}
+    by_talk: dict[tuple[str, str], dict[str, QuotedRow]] = {}
     for found in messages:
         key = (found.branch, str(found.row["conversation_id"]))
         by_talk.setdefault(key, {})[str(found.row["id"])] = found
@@ -147,4 +149,4 @@ def _talks(repo: Repository, branches: list[Place], messages: list[Found]) -> It
             order = messages_of(repo, reading, conversation_id)
         if whole:
             said = [(n, chosen[i]) for n, row in order if (i := str(row["id"])) in chosen]
-            yield Talk(branch, whole[conversation_id], said)
+            yield ConversationEnd(branch, whole[conversation_id], said)

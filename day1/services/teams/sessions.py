@@ -26,7 +26,7 @@ def note(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WrittenBranch:
     """Where rows of a writer are to be found."""
 
     branch: Branch
@@ -34,13 +34,13 @@ class Place:
     """The branch, or the commit at which it was retired."""
 
 
-def places(
+def written_branches(
     repo: Repository,
     *,
     agent_id: str | None = None,
     session_id: str | None = None,
     task_id: str | None = None,
-) -> list[Place]:
+) -> list[WrittenBranch]:
     """The branches on which a writer wrote, the newest first; all that is given must fit.
 
     For a branch that was deleted the branches that it was merged into stand.
@@ -49,11 +49,11 @@ def places(
     equal = {name: value for name, value in given.items() if value is not None}
     notes = repo.ledger.records(Session, **equal)
     queue = list(dict.fromkeys(session.branch_id for session in reversed(notes)))
-    found: dict[str, Place] = {}
+    found: dict[str, WrittenBranch] = {}
     for branch_id in queue:
         branch = repo.ledger.record(Branch, branch_id)
         if branch is not None:
-            found[branch_id] = Place(branch, ref_of(branch))
+            found[branch_id] = WrittenBranch(branch, ref_of(branch))
         else:
             merges = repo.ledger.records(MergeRecord, source_id=branch_id)
             queue += [m.target_id for m in merges if m.target_id not in queue]

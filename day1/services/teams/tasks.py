@@ -8,7 +8,7 @@ from day1.model.branches.branch import Branch
 from day1.model.branches.names import branch_part
 from day1.model.records.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
 from day1.model.values.ids import short_hash
-from day1.services.branches.branching import Made, fork_under, new_below
+from day1.services.branches.forking import NewBranch, fork_under, new_below
 from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
@@ -16,7 +16,7 @@ from day1.services.upkeep.retiring import revive
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class NewObjective:
     """An objective as it is asked for."""
 
     description: str
@@ -32,7 +32,7 @@ class TaskState:
     objectives: list[Objective]
 
 
-def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) -> Branch:
+def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[NewObjective]) -> Branch:
     """Open a task: its branch is `task/{name}`, or with a number where that is taken.
 
     `task` comes without `branch_id`, which the branch gives.
@@ -44,7 +44,7 @@ def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) 
     above = find(repo, parent)
     now = task.created_at
 
-    def branch(name: str) -> Made:
+    def branch(name: str) -> NewBranch:
         made = new_below(repo, above, name, now)
         made = replace(made, description=task.description, task_id=task.id)
         objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
@@ -58,7 +58,7 @@ def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[Aim]) 
     return fork_under(repo, lambda: f"{ROOT}/{branch_part(task.name)}", branch, there)
 
 
-def _objective(task_id: str, position: int, aim: Aim, now: int) -> Objective:
+def _objective(task_id: str, position: int, aim: NewObjective, now: int) -> Objective:
     return Objective(
         id=f"{task_id}:{position:04}",
         task_id=task_id,
@@ -139,7 +139,7 @@ def join(
     parent = above
     key = short_hash(task_id, agent_id)
 
-    def branch(name: str) -> Made:
+    def branch(name: str) -> NewBranch:
         made = replace(
             new_below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
         )

@@ -8,7 +8,7 @@ from day1.model.branches.names import branch_part
 from day1.model.records.sharing import TEMPLATES, ShelfStatus, Template
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, FACT
-from day1.services.branches.branching import Made, check_free, fork, fork_under, new_below
+from day1.services.branches.forking import NewBranch, check_free, fork, fork_under, new_below
 from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
@@ -16,7 +16,7 @@ from day1.services.teams.tasks import find_task
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class NewTemplate:
     """What is said of a new template."""
 
     name: str
@@ -26,7 +26,7 @@ class Described:
     created_by: str | None = None
 
 
-def create_template(repo: Repository, source: str, asked: Described, now: int) -> Template:
+def create_template(repo: Repository, source: str, asked: NewTemplate, now: int) -> Template:
     """Keep a branch as it is now under a name; a name that is taken gets its next version.
 
     Raises:
@@ -39,7 +39,7 @@ def create_template(repo: Repository, source: str, asked: Described, now: int) -
     def wanted() -> str:
         return f"{TEMPLATES}/{branch_part(asked.name)}/v{_next(repo, asked.name)}"
 
-    def make(name: str) -> Made:
+    def make(name: str) -> NewBranch:
         branch = replace(
             new_below(repo, above, name, now), description=asked.description, closed=True
         )
@@ -59,7 +59,7 @@ def create_template(repo: Repository, source: str, asked: Described, now: int) -
     return made[-1]
 
 
-def _template(repo: Repository, branch: Branch, asked: Described, template_id: str) -> Template:
+def _template(repo: Repository, branch: Branch, asked: NewTemplate, template_id: str) -> Template:
     with repo.store.reading(Ref(commit=branch.fork_commit)) as reading:
         facts = reading.tally(FACT, "status").get("active", 0)
         conversations = reading.count(CONVERSATION)

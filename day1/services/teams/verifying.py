@@ -19,8 +19,7 @@ from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_o
 from day1.model.rows.origin import Origin
 from day1.ports.judge import Judge
 from day1.ports.reading import Reading
-from day1.services.branches.lookup import find_open
-from day1.services.conversations.conversing import branches_with
+from day1.services.branches.lookup import branches_with, find_open
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import change
 from day1.services.search.searching import Hit, SearchPorts, SearchRequest, search
@@ -53,7 +52,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptVerdicts:
     """Where verdicts went; without anything new there is no commit of their own."""
 
     commit: CommitId
@@ -184,13 +183,13 @@ def _touching(reading: Reading, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found.values()))[:_RELATIONS]
 
 
-def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Origin) -> Kept:
+def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Origin) -> KeptVerdicts:
     """Write verdicts to their facts as one commit; those of changed texts are left."""
     ids = [str(one.row["id"]) for one in verdicts]
     with repo.store.reading(Ref(branch=branch)) as reading:
         rows = reading.get(FACT, ids)
-        if all(_stands(rows.get(i), one) for i, one in zip(ids, verdicts, strict=True)):
-            return Kept(reading.tip, reading.pending)
+        if all(_has_verdict(rows.get(i), one) for i, one in zip(ids, verdicts, strict=True)):
+            return KeptVerdicts(reading.tip, reading.pending)
     left: list[str] = []
     said: list[str] = []
     with repo.store.changing(find_open(repo, branch).name) as work:
@@ -199,14 +198,14 @@ def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Orig
             row, judgement = rows.get(fact_id), one.judgement
             if row is None or one.row["content_hash"] != row["content_hash"]:
                 left.append(fact_id)
-            elif not _stands(row, one):
+            elif not _has_verdict(row, one):
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
                 change(repo, work, FACT, row, columns, origin, judgement.reason)
                 said.append(f"{fact_id}: {judgement.verdict}")
         if not said:
-            return Kept(work.tip, work.pending, tuple(left))
+            return KeptVerdicts(work.tip, work.pending, tuple(left))
         line = f"verify fact {said[0]}" if len(said) == 1 else f"verify {len(said)} facts"
-        return Kept(work.commit(Message("change", line)), Pending(), tuple(left))
+        return KeptVerdicts(work.commit(Message("change", line)), Pending(), tuple(left))
 
 
 def _as_json(judgement: Judgement) -> str:
@@ -218,7 +217,7 @@ def _score_json(score: Score) -> dict[str, Any]:
     return {"dimension": score.dimension, "score": score.score, "reason": score.reason}
 
 
-def _stands(row: Row | None, one: Judged) -> bool:
+def _has_verdict(row: Row | None, one: Judged) -> bool:
     """Whether a fact, as it is by now, has this verdict by this judge with these scores already."""
     judgement = one.judgement
     if row is None or row["content_hash"] != one.row["content_hash"]:
@@ -233,7 +232,7 @@ def _stands(row: Row | None, one: Judged) -> bool:
 
 
 @dataclass(slots=True)
-class Batch:
+class VerifiedBatch:
     """What became of many facts."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -245,11 +244,11 @@ class Batch:
     remaining: int = 0
     """Facts of those asked for that no judge has seen yet."""
     stopped: bool = False
-    kept: Kept | None = None
+    kept: KeptVerdicts | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class BatchWatch:
     """Who waits for a batch: is told how far it is, and may want no more."""
 
     progress: Callable[[int, int | None], None]
@@ -257,13 +256,13 @@ class Watch:
 
 
 def verify_many(
-    court: Court, branch: Branch, equal: Row, limit: int, origin: Origin, watch: Watch
-) -> Batch:
+    court: Court, branch: Branch, equal: Row, limit: int, origin: Origin, watch: BatchWatch
+) -> VerifiedBatch:
     """Judge facts with these values one by one; those first that no judge has seen, newest first.
 
     Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
     """
-    batch, waiting = Batch(), list[Judged]()
+    batch, waiting = VerifiedBatch(), list[Judged]()
     with court.repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = _chosen(reading, equal, limit)
     try:
@@ -273,10 +272,10 @@ def verify_many(
                 break
             waiting.append(judged(court, branch, row))
             if len(waiting) == UNIT:
-                _settle(court, branch, waiting, origin, batch)
+                _write_verdicts(court, branch, waiting, origin, batch)
             watch.progress(number, len(rows))
     finally:  # what was judged is kept, whatever happens to the next
-        _settle(court, branch, waiting, origin, batch)
+        _write_verdicts(court, branch, waiting, origin, batch)
     with court.repo.store.reading(Ref(branch=branch.name)) as reading:
         batch.remaining = reading.count(FACT, {**equal, "scores": None})
     return batch
@@ -291,8 +290,8 @@ def _chosen(reading: Reading, equal: Row, limit: int) -> list[Row]:
     return [*first, *(row for row in rest if row["scores"] is not None)][:limit]
 
 
-def _settle(
-    court: Court, branch: Branch, waiting: list[Judged], origin: Origin, batch: Batch
+def _write_verdicts(
+    court: Court, branch: Branch, waiting: list[Judged], origin: Origin, batch: VerifiedBatch
 ) -> None:
     """Write what waits and count it."""
     some = list(waiting)

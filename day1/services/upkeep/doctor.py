@@ -8,10 +8,10 @@ from day1.errors import Day1Error, EmbedderUnavailable, StoreUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Pending, Ref
 from day1.ports.index import Cursor, IndexLost
-from day1.services.branches.branching import adopt
+from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import find
 from day1.services.repository.repository import Repository
-from day1.services.search.following import follow
+from day1.services.search.indexing import follow
 from day1.services.search.searching import SearchPorts
 from day1.services.upkeep.clocks import ahead, lasting, set_right
 from day1.services.upkeep.compacting import is_wasteful
@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreLocation:
     """What is known of where the store lies. Units: bytes."""
 
     store_bytes: int
@@ -76,7 +76,7 @@ def _is_current(cursor: Cursor | None, tip: str, pending: Pending) -> bool:
     return cursor == Cursor(tip, pending.newest)
 
 
-def check(repo: Repository, search: SearchPorts, place: Place) -> Iterator[Finding]:
+def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterator[Finding]:
     """Look at everything, one finding at a time; a check that fails is a finding itself."""
     checks: dict[str, Callable[[], Finding]] = {
         "engine": lambda: _engine(repo),
@@ -107,7 +107,7 @@ def _engine(repo: Repository) -> Finding:
     return Finding("engine", "warn" if doubts else "ok", text, " ".join(doubts) or None)
 
 
-def _rows(repo: Repository, place: Place) -> Finding:
+def _rows(repo: Repository, place: StoreLocation) -> Finding:
     problems = repo.store.check()
     if not problems and place.node:
         return Finding("rows", "ok", "the tables of every branch can be read")
@@ -164,7 +164,7 @@ def _deeds(repo: Repository) -> Finding:
     )
 
 
-def _times(repo: Repository, place: Place) -> Finding:
+def _times(repo: Repository, place: StoreLocation) -> Finding:
     found = {} if place.now is None else ahead(repo, place.now)
     if not found:
         return Finding("times", "ok", "no branch is ahead of the clock")
@@ -187,7 +187,7 @@ def _refs(repo: Repository) -> Finding:
     return Finding("refs", "warn", text, "`day1 gc --retire` gives up those that are merged.")
 
 
-def _space(repo: Repository, place: Place) -> Finding:
+def _space(repo: Repository, place: StoreLocation) -> Finding:
     if place.node:
         size = f"{_megabytes(place.store_bytes)}, " if place.store_bytes else ""
         return Finding("space", "ok", f"{size}the server's: it gives back itself what is unused")
@@ -197,7 +197,7 @@ def _space(repo: Repository, place: Place) -> Finding:
     return Finding("space", "ok", text)
 
 
-def _disk(place: Place) -> Finding:
+def _disk(place: StoreLocation) -> Finding:
     free = f"{_megabytes(place.free_bytes)} free"
     if place.node:
         text = f"{free} for this machine's index, in {place.node}"
@@ -213,7 +213,7 @@ def _disk(place: Place) -> Finding:
     return Finding("disk", "ok", free)
 
 
-def _writing(place: Place) -> Finding:
+def _writing(place: StoreLocation) -> Finding:
     if place.obstacles:
         return Finding("writing", "error", " ".join(dict.fromkeys(place.obstacles)))
     if place.read_only:
@@ -255,7 +255,7 @@ def _index(repo: Repository, search: SearchPorts) -> Finding:
     return Finding("index", "ok", f"{text}, {waiting} texts wait for a vector")
 
 
-def _chroma(place: Place) -> Finding:
+def _chroma(place: StoreLocation) -> Finding:
     if place.chroma_trouble:
         advice = "Searches compare exactly meanwhile: nothing is lost."
         return Finding("chroma", "warn", place.chroma_trouble, advice)

@@ -7,23 +7,24 @@ from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.sharing import KEPT
 from day1.model.rows.change import CommitId
 from day1.model.values.instant import DAY
-from day1.services.branches.branching import refuse_loss
+from day1.services.branches.deleting import refuse_loss
 from day1.services.branches.lookup import find
-from day1.services.branches.tree import BranchState, mark, states
+from day1.services.branches.notes import mark
+from day1.services.branches.tree import BranchState, states
 from day1.services.merges.held import offers
 from day1.services.repository.intents import open_intent
 from day1.services.repository.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class RetirableBranch:
     """A branch that may be retired, and why."""
 
     state: BranchState
     why: str
 
 
-def candidates(repo: Repository, current: str, now: int) -> list[Candidate]:
+def candidates(repo: Repository, current: str, now: int) -> list[RetirableBranch]:
     """Branches that are merged with nothing held, or past their days.
 
     Never main, `current`, what is protected, or what is kept as a template or bundle.
@@ -37,9 +38,9 @@ def candidates(repo: Repository, current: str, now: int) -> list[Candidate]:
             continue
         days = branch.ttl_days
         if days is not None and branch.created_at + days * DAY < now:
-            found.append(Candidate(state, f"past its {days} days"))
+            found.append(RetirableBranch(state, f"past its {days} days"))
         elif state.status == "merged" and not offers(repo, branch.name):
-            found.append(Candidate(state, "merged"))
+            found.append(RetirableBranch(state, "merged"))
     return found
 
 

@@ -5,14 +5,7 @@ from typing import Any
 
 from day1.model.merge.row_merge import PlanRow
 from day1.model.rows.change import RowChange
-from day1.model.rows.kind import (
-    CONVERSATION,
-    WHOLE,
-    Cell,
-    Kind,
-    Row,
-    revision,
-)
+from day1.model.rows.kind import CONVERSATION, WHOLE, Cell, Kind, Row, revision
 from day1.model.values.instant import show
 
 _JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})

@@ -14,8 +14,10 @@ from day1.model.rows.change import Commit
 from day1.model.rows.kind import MEMORIES, MESSAGE, kind_of
 from day1.model.values.instant import show
 from day1.ports.reading import Reading
+from day1.services.branches.resolving import ref_at
 from day1.services.branches.tree import BranchState
-from day1.services.history.browsing import Joined, newest, picture, ref_at, said
+from day1.services.history.branch_graph import NamedMerge, branch_graph
+from day1.services.history.pages import message_page, newest_page
 from day1.toolsets.shared.shown import shown
 from day1.toolsets.shared.state import state_of
 
@@ -103,9 +105,9 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
         raise InvalidRequest("`conversation_id` goes with type=message, and only there.")
     with ctx.repo.store.reading(ref_at(ctx.repo, branch, request.at)) as reading:
         if within is not None:
-            page = said(ctx.repo, reading, within, offset, limit)
+            page = message_page(ctx.repo, reading, within, offset, limit)
         else:
-            page = newest(reading, kind, offset, limit, active=bool(request.active_only))
+            page = newest_page(reading, kind, offset, limit, active=bool(request.active_only))
         rows = [shown(kind, row) for row in page.rows]
         return Rows(rows=rows, total=page.total, read=_read(reading, branch))
 
@@ -229,7 +231,7 @@ class BranchGraph(Response):
 
 def memory_graph(ctx: Context, request: GraphRequest) -> BranchGraph:
     """How branches forked and merged, with the times: for a picture."""
-    found = picture(ctx.repo, request.limit or 50)
+    found = branch_graph(ctx.repo, request.limit or 50)
     return BranchGraph(
         branches=[_node(state, moved) for state, moved in found.branches],
         merges=[_edge(merge) for merge in found.merges],
@@ -254,7 +256,7 @@ def _node(state: BranchState, moved: int) -> BranchNode:
     )
 
 
-def _edge(merge: Joined) -> MergeEdge:
+def _edge(merge: NamedMerge) -> MergeEdge:
     record = merge.record
     return MergeEdge(
         merge_id=record.id,

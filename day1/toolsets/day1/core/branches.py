@@ -11,8 +11,9 @@ from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response,
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import MAIN, Status
 from day1.model.values.instant import show
-from day1.services.branches.branching import create
-from day1.services.branches.tree import Node, enrich, states, topology
+from day1.services.branches.forking import create
+from day1.services.branches.notes import mark
+from day1.services.branches.tree import Node, states, topology
 from day1.toolsets.shared.state import state_of
 
 
@@ -211,7 +212,7 @@ class Enriched(Response):
 
 def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
     """Note a branch's purpose, owner, lifetime, tags; what you leave out is kept."""
-    branch = enrich(
+    branch = mark(
         ctx.repo,
         request.branch_name,
         purpose=request.purpose,

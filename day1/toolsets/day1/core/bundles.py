@@ -6,9 +6,9 @@ from day1.call.operation import Effect, Operation
 from day1.model.records.sharing import Bundle, ShelfStatus
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.model.values.instant import show
-from day1.services.exchange.bundles import Described, create_bundle, import_bundle, list_bundles
+from day1.services.exchange.bundles import NewBundle, create_bundle, import_bundle, list_bundles
+from day1.services.rows.bulk_writes import LeftRow
 from day1.services.rows.transplanting import memories
-from day1.services.rows.units import Left
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import state_of
 
@@ -59,7 +59,7 @@ class BundleCreated(BundleItem):
 
 def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
     """Bundle a branch's facts and conversations, to be carried to other branches or stores."""
-    asked = Described(
+    asked = NewBundle(
         name=request.name,
         description=request.description,
         tags=tuple(request.tags or ()),
@@ -149,7 +149,7 @@ def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     )
 
 
-def _left(left: Left) -> RowLeft:
+def _left(left: LeftRow) -> RowLeft:
     return RowLeft(id=left.id, why=left.why)
 
 

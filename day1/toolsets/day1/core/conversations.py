@@ -23,18 +23,16 @@ from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE, canonical, text_of
 from day1.model.values.instant import parse, show, show_optional
-from day1.services.branches.lookup import find
-from day1.services.conversations.conversing import (
-    Said,
-    branches_with,
-    fork,
-    log,
-    order_of,
+from day1.services.branches.lookup import branches_with, find
+from day1.services.conversations.excerpts import (
+    copy_conversation,
     part_of,
-    recent,
-    unknown,
+    unknown_conversation,
     up_to,
 )
+from day1.services.conversations.listing import recent_conversations
+from day1.services.conversations.messages import NewMessage, add_message
+from day1.services.conversations.order import order_of
 from day1.services.repository.idempotency import BY_REQUEST
 from day1.services.rows.transplanting import commit_copy, put
 from day1.services.search.searching import Hit, SearchRequest, search
@@ -92,14 +90,16 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     calls = None if request.tool_calls is None else canonical(request.tool_calls)
     notes = secret_notes(ctx, request.content, request.thinking, calls)
     happened_at = None if request.happened_at is None else parse(request.happened_at)
-    said = Said(request.role, request.content, request.thinking, calls, request.model, happened_at)
+    said = NewMessage(
+        request.role, request.content, request.thinking, calls, request.model, happened_at
+    )
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
     repo = ctx.repeatable(request, branch)
     with ctx.repo.store.adding(branch.name) as work:
-        logged = log(repo, work, given, said, origin, request.title, request.request_id)
+        logged = add_message(repo, work, given, said, origin, request.title, request.request_id)
     if logged is None:
-        raise unknown(ctx.repo, str(given), branch.name)
+        raise unknown_conversation(ctx.repo, str(given), branch.name)
     pending = work.pending.count + logged.added
     notes += [*logged.notes, *clock_notes(work.now, ctx.clock())]
     return MessageLogged(
@@ -167,7 +167,7 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
                     created_at=show(int(found.row["created_at"] or 0)),
                     updated_at=show(found.updated_at),
                 )
-                for found in recent(reading, equal, request.limit or 20)
+                for found in recent_conversations(reading, equal, request.limit or 20)
             ],
             read=read_of(reading, branch),
         )
@@ -296,7 +296,7 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
     origin = ctx.writer(request, target)
     repo = ctx.repeatable(request, target)
     with ctx.repo.store.adding(target.name) as work:
-        forked, added = fork(repo, work, source, titled, messages, origin)
+        forked, added = copy_conversation(repo, work, source, titled, messages, origin)
     notes = [] if added else [BY_REQUEST]
     return ConversationForked(
         forked_conversation_id=forked,

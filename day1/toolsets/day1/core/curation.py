@@ -11,7 +11,13 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import CONVERSATION, FACT, text_of
 from day1.model.values.instant import show
 from day1.services.rows.curating import curate
-from day1.services.teams.session_context import Found, Recalled, Room, Talk, recall
+from day1.services.teams.session_context import (
+    ConversationEnd,
+    QuotedRow,
+    SessionRecall,
+    TextBudget,
+    recall,
+)
 from day1.toolsets.shared.state import state_of
 
 Ids = Annotated[list[Label], Field(max_length=1_000)]
@@ -172,18 +178,18 @@ def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
     )
 
 
-def size(room: Room) -> Size:
+def size(room: TextBudget) -> Size:
     """How much of an answer's room is used."""
     return Size(characters=room.characters, most=room.most, left_out=room.left_out)
 
 
-def _newest_branch(found: Recalled) -> str:
+def _newest_branch(found: SessionRecall) -> str:
     """The branch that the answer stands for, if it is still there."""
     live = [place.branch.name for place in found.branches if place.branch.retired_tip is None]
     return live[0] if live else MAIN
 
 
-def _session(session_id: str, found: Recalled) -> SessionShown:
+def _session(session_id: str, found: SessionRecall) -> SessionShown:
     notes = found.notes
     return SessionShown(
         session_id=session_id,
@@ -194,7 +200,7 @@ def _session(session_id: str, found: Recalled) -> SessionShown:
     )
 
 
-def fact_given(found: Found) -> FactGiven:
+def fact_given(found: QuotedRow) -> FactGiven:
     """A fact as it is handed to an agent."""
     row = found.row
     return FactGiven(
@@ -208,7 +214,7 @@ def fact_given(found: Found) -> FactGiven:
     )
 
 
-def _observation(found: Found) -> ObservationRecalled:
+def _observation(found: QuotedRow) -> ObservationRecalled:
     row = found.row
     return ObservationRecalled(
         id=str(row["id"]),
@@ -221,7 +227,7 @@ def _observation(found: Found) -> ObservationRecalled:
     )
 
 
-def conversation_recalled(talk: Talk) -> ConversationRecalled:
+def conversation_recalled(talk: ConversationEnd) -> ConversationRecalled:
     """A conversation as it is handed to an agent."""
     return ConversationRecalled(
         conversation_id=str(talk.conversation["id"]),

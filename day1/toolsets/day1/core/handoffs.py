@@ -7,7 +7,7 @@ from day1.call.fields import Label, Read, Repeatable, Request, Response, Text, W
 from day1.call.operation import Effect, Operation
 from day1.model.values.instant import show
 from day1.services.rows.transplanting import memories
-from day1.services.teams.handoffs import Asked, hand_over, open_packet
+from day1.services.teams.handoffs import HandoffRequest, hand_over, open_packet
 from day1.toolsets.day1.core.curation import (
     ConversationRecalled,
     FactGiven,
@@ -57,7 +57,7 @@ class HandoffCreated(Response):
 
 def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     """Hand a branch's own verified facts and conversations over to another branch, frozen."""
-    asked = Asked(
+    asked = HandoffRequest(
         source=request.source_branch,
         target=ctx.writable(request.target_branch).name,
         handoff_type=request.handoff_type or "task_continuation",

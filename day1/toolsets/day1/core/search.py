@@ -14,7 +14,7 @@ from day1.model.rows.kind import FACT, OBSERVATION, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.branches.lookup import find
 from day1.services.search.graph import neighbourhood
-from day1.services.search.searching import Found, Hit, SearchRequest, search
+from day1.services.search.searching import Hit, SearchAnswer, SearchRequest, search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import read_of
@@ -142,7 +142,7 @@ def shown_hit(hit: Hit) -> MemoryHit:
     )
 
 
-def read_found(branch: str, answer: Found) -> Read:
+def read_found(branch: str, answer: SearchAnswer) -> Read:
     """The state that a search was of, and how it was searched."""
     notes = list(answer.notes)
     if answer.pending_vectors:

@@ -13,10 +13,12 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
 from day1.services.search.searching import SearchRequest
+from day1.services.teams.agent_timeline import agent_timeline
 from day1.services.teams.consolidating import COLUMNS, MOST, Wording, consolidate, waiting_first
 from day1.services.teams.consolidating import Consolidated as Done
-from day1.services.teams.sessions import Place, places
-from day1.services.teams.task_memory import agent_timeline, newest_rows, search_task, task_places
+from day1.services.teams.sessions import WrittenBranch, written_branches
+from day1.services.teams.task_rows import newest_rows, task_branches_written
+from day1.services.teams.task_search import search_task
 from day1.toolsets.day1.core.replays import REPLAY
 from day1.toolsets.day1.core.search import (
     MemoryHit,
@@ -120,13 +122,13 @@ def _scope(request: Consolidate) -> dict[str, Cell]:
     return given
 
 
-def _places(ctx: Context, equal: Mapping[str, Cell]) -> list[Place]:
+def _places(ctx: Context, equal: Mapping[str, Cell]) -> list[WrittenBranch]:
     if "task_id" in equal:
-        return task_places(ctx.repo, str(equal["task_id"]))
-    return places(ctx.repo, session_id=str(equal["session_id"]))
+        return task_branches_written(ctx.repo, str(equal["task_id"]))
+    return written_branches(ctx.repo, session_id=str(equal["session_id"]))
 
 
-def _target(ctx: Context, found: Sequence[Place], equal: Mapping[str, Cell]) -> str:
+def _target(ctx: Context, found: Sequence[WrittenBranch], equal: Mapping[str, Cell]) -> str:
     """Where facts go: the branch of the task, the agent's, or that of the last row."""
     task_id, agent_id = equal.get("task_id"), equal.get("agent_id")
     for place in found:
@@ -246,7 +248,7 @@ class AgentMoments(Response):
 
 def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
-    found = places(ctx.repo, agent_id=request.agent_id)
+    found = written_branches(ctx.repo, agent_id=request.agent_id)
     deeds = agent_timeline(ctx.repo, found, request.agent_id, request.limit or 50)
     live = [place.branch.name for place in found if place.ref.branch is not None]
     read = state_of(ctx, live[0] if live else MAIN)

@@ -14,7 +14,7 @@ from day1.model.values.instant import show, show_optional
 from day1.services.branches.lookup import name_of
 from day1.services.branches.tree import states
 from day1.services.teams.tasks import (
-    Aim,
+    NewObjective,
     TaskState,
     create_task,
     join,
@@ -108,7 +108,7 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
         created_at=now,
     )
     aims = [
-        Aim(aim.description, None if aim.priority is None else str(aim.priority))
+        NewObjective(aim.description, None if aim.priority is None else str(aim.priority))
         for aim in request.objectives or ()
     ]
     branch = create_task(repo, task, request.parent_branch or MAIN, aims)

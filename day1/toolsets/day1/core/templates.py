@@ -10,7 +10,7 @@ from day1.call.operation import Effect, Operation
 from day1.model.records.sharing import ShelfStatus, Template
 from day1.model.values.instant import show
 from day1.services.branches.lookup import name_of
-from day1.services.teams.templates import Described, create_template, instantiate, list_templates
+from day1.services.teams.templates import NewTemplate, create_template, instantiate, list_templates
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import state_of
 
@@ -107,7 +107,7 @@ class TemplateCreated(TemplateItem):
 
 def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
     """Keep a branch as a template; a name that exists gets its next version."""
-    asked = Described(
+    asked = NewTemplate(
         name=request.name,
         description=request.description,
         task_types=tuple(request.applicable_task_types or ()),

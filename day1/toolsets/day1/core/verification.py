@@ -27,7 +27,15 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
 from day1.services.branches.lookup import find
 from day1.services.merges.gate import gate
-from day1.services.teams.verifying import Court, Judged, Watch, fact_on, judged, keep, verify_many
+from day1.services.teams.verifying import (
+    BatchWatch,
+    Court,
+    Judged,
+    fact_on,
+    judged,
+    keep,
+    verify_many,
+)
 
 _DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _DIMENSIONS, _SHOWN = 8, 50
@@ -206,7 +214,7 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
     equal: Row = {"status": "active"}
     if request.only_unverified in {None, True}:
         equal["verification"] = "unverified"
-    watch = Watch(ctx.progress, ctx.stopped)
+    watch = BatchWatch(ctx.progress, ctx.stopped)
     origin = ctx.origin(request, branch)
     batch = verify_many(court, branch, equal, request.limit or 50, origin, watch)
     counts = batch.verdicts

@@ -9,16 +9,16 @@ from day1.model.rows.kind import EDIT, WHOLE, Row
 from day1.ports.store import Work
 from day1.services.rows.recording import REMOVED
 
-Why = Literal["edited", "removed", "held", "conflict"]
+LeftReason = Literal["edited", "removed", "held", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LeftRow:
     """A row that was left as it is here: edited, removed or held here, or of other content."""
 
     id: str
     branch: str
-    why: Why
+    why: LeftReason
 
 
 def edits_of(work: Work, row_ids: Sequence[str]) -> dict[str, list[Row]]:

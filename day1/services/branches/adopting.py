@@ -1,0 +1,42 @@
+"""Branches that the engine has and the ledger does not know."""
+
+import logging
+
+from day1.model.branches.branch import MAIN, Branch
+from day1.services.repository.repository import Repository
+
+log = logging.getLogger(__name__)
+
+
+def adopt(repo: Repository, now: int) -> list[str]:
+    """Give ledger rows to branches that only the engine knows; says which.
+
+    `main` of a new store is one, and every branch after a ledger was lost.
+    """
+    known = {branch.name for branch in repo.ledger.branches()}
+    missing = [name for name in sorted(repo.history.branches()) if name not in known]
+    root = repo.ledger.branch(MAIN)
+    for name in sorted(missing, key=lambda n: n != MAIN):
+        branch = Branch(
+            id=repo.new_id("branch", now),
+            name=name,
+            parent_id=None if root is None else root.id,
+            fork_commit=None,
+            created_at=now,
+        )
+        repo.ledger.put_branch(branch)
+        root = root or branch
+    if missing and not _is_new(repo, missing):
+        log.warning(
+            "the ledger was not there, or lacked branches: %s are noted anew, below main. If it is "
+            "elsewhere (ledger.db), stop what uses the store and put it back.",
+            len(missing),
+        )
+    return missing
+
+
+def _is_new(repo: Repository, missing: list[str]) -> bool:
+    """Whether nothing was ever written to a store."""
+    history = repo.history
+    new = missing == [MAIN] and MAIN not in history.dirty_branches()
+    return new and next(history.log(MAIN)).op == "init"

@@ -1,0 +1,64 @@
+"""Putting branches out of the way: archiving and deleting them."""
+
+from day1.errors import BranchProtected, Conflict, Refused
+from day1.model.branches.branch import MAIN, Branch
+from day1.services.branches.lookup import find
+from day1.services.branches.notes import mark
+from day1.services.repository.intents import open_intent
+from day1.services.repository.repository import Repository
+
+
+def archive(repo: Repository, name: str, *, archived: bool = True) -> Branch:
+    """Put a branch away: it stays as it is, and out of the topology unless asked for.
+
+    Raises:
+        Refused: it is `main`.
+    """
+    if name == MAIN:
+        raise Refused("main cannot be archived.", branch=name)
+    return mark(repo, name, archived=archived)
+
+
+def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
+    """Delete a branch; what it alone reached stays behind a tag, so that nothing is lost.
+
+    Raises:
+        Refused: it is `main` or the caller's current branch.
+        BranchProtected: it is protected.
+        Conflict: it was written to meanwhile; it stays.
+    """
+    branch = refuse_loss(find(repo, name))
+    if name in {MAIN, current}:
+        which = "main" if name == MAIN else "the branch you are on"
+        raise Refused(
+            f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
+        )
+    with open_intent(repo, "delete", {"id": branch.id, "name": name}, now):
+        repo.point("delete.after_intent")
+        tip = repo.store.commit_pending(find(repo, name).name)
+        # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
+        gone = mark(repo, name, retired_tip=tip)
+        if repo.store.commit_pending(name) != tip:
+            raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
+        repo.history.keep(f"keep/{branch.id}", tip)
+        repo.point("delete.after_keep")
+        repo.history.drop(name)
+        repo.point("delete.after_deed")
+        repo.ledger.remove_branch(branch.id)
+        repo.point("delete.after_ledger")
+    return gone
+
+
+def refuse_loss(branch: Branch) -> Branch:
+    """The branch, if it may be put out of the way.
+
+    Raises:
+        BranchProtected: it is protected.
+    """
+    if branch.protection:
+        raise BranchProtected(
+            f"{branch.name!r} is protected: `day1 branch --unprotect {branch.name}` lifts that.",
+            branch=branch.name,
+            requires=list(branch.protection),
+        )
+    return branch

@@ -1,0 +1,123 @@
+"""Forking branches: from where a parent is now, under a free name, with what they are made for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from day1.errors import BranchExists, Conflict, Json
+from day1.model.branches.branch import Branch
+from day1.model.branches.names import check_name, numbered
+from day1.model.records.codec import to_json
+from day1.services.branches.lookup import find
+from day1.services.repository.idempotency import made_by
+from day1.services.repository.intents import open_intent, record_fork
+from day1.services.repository.repository import Repository
+
+
+def create(
+    repo: Repository, name: str, parent_name: str, now: int, description: str | None = None
+) -> Branch:
+    """Fork a branch from where its parent stands, waiting rows included.
+
+    Raises:
+        InvalidRequest: the name breaks the rule.
+        BranchExists: the name is taken.
+        UnknownBranch: there is no such parent.
+        RequestReused: the request made another branch.
+    """
+    parent = find(repo, parent_name)
+    return fork(repo, replace(new_below(repo, parent, name, now), description=description))
+
+
+def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str:
+    """Hold the name of a new branch against the rule and the branches there are.
+
+    The branch of `branch_id` may have it: a request that is repeated asks for its own.
+
+    Raises:
+        InvalidRequest: the name breaks the rule.
+        BranchExists: the name is taken.
+    """
+    taken = repo.ledger.branch(check_name(name))
+    if taken is not None and taken.id != branch_id:
+        hint = "choose another name"
+        if taken.retired_tip is not None:
+            hint = f"it was retired, and `day1 switch {taken.name}` brings it back; or {hint}"
+        raise BranchExists(
+            f"A branch {taken.name!r} exists already (case does not count): {hint}.",
+            branch=taken.name,
+        )
+    return name
+
+
+def fork(
+    repo: Repository, branch: Branch, *records: object, fill: Callable[[], None] | None = None
+) -> Branch:
+    """Make the ref of a new branch at its `fork_commit`, and note it with what it is made for.
+
+    With `fill` the branch is there only once that has put its first commit on it: nobody sees it
+    before, and a process that dies on the way leaves nothing.
+
+    A branch that the same request made before is answered as it is.
+
+    Raises:
+        BranchExists: another process was quicker.
+        RequestReused: the request made another branch.
+    """
+    noted: list[Json] = [[type(record).__name__, to_json(record)] for record in records]
+    payload: dict[str, Json] = {"branch": to_json(branch), "records": noted}
+    with open_intent(repo, "fork" if fill is None else "fill", payload, branch.created_at):
+        # As no other deed is going on, what is found stays so.
+        same = {"name": branch.name, "parent_id": branch.parent_id}
+        first = made_by(repo.ledger, Branch, branch.id, **same, description=branch.description)
+        if first is not None:
+            return first
+        check_free(repo, branch.name)
+        repo.point("fork.after_intent")
+        repo.history.fork(branch.name, str(branch.fork_commit))
+        repo.point("fork.after_deed")
+        if fill is not None:
+            fill()
+            repo.point("fill.after_rows")
+        record_fork(repo, branch, records)
+        repo.point("fork.after_ledger")
+    return branch
+
+
+def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
+    """A branch that is to be forked from where its parent stands, waiting rows included."""
+    branch_id = repo.new_id("branch", now)
+    return Branch(
+        id=branch_id,
+        name=check_free(repo, name, branch_id),
+        parent_id=parent.id,
+        fork_commit=repo.store.commit_pending(parent.name),
+        created_at=now,
+    )
+
+
+NewBranch = tuple[Branch, Sequence[object]]
+"""A branch to be forked, and the records that are noted with it."""
+_RACES = 100
+"""Other processes that may take a name first before this one gives up."""
+
+
+def fork_under(
+    repo: Repository,
+    wanted: Callable[[], str],
+    make: Callable[[str], NewBranch],
+    there: Callable[[], Branch | None] = lambda: None,
+) -> Branch:
+    """The branch that is `there`, else a fork under the wanted name or the first free number."""
+    for _ in range(_RACES):
+        taken = [other.name for other in repo.ledger.branches()]
+        # Asked after the names: whoever took one of them meanwhile has noted why by now.
+        found = there()
+        if found is not None:
+            return found
+        try:
+            made, records = make(numbered(wanted(), taken))
+            fork(repo, made, *records)
+        except BranchExists:
+            continue
+        return made
+    raise Conflict("Others take every such name first: try again.", branch=wanted())

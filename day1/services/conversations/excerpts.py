@@ -1,0 +1,138 @@
+"""Parts of conversations, and copies of them that are conversations of their own."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import CONVERSATION, MESSAGE, Kind, Row, when
+from day1.model.rows.origin import Origin
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
+from day1.services.branches.lookup import branches_with
+from day1.services.conversations.order import messages_of
+from day1.services.repository.idempotency import reused, written_by
+from day1.services.repository.repository import Repository
+
+
+def copy_conversation(
+    repo: Repository,
+    work: Additions,
+    branch: str,
+    conversation: Row,
+    messages: Sequence[Row],
+    origin: Origin,
+) -> tuple[str, int]:
+    """Copy messages into a conversation of their own, in an open unit.
+
+    Gives its id, and how many rows this call added: none if the request did before.
+
+    Every row is new, so that nothing that happens to one conversation happens to the other. The
+    conversation is the forking agent's, its messages are still those of who said them.
+
+    Args:
+        repo: makes the ids.
+        work: of the branch that they go to.
+        branch: they were read from, as the copies will say.
+        conversation: as it is there, but for the title.
+        messages: in sequence.
+        origin: who forks.
+
+    Raises:
+        RequestReused: the request copied something else.
+    """
+
+    def copied(row: Row, row_id: str) -> Row:
+        new: Row = {"id": row_id, "happened_at": when(row), "created_at": work.now}
+        return {**row, **new, "origin_id": row["id"], "origin_branch": branch}
+
+    conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
+    same = {"origin_id": conversation["id"]}
+    if written_by(work, CONVERSATION, conversation_id, same) is not None:
+        if not _has_copies(work, conversation_id, messages):
+            raise reused(conversation_id)
+        return conversation_id, 0
+    work.add(CONVERSATION, [{**copied(conversation, conversation_id), **asdict(origin)}])
+    # In order, since all are of one time and equal times are in the order of ids.
+    ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in messages)
+    chain = zip(messages, ids, [None, *ids], strict=False)
+    rows = [
+        {**copied(row, new), "conversation_id": conversation_id, "previous_id": previous}
+        for row, new, previous in chain
+    ]
+    work.add(MESSAGE, rows)
+    return conversation_id, len(rows) + 1
+
+
+def _has_copies(work: Additions, conversation_id: str, messages: Sequence[Row]) -> bool:
+    query = Query(equal={"conversation_id": conversation_id})
+    copied = {origin for (origin,) in work.scan(MESSAGE, ("origin_id",), query)} - {None}
+    return copied == {row["id"] for row in messages}
+
+
+def part_of(
+    repo: Repository,
+    reading: Reading,
+    conversation_id: str,
+    first: int | None = None,
+    last: int | None = None,
+) -> dict[Kind, list[Row]]:
+    """A conversation with its messages from `first` to `last`, both included, in sequence.
+
+    Raises:
+        NotFound: it is not on the branch that is read; the message names those that have it.
+        InvalidRequest: it ends before `first`.
+    """
+    found = reading.get(CONVERSATION, [conversation_id])
+    if not found:
+        raise unknown_conversation(repo, conversation_id, str(reading.branch))
+    messages = messages_of(repo, reading, conversation_id)
+    if first is not None and first > len(messages):
+        raise InvalidRequest(
+            f"The conversation has {len(messages)} messages on {reading.branch!r}, so none from "
+            f"{first} on.",
+            messages=len(messages),
+            branch=reading.branch,
+        )
+    some = [row for _, row in messages[(first or 1) - 1 : last]]
+    return {CONVERSATION: list(found.values()), MESSAGE: some}
+
+
+def up_to(
+    repo: Repository, conversation_id: str, message_id: str, looked: Sequence[str]
+) -> tuple[str, Row, list[Row]]:
+    """A conversation up to a message, with the branch it was found on: one of `looked`, or any.
+
+    Raises:
+        NotFound: no branch has the conversation, or none has the message in it.
+    """
+    source = next(branches_with(repo, MESSAGE, message_id, looked), None)
+    source = source or next(branches_with(repo, CONVERSATION, conversation_id, looked), looked[-1])
+    with repo.store.reading(Ref(branch=source)) as reading:
+        part = part_of(repo, reading, conversation_id)
+    ids = [row["id"] for row in part[MESSAGE]]
+    if message_id not in ids:
+        raise NotFound(
+            f"{conversation_id} has no message {message_id!r}; memory_search_messages finds them.",
+            conversation_id=conversation_id,
+            message_id=message_id,
+        )
+    return source, part[CONVERSATION][0], part[MESSAGE][: ids.index(message_id) + 1]
+
+
+# Finding
+
+
+def unknown_conversation(repo: Repository, conversation_id: str, branch: str) -> NotFound:
+    """Say that a branch has not the conversation, and which have."""
+    names = list(branches_with(repo, CONVERSATION, conversation_id))
+    if names:
+        where = f"It is on {', '.join(names[:10])}: memory_cherry_pick_conversation brings it."
+    else:
+        where = "No branch has it; memory_list_conversations shows those there are."
+    return NotFound(
+        f"There is no conversation {conversation_id!r} on {branch!r}. {where}",
+        conversation_id=conversation_id,
+        branch=branch,
+        branches=names,
+    )

@@ -1,0 +1,73 @@
+"""Lists of conversations, those with the newest messages first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from day1.model.rows.change import Query
+from day1.model.rows.kind import CONVERSATION, MESSAGE, Cell, Row, text_of
+from day1.ports.reading import Reading
+
+_HEADLINE = 60
+"""Characters of a first message that stand for a title."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConversation:
+    """A conversation with what its messages say of it."""
+
+    row: Row
+    title: str | None
+    message_count: int
+    updated_at: int
+
+
+def recent_conversations(
+    reading: Reading, equal: Mapping[str, Cell], limit: int
+) -> list[ListedConversation]:
+    """The conversations with these values, the one that was added to last first.
+
+    The cost is that of the messages of the `limit` newest and the `limit` most active ones.
+    """
+    newest = Query(equal=equal, created_after=0, descending=True, limit=limit)
+    ids = [str(row[0]) for row in reading.scan(CONVERSATION, ("id",), newest)]
+    if len(ids) == limit:
+        ids += _active(reading, equal, limit)
+    rows = reading.get(CONVERSATION, ids)
+    of_these = Query(among={"conversation_id": [*rows]})
+    keys: dict[str, list[tuple[int, str]]] = {}
+    for row in reading.scan(MESSAGE, ("conversation_id", "created_at", "id"), of_these):
+        keys.setdefault(str(row[0]), []).append((int(row[1] or 0), str(row[2])))
+
+    def updated(conversation_id: str) -> int:
+        last = max(keys.get(conversation_id, ()), default=None)
+        return int(rows[conversation_id]["created_at"] or 0) if last is None else last[0]
+
+    shown = sorted(rows, key=lambda i: (updated(i), i), reverse=True)[:limit]
+    untitled = {i: min(keys[i])[1] for i in shown if rows[i]["title"] is None and i in keys}
+    firsts = reading.get(MESSAGE, [*untitled.values()])
+    titles = {i: _headline(str(firsts[first]["content"])) for i, first in untitled.items()}
+    return [
+        ListedConversation(
+            rows[i], titles.get(i) or text_of(rows[i]["title"]), len(keys.get(i, ())), updated(i)
+        )
+        for i in shown
+    ]
+
+
+def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str]:
+    """The ids of the conversations with the newest messages, read back as far as it takes."""
+    most = 8 * limit
+    while True:
+        newest = Query(created_after=0, descending=True, limit=most)
+        messages = reading.scan(MESSAGE, ("conversation_id",), newest)
+        ids = list(dict.fromkeys(str(row[0]) for row in messages))
+        rows = reading.get(CONVERSATION, ids)
+        fit = [i for i in ids if i in rows and all(rows[i][c] == v for c, v in equal.items())]
+        if len(fit) >= limit or len(messages) < most:
+            return fit[:limit]
+        most *= 4
+
+
+def _headline(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _HEADLINE else f"{words[:_HEADLINE].rstrip()} \u2026"

@@ -1,0 +1,119 @@
+"""Writing conversations: start one, and log a message at its end."""
+
+from dataclasses import asdict, dataclass
+
+from day1.model.rows.change import Query
+from day1.model.rows.kind import CONVERSATION, MESSAGE, Row
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import content_hash
+from day1.ports.additions import Additions
+from day1.services.conversations.order import may_bring_messages, order_of
+from day1.services.repository.idempotency import BY_REQUEST, written_by
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message as it is logged."""
+
+    role: str
+    content: str
+    thinking: str | None = None
+    tool_calls: str | None = None
+    """Canonical JSON."""
+    model: str | None = None
+    happened_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedMessage:
+    """A message in its conversation; `added` are the rows that this call added."""
+
+    message_id: str
+    conversation_id: str
+    sequence: int
+    added: int
+    notes: tuple[str, ...] = ()
+
+
+# Writing
+
+
+def start_conversation(
+    repo: Repository, work: Additions, origin: Origin, title: str | None, happened_at: int | None
+) -> str:
+    """Begin a conversation in an open unit; gives its id."""
+    conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
+    row = {"id": conversation_id, "title": title, "happened_at": happened_at}
+    work.add(CONVERSATION, [{**row, **origin.columns(work.now)}])
+    return conversation_id
+
+
+def add_message(  # noqa: PLR0913 - what is said, where, and by which request
+    repo: Repository,
+    work: Additions,
+    conversation_id: str | None,
+    said: NewMessage,
+    origin: Origin,
+    title: str | None = None,
+    request_id: str | None = None,
+) -> LoggedMessage | None:
+    """Add a message at the end of a conversation or of a new one, in an open unit.
+
+    What the request added before is not added again. Without a request id a message is always one
+    more: a conversation is what was said, and "ok" or a tool's result may be said twice.
+
+    None if the conversation is not on the branch.
+
+    Raises:
+        RequestReused: the request wrote something else.
+    """
+    message_id = repo.new_id(MESSAGE.prefix, work.now)
+    columns: Row = {**asdict(said), "content_hash": content_hash(said.content)}
+    if request_id is not None:
+        place: Row = {} if conversation_id is None else {"conversation_id": conversation_id}
+        first = written_by(work, MESSAGE, message_id, {**columns, **place})
+        if first is not None:
+            return _logged_before(repo, work, first)
+    count, last, begun = 0, None, conversation_id is None
+    if conversation_id is None:
+        conversation_id = start_conversation(repo, work, origin, title, said.happened_at)
+    elif not work.get(CONVERSATION, [conversation_id]):
+        return None
+    else:
+        count = work.count(MESSAGE, {"conversation_id": conversation_id})
+        last = _last(repo, work, conversation_id) if count else None
+    row: Row = {
+        "id": message_id,
+        **columns,
+        "conversation_id": conversation_id,
+        "previous_id": last,
+        **origin.columns(work.now),
+    }
+    work.add(MESSAGE, [row])
+    return LoggedMessage(message_id, conversation_id, count + 1, 1 + begun)
+
+
+def _logged_before(repo: Repository, work: Additions, message: Row) -> LoggedMessage:
+    message_id, conversation_id = str(message["id"]), str(message["conversation_id"])
+    place = order_of(repo, work, conversation_id).index(message_id) + 1
+    return LoggedMessage(message_id, conversation_id, place, 0, (BY_REQUEST,))
+
+
+def _last(repo: Repository, work: Additions, conversation_id: str) -> str:
+    """The last message of a conversation that has some.
+
+    Each is logged at the end, so the newest one is the last, unless messages came to the branch or
+    left it since. Only then the cost grows with the conversation's own length.
+    """
+    equal = {"conversation_id": conversation_id}
+    query = Query(equal=equal, created_after=0, descending=True, limit=1)
+    ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
+    written, oldest = int(at or 0), work.pending.oldest
+    waits = oldest is not None and written >= oldest  # it is later than every commit
+    for commit in () if waits else repo.history.log(work.tip):
+        if commit.ts < written:
+            break
+        if may_bring_messages(commit):
+            return order_of(repo, work, conversation_id)[-1]
+    return str(newest)

@@ -1,0 +1,70 @@
+"""The messages of a conversation in their sequence."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from day1.model.rows.change import Commit, CommitId, Query, Ref
+from day1.model.rows.kind import MESSAGE, Cell, Row
+from day1.model.rows.message_order import Link, in_sequence, rivals
+from day1.ports.reading import Reading
+from day1.services.repository.repository import Repository
+
+# Reading
+
+
+def order_of(repo: Repository, reading: Reading, conversation_id: str) -> list[str]:
+    """The ids of a conversation's messages in sequence, from 1, on the state that is read."""
+    query = Query(equal={"conversation_id": conversation_id})
+    rows = reading.scan(MESSAGE, ("id", "previous_id", "created_at"), query)
+    return _ordered(repo, reading, [Link(*row) for row in rows])  # type: ignore[arg-type]  # of these columns
+
+
+def messages_of(repo: Repository, reading: Reading, conversation_id: str) -> list[tuple[int, Row]]:
+    """A conversation's messages with their sequence, from 1, on the state that is read."""
+    found = reading.find(MESSAGE, Query(equal={"conversation_id": conversation_id}))
+    rows = {str(row["id"]): row for row in found}
+    links = [Link(i, r["previous_id"], r["created_at"]) for i, r in rows.items()]  # type: ignore[arg-type]  # of these columns
+    return [(place, rows[i]) for place, i in enumerate(_ordered(repo, reading, links), start=1)]
+
+
+def _ordered(repo: Repository, reading: Reading, links: Sequence[Link]) -> list[str]:
+    return in_sequence(links, _arrivals(repo, reading.tip, rivals(links)))
+
+
+def _arrivals(repo: Repository, tip: CommitId, some: Sequence[Link]) -> dict[str, int]:
+    """When messages came to the past of `tip`: with a merge or the like, or as they were written.
+
+    Asked only of messages that follow the same one, and only of commits that brought messages, by
+    halving.
+    """
+    if not some:
+        return {}
+    oldest = min(link.created_at for link in some)
+    bringing: list[Commit] = []
+    for commit in repo.history.log(tip):
+        if commit.ts <= oldest:
+            break
+        if may_bring_messages(commit):
+            bringing.append(commit)
+    bringing.reverse()
+    ids = [link.id for link in some]
+
+    @cache
+    def present(commit: CommitId) -> frozenset[Cell]:
+        with repo.store.reading(Ref(commit=commit)) as past:
+            return frozenset(r[0] for r in past.scan(MESSAGE, ("id",), Query(among={"id": ids})))
+
+    def came(link: Link) -> int:
+        later = [commit for commit in bringing if commit.ts > link.created_at]
+        place = bisect_left(later, 1, key=lambda commit: link.id in present(commit.id))
+        brought = place < len(later) and link.id not in present(later[place].parents[0])
+        return later[place].ts if brought else link.created_at
+
+    return {link.id: came(link) for link in some}
+
+
+def may_bring_messages(commit: Commit) -> bool:
+    """Whether a commit may have brought messages from elsewhere, or taken some away."""
+    counts = commit.meta.get("counts")
+    return commit.op != "add" and (not isinstance(counts, Mapping) or MESSAGE.table in counts)

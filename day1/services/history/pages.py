@@ -1,0 +1,44 @@
+"""Rows of a state by pages, for people who look around."""
+
+from dataclasses import dataclass
+
+from day1.errors import NotFound
+from day1.model.rows.change import Query
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Cell, Kind, Row
+from day1.ports.reading import Reading
+from day1.services.conversations.order import order_of
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a kind, and how many there are in all."""
+
+    rows: list[Row]
+    total: int
+
+
+def newest_page(reading: Reading, kind: Kind, offset: int, limit: int, *, active: bool) -> Page:
+    """Rows of a kind, the newest first; with `active`, only facts that search would find."""
+    equal: dict[str, Cell] = {"status": "active"} if active and kind is FACT else {}
+    without = {"verification": ["invalidated"]} if equal else {}
+    query = Query(equal=equal, without=without, descending=True, limit=offset + limit)
+    total = reading.count(kind, equal)
+    if without:
+        total -= reading.count(kind, {**equal, "verification": "invalidated"})
+    return Page(reading.find(kind, query)[offset:], total)
+
+
+def message_page(
+    repo: Repository, reading: Reading, conversation: str, offset: int, limit: int
+) -> Page:
+    """Messages of a conversation in their sequence.
+
+    Raises:
+        NotFound: the conversation is not in this state.
+    """
+    if not reading.get(CONVERSATION, [conversation]):
+        raise NotFound(f"{conversation!r} is no conversation of this state.", id=conversation)
+    order = order_of(repo, reading, conversation)
+    rows = reading.get(MESSAGE, order[offset : offset + limit])
+    return Page([rows[i] for i in order if i in rows], len(order))

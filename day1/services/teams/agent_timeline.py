@@ -1,0 +1,33 @@
+"""What an agent wrote on all branches, in the order of time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from day1.services.repository.repository import Repository
+from day1.services.search.timeline import Moment, timeline
+from day1.services.teams.sessions import WrittenBranch
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMoment:
+    """What an agent wrote, and where."""
+
+    moment: Moment
+    branch: str
+
+
+def agent_timeline(
+    repo: Repository, found: Sequence[WrittenBranch], agent_id: str, limit: int
+) -> list[AgentMoment]:
+    """The newest `limit` facts and observations of an agent over branches, the oldest first.
+
+    A row that several branches have is given once: on the agent's own branch, else on the first.
+    """
+    deeds: dict[str, AgentMoment] = {}
+    own_first = sorted(found, key=lambda place: place.branch.agent_id != agent_id)
+    for place in own_first:
+        with repo.store.reading(place.ref) as reading:
+            for moment in timeline(reading, agent_id=agent_id, limit=limit):
+                deeds.setdefault(str(moment.row["id"]), AgentMoment(moment, place.branch.name))
+    ordered = sorted(deeds.items(), key=lambda item: (item[1].moment.at, item[0]))
+    return [deed for _, deed in ordered[-limit:]]

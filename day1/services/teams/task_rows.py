@@ -1,0 +1,73 @@
+"""The rows of a task, a session or an agent on all branches that have them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from day1.model.rows.change import Query
+from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.services.repository.repository import Repository
+from day1.services.teams.sessions import WrittenBranch, ref_of, written_branches
+from day1.services.teams.tasks import task_branches, task_state
+
+_COUNTED = (FACT, OBSERVATION, MESSAGE)
+"""The kinds that have an index by task."""
+
+
+def task_branches_written(repo: Repository, task_id: str) -> list[WrittenBranch]:
+    """The branches of a task, its own first, and others on which rows for it were written.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    branches = task_branches(repo, task_state(repo, task_id))
+    own = [WrittenBranch(branch, ref_of(branch)) for branch in branches.values()]
+    others = written_branches(repo, task_id=task_id)
+    return own + [place for place in others if place.branch.id not in branches]
+
+
+@dataclass(frozen=True, slots=True)
+class NewestRows:
+    """Rows that were learned last, the oldest first."""
+
+    rows: list[Row]
+    branch_of: Mapping[str, str]
+    """Row -> name of a branch that has it."""
+    cut: bool
+    """Whether there are more."""
+
+
+def newest_rows(
+    repo: Repository,
+    found: Sequence[WrittenBranch],
+    kind: Kind,
+    columns: Sequence[str],
+    wanted: Query,
+) -> NewestRows:
+    """Some columns (`id` and `created_at` too) of the newest rows, each once wherever it is."""
+    names = ("id", "created_at", *columns)
+    limit = wanted.limit
+    query = replace(wanted, descending=True, limit=None if limit is None else limit + 1)
+    rows: dict[str, Row] = {}
+    branch_of: dict[str, str] = {}
+    for place in found:
+        with repo.store.reading(place.ref) as reading:
+            for cells in reading.scan(kind, names, query):
+                row: Row = dict(zip(names, cells, strict=True))
+                rows.setdefault(str(row["id"]), row)
+                branch_of.setdefault(str(row["id"]), place.branch.name)
+    ordered = sorted(rows.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
+    most = len(ordered) if limit is None else limit
+    return NewestRows(ordered[-most:], branch_of, len(ordered) > most)
+
+
+def count_rows(
+    repo: Repository, found: Sequence[WrittenBranch], equal: Mapping[str, Cell]
+) -> dict[str, int]:
+    """How many facts, observations and messages there are, each counted once wherever it is."""
+    ids: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
+    for place in found:
+        with repo.store.reading(place.ref) as reading:
+            for kind in _COUNTED:
+                rows = reading.scan(kind, ("id",), Query(equal=equal))
+                ids[kind.table].update(row_id for (row_id,) in rows)
+    return {table: len(rows) for table, rows in ids.items()}

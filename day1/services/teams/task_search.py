@@ -1,0 +1,71 @@
+"""Search on all branches of a task."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from day1.model.rows.kind import Row
+from day1.ports.index import IndexBehind, IndexLost
+from day1.services.repository.repository import Repository
+from day1.services.search.indexing import catch_up
+from day1.services.search.searching import Hit, SearchAnswer, SearchPorts, SearchRequest, search
+from day1.services.teams.sessions import WrittenBranch
+from day1.services.teams.task_rows import task_branches_written
+
+
+@dataclass(frozen=True, slots=True)
+class TeamHit:
+    """A found row and where it was found."""
+
+    hit: Hit
+    place: WrittenBranch
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFound:
+    """What a search over a task's branches found, best first."""
+
+    hits: list[TeamHit]
+    asked: list[tuple[WrittenBranch, SearchAnswer]]
+    """What each branch answered, the task's own first."""
+
+
+def search_task(
+    repo: Repository, ports: SearchPorts, task_id: str, request: SearchRequest
+) -> TeamFound:
+    """Search what a task brought, on all of its branches; `request.equal` may name an author.
+
+    A row that several branches have is given once: as it is on its author's own branch, else on
+    the task's.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    request = replace(request, equal={**request.equal, "task_id": task_id})
+    found = task_branches_written(repo, task_id)
+    for place in found:  # all before any is asked: how rare a word is depends on all texts
+        _follow(ports, place)
+    asked = [(place, search(ports, place.ref, place.branch.id, request)) for place in found]
+    best: dict[str, TeamHit] = {}
+    for place, answer in asked:
+        for hit in answer.hits:
+            row_id, mine = str(hit.row["id"]), _wrote(place, hit.row)
+            if row_id not in best or (mine and not _wrote(best[row_id].place, hit.row)):
+                best[row_id] = TeamHit(hit, place)
+    hits = sorted(best.values(), key=_best_first)
+    return TeamFound(hits[: request.limit], asked)
+
+
+def _follow(ports: SearchPorts, place: WrittenBranch) -> None:
+    branch_id = place.branch.id if place.ref.branch is not None else None
+    with suppress(IndexBehind, IndexLost), ports.store.reading(place.ref) as reading:
+        catch_up(reading, ports.history, ports.index, branch_id, ports.words_wait_s)
+
+
+def _wrote(place: WrittenBranch, row: Row) -> bool:
+    """Whether a branch is that of the row's author."""
+    return row["agent_id"] is not None and place.branch.agent_id == row["agent_id"]
+
+
+def _best_first(found: TeamHit) -> tuple[float, int, str]:
+    """As in any search: the best, then the newest."""
+    return -found.hit.score, -int(found.hit.row["created_at"] or 0), str(found.hit.row["id"])
