@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine
 
-from day1.adapters.failures.drivers import of_system
+from day1.adapters.failures import of_system
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.server import DOLT_STAMP, check_ledger, open_server_ledger
 from day1.adapters.ledger.sqlite import FILE as LEDGER

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
-from day1.adapters.failures.drivers import of_system
+from day1.adapters.failures import of_system
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.app.engines import create_store, in_the_way, open_memory

@@ -4,7 +4,7 @@ import pytest
 from pymysql import err
 from sqlalchemy.exc import DBAPIError
 
-from day1.adapters.failures.drivers import is_drivers, translated
+from day1.adapters.mysql.failures import server_number, translated
 from day1.adapters.mysql.url import parse
 from day1.errors import Day1Error, InvalidRequest, StoreUnavailable
 
@@ -96,7 +96,7 @@ def test_a_number_that_begins_like_another_is_another():
 
 
 def test_others_errors_pass():
-    assert not is_drivers(ValueError("2013"))
+    assert server_number(ValueError("2013")) is None
     with pytest.raises(ValueError, match="2013"), translated("the ledger"):
         raise ValueError(2013)
 

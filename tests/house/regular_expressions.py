@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import day1
-from day1.adapters.failures import mysql
+from day1.adapters.mysql import failures
 from day1.adapters.judges import injection
 from day1.interfaces.mcp import resources
 
@@ -21,7 +21,7 @@ LENGTH = 32 * 1024
 
 MADE_OF_DATA: dict[tuple[str, str], list[str]] = {
     ("day1.interfaces.mcp.resources", "pattern"): [str(row[0]) for row in resources._READERS],
-    ("day1.adapters.failures.mysql", "pattern"): [row[0] for row in mysql._BY_WORDS],
+    ("day1.adapters.mysql.failures", "pattern"): [row[0] for row in failures._BY_WORDS],
     ("day1.adapters.judges.injection", "'|'.join(together)"): [
         injection._order().pattern,
         *(f"(?i:{order})" for order in injection._ORDERS),

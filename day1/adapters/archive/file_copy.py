@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from day1.adapters.failures.drivers import of_system
+from day1.adapters.failures import of_system
 from day1.adapters.ledger.sqlite import copy_ledger
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE

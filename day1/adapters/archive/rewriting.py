@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from day1.adapters.archive.files import FileArchives, sync
-from day1.adapters.failures.drivers import of_system
+from day1.adapters.failures import of_system
 from day1.adapters.ledger.sqlite import scrub_ledger
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore

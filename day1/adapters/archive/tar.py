@@ -19,7 +19,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from day1.adapters.failures.drivers import of_system
+from day1.adapters.failures import of_system
 from day1.errors import StoreDamaged, StoreFull, StoreVersionUnknown
 from day1.model.files.backup import FILES, FORMAT, Manifest, Part
 

@@ -19,7 +19,6 @@ from sqlalchemy import (
     update,
 )
 
-from day1.adapters.failures.drivers import translated
 from day1.adapters.ledger.tables import (
     BRANCHES,
     HEADS,
@@ -34,6 +33,7 @@ from day1.adapters.ledger.tables import (
     sum_of,
 )
 from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, tables
+from day1.adapters.sqlite_failures import translated
 from day1.errors import BranchExists, Conflict, StoreDamaged, StoreVersionUnknown
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent

@@ -21,9 +21,9 @@ from sqlalchemy import (
     insert,
 )
 
-from day1.adapters.failures.mysql import server_number
 from day1.adapters.ledger.ledger import SqlLedger, check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
+from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Locked, Queues, ServerLock, lock_name, locked
 from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened
 from day1.adapters.rows.ownership import columns_of

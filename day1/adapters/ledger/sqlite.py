@@ -13,9 +13,10 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from day1.adapters.failures.drivers import of_system, translated
+from day1.adapters.failures import of_system
 from day1.adapters.ledger.ledger import Lock, SqlLedger, check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
+from day1.adapters.sqlite_failures import translated
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"

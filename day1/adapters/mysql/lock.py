@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Engine
 
-from day1.adapters.failures.drivers import translated
+from day1.adapters.mysql.failures import translated
 from day1.adapters.mysql.url import opened, patience
 from day1.errors import StoreBusy, StoreUnavailable
 

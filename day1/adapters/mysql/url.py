@@ -12,7 +12,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from day1.adapters.failures.drivers import is_drivers, translated
+from day1.adapters.mysql.failures import server_number, translated
 from day1.errors import InvalidRequest, Refused
 from day1.model.values.instant import SECOND
 
@@ -198,7 +198,7 @@ def _awake(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
     try:
         raw.ping(reconnect=False)
     except Exception as exc:
-        if not is_drivers(exc) or isinstance(exc.__context__, TimeoutError):
+        if server_number(exc) is None or isinstance(exc.__context__, TimeoutError):
             raise
         raise InvalidatePoolError from exc
     _answers_within(raw, ANSWER_S)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from day1.adapters.failures.mysql import server_number
+from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Queues, lock_name
 from day1.adapters.mysql.url import opened
 from day1.errors import NotFound, UnknownBranch

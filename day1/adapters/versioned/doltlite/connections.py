@@ -18,8 +18,9 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
-from day1.adapters.failures.drivers import HARMLESS, error_name, is_drivers, of_system, translated
+from day1.adapters.failures import of_system
 from day1.adapters.rows.tables import versioned
+from day1.adapters.sqlite_failures import HARMLESS, error_name, is_sqlite, translated
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.errors import NotFound, StoreDamaged, StoreUnavailable, StoreVersionUnknown, UnknownBranch
@@ -203,7 +204,7 @@ class DoltLiteConnections:
             try:
                 yield connection
             except Exception as exc:
-                if is_drivers(exc) and not error_name(exc).startswith(HARMLESS):
+                if is_sqlite(exc) and not error_name(exc).startswith(HARMLESS):
                     connection.invalidate()
                     check_head(self.path)  # the file may be gone, or another
                 raise

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from day1.adapters.failures.drivers import of_system
+from day1.adapters.failures import of_system
 from day1.errors import StoreBusy
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from sqlalchemy import create_engine, insert
 
-from day1.adapters.failures.drivers import of_system, translated
+from day1.adapters.failures import of_system
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, versioned
+from day1.adapters.sqlite_failures import translated
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, away, check_tables
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect

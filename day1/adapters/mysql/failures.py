@@ -1,10 +1,13 @@
-"""What a server's errors mean: by MySQL's numbers, and where Dolt has one for all, by its words."""
+"""What a server's errors mean: by MySQL's numbers, or by the text where Dolt has one number."""
 
 import re
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
+from day1.adapters.failures import refused, translated_by
 from day1.errors import (
     Conflict,
     Day1Error,
@@ -69,9 +72,9 @@ _NO_BRANCH: Final[Meaning] = (
     "The server has no such branch; memory_branch_list shows those there are.",
 )
 _BY_NUMBER: Final[dict[int, Meaning]] = {
-    # Deadlock, a lock not had in time; MatrixOne's deadlock, and its word for "once more".
+    # Deadlock, a lock waited for too long; MatrixOne's deadlock, and its "try again".
     **dict.fromkeys((1213, 1205, 20701, 20631), _AGAIN),
-    # Nobody there, too many clients.
+    # No server there, or too many clients.
     **dict.fromkeys((1040, 2002, 2003), _NOT_REACHED),
     # Shutting down; the connection ended, or is out of step (0).
     **dict.fromkeys((0, 1053, 2006, 2013, 2014, 2027), _GONE),
@@ -87,11 +90,11 @@ _BY_NUMBER: Final[dict[int, Meaning]] = {
     ),
     1406: _TOO_LONG,
 }
-# Only how a text begins: what follows may be what somebody wrote.
+# Only the beginning of a text is compared: the rest may be what a user wrote.
 _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"string '", _TOO_LONG),
     (r"branch not found|database not found: [^/]+/", _NO_BRANCH),
-    # Two transactions gave one UNIQUE value: the one that is repeated sees the other's row.
+    # Two transactions wrote the same UNIQUE value: repeated, one of them finds the other's row.
     (r"serialization failure|Committing this transaction resulted in", _AGAIN),
     (r"Can't connect .*CERTIFICATE_VERIFY_FAILED", _NOT_TRUSTED),
     (r"Access denied for user", _NOT_LET_IN),
@@ -104,9 +107,9 @@ _WORDY: Final = frozenset({1049, 1105, 2003, 20101})
 
 
 def server_number(exc: BaseException | None) -> int | None:
-    """The server's number of an error, 0 where it has none; None if no server's driver raised it.
+    """The server's number of an error, 0 if it has none; None if no server's driver raised it.
 
-    The driver need not be installed, so it is known by its name.
+    The driver may not be installed, so it is recognised by its name.
     """
     found = exc.orig if isinstance(exc, DBAPIError) else exc
     if found is None or type(found).__module__ != "pymysql.err":
@@ -115,15 +118,19 @@ def server_number(exc: BaseException | None) -> int | None:
     return number if isinstance(number, int) else 0
 
 
-def of_server(exc: BaseException, where: str) -> Day1Error | None:
-    """What an error of the server at a place means as day1's; None if it says nothing known."""
+def translated(where: str) -> AbstractContextManager[None]:
+    """Turn a server's errors in the block into errors of day1; `where` names the server's store."""
+    return translated_by(partial(_meaning, where=where))
+
+
+def _meaning(exc: Exception, where: str) -> Day1Error | None:
     number = server_number(exc)
     if number is None:
-        return None
+        return refused(where, "") if isinstance(exc, DBAPIError) else None
     meaning = _by_words(exc) if number in _WORDY else None
     meaning = meaning or _BY_NUMBER.get(number)
     if meaning is None:
-        return None
+        return refused(where, str(number or ""))
     error, text = meaning
     return error(text.replace("{where}", where), engine_code=str(number))
 

@@ -1,0 +1,80 @@
+"""What failures of the operating system and of drivers mean, as errors of day1.
+
+What the errors of one driver mean is in `sqlite_failures.py` and `mysql/failures.py`.
+"""
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from day1.errors import (
+    Conflict,
+    Day1Error,
+    InvalidRequest,
+    NotAStore,
+    StoreBusy,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+READ_ONLY: Final = "The store may not be written: give this user write access to its folder."
+FULL: Final = (
+    "The file could not be written: free some space on the disk, then try again. "
+    "Nothing of this call was stored."
+)
+
+
+@contextmanager
+def translated_by(meaning: Callable[[Exception], Day1Error | None]) -> Iterator[None]:
+    """Turn the driver errors of the block into errors of day1.
+
+    The driver's text may quote SQL or values, so it stays in the exception chain only.
+
+    Args:
+        meaning: says what an error means; None if no driver raised it.
+    """
+    try:
+        yield
+    except IntegrityError as exc:
+        raise Conflict("A row with this id exists already.") from exc
+    except NoFreeConnection as exc:
+        raise StoreBusy("All connections to the store are in use; try again.") from exc
+    except Exception as exc:
+        known = meaning(exc)
+        if known is None:
+            raise
+        raise known from exc
+
+
+def refused(what: str, code: str) -> StoreUnavailable:
+    """An error of the engine that day1 does not know, with the engine's code for it."""
+    return StoreUnavailable(
+        "The engine refused the statement; if trying again does not help, run `day1 doctor`.",
+        file=what,
+        engine_code=code,
+    )
+
+
+def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
+    """What the operating system says of a folder or file of the store, as an error of day1."""
+    match exc.errno:
+        case errno.ENOENT | errno.ENOTDIR | errno.EEXIST:
+            text = f"There is no store at {path}: DAY1_HOME names a folder, `day1 init` makes one."
+            return NotAStore(text, path=str(path))
+        case errno.EACCES | errno.EPERM | errno.EROFS if writing:
+            return StoreReadOnly(READ_ONLY, file=path.name)
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            return StoreFull(FULL, file=path.name)
+        case errno.ENAMETOOLONG:
+            return InvalidRequest("The path of the store is too long: choose a shorter one.")
+        case errno.EACCES | errno.EPERM:
+            text = f"{path} may not be read: give this user access to it."
+            return StoreUnavailable(text, file=path.name)
+    text = f"{path} cannot be used now, says the system: {exc.strerror}."
+    return StoreUnavailable(text, file=path.name)

@@ -1,0 +1,84 @@
+"""What the errors of SQLite and DoltLite mean, by SQLite's names for them."""
+
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+
+from day1.adapters.failures import FULL, READ_ONLY, refused, translated_by
+from day1.errors import (
+    Day1Error,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+_BY_NAME: Final[tuple[tuple[tuple[str, ...], type[Day1Error], str], ...]] = (
+    (
+        ("SQLITE_BUSY", "SQLITE_LOCKED"),
+        StoreBusy,
+        "Another process is writing to this store; try again.",
+    ),
+    (
+        (
+            "SQLITE_FULL",
+            *("SQLITE_IOERR_WRITE", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE"),
+            *("SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC"),
+        ),
+        StoreFull,
+        FULL,
+    ),
+    (
+        ("SQLITE_IOERR",),
+        StoreUnavailable,
+        "The disk or its network failed; the system's log says how. Then try again.",
+    ),
+    (("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH"), StoreReadOnly, READ_ONLY),
+    (
+        ("SQLITE_CANTOPEN",),
+        StoreUnavailable,
+        "The file cannot be opened: it is gone, this user may not read it, or the process has "
+        "too many files open.",
+    ),
+)
+_DAMAGED: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")
+HARMLESS: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CONSTRAINT", "SQLITE_INTERRUPT")
+"""After any other error the connection is not used any more."""
+
+
+def is_sqlite(exc: Exception) -> bool:
+    """Whether SQLite's driver or DoltLite's raised an error, through SQLAlchemy or not."""
+    return isinstance(exc, DBAPIError) or hasattr(exc, "sqlite_errorname")
+
+
+def error_name(exc: Exception) -> str:
+    """SQLite's name of an error, such as SQLITE_BUSY_SNAPSHOT; empty for other errors."""
+    found = exc.orig if isinstance(exc, DBAPIError) else exc
+    return str(getattr(found, "sqlite_errorname", None) or "")
+
+
+def translated(
+    file: str, if_damaged: str = "put a backup in its place."
+) -> AbstractContextManager[None]:
+    """Turn SQLite's errors in the block into errors of day1.
+
+    Args:
+        file: names the file in messages.
+        if_damaged: what to do then; follows "... is damaged: ".
+    """
+    return translated_by(partial(_meaning, file=file, if_damaged=if_damaged))
+
+
+def _meaning(exc: Exception, file: str, if_damaged: str) -> Day1Error | None:
+    if not is_sqlite(exc):
+        return None
+    name = error_name(exc)
+    if name.startswith(_DAMAGED):
+        return StoreDamaged(f"{file} is damaged: {if_damaged}", file=file, engine_code=name)
+    for names, error, message in _BY_NAME:
+        if name.startswith(names):
+            return error(message, file=file, engine_code=name)
+    return refused(file, name)
