@@ -261,7 +261,8 @@ def test_a_wrong_password_is_no_reason_to_try_again(
 
 WRITE = """
 import sys
-from day1.model.records.merge_record import Intent, Snapshot
+from day1.model.records.intent import Intent
+from day1.model.records.snapshot import Snapshot
 from tests.adapters.test_server_ledger import opened, never
 number = sys.argv[2]
 print("ready", flush=True)
