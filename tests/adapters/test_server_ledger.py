@@ -352,9 +352,11 @@ def test_a_deed_whose_lock_was_lost_goes_no_further(dolt_url: str, dolt_database
     settled: list[str] = []
 
     def lose(one: SqlLedger, other: SqlLedger) -> None:
-        with one.deed(Intent("i", "fork", {"n": 1}, 1), never):
+        with one.open_intent(Intent("i", "fork", {"n": 1}, 1), never):
             cut(dolt_url, one)
-            with other.deed(Intent("j", "fork", {}, 2), lambda intent: settled.append(intent.id)):
+            with other.open_intent(
+                Intent("j", "fork", {}, 2), lambda intent: settled.append(intent.id)
+            ):
                 with pytest.raises(StoreUnavailable):
                     one.put(Snapshot("late", None, "b", "c", 1))
                 assert [intent.id for intent in other.open_intents()] == ["j"]

@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import day1
-from day1.adapters.mysql import failures
 from day1.adapters.judges import injection
+from day1.adapters.mysql import failures
 from day1.interfaces.mcp import resources
 
 LENGTH = 32 * 1024
