@@ -1,6 +1,6 @@
 """`python -m day1`."""
 
-from day1.interfaces.cli.main import main
+from day1.app.cli import main
 
 if __name__ == "__main__":
     main()

@@ -194,6 +194,14 @@ def find_home(settings: Settings, start: Path | None = None) -> Path:
     return Path.home() / FOLDER
 
 
+def settings_at(settings: Settings, where: str) -> Settings:
+    """The settings for the store at an address: a server's URL, or a folder."""
+    url = SecretStr(where) if "://" in where else None
+    home = None if url else Path(where).expanduser().absolute()
+    store = settings.store.model_copy(update={"url": url})
+    return settings.model_copy(update={"home": home, "store": store})
+
+
 def model_folders() -> list[Path]:
     """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
     chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"

@@ -8,27 +8,23 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from pydantic import SecretStr
 
 from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.failures import of_system
 from day1.adapters.judges.rules.judge import RulesJudge
-from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.app.engines import create_store, in_the_way, open_memory
-from day1.call.context import Caller, Context, Limits
-from day1.errors import Conflict, Day1Error, EmbedderUnavailable, InvalidRequest, NotAStore
+from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.redaction import Mask
 from day1.model.search.ranking import Weights
 from day1.model.values.ids import new_id, short_hash
-from day1.services.access.scoped import scoped
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
@@ -57,53 +53,10 @@ if TYPE_CHECKING:
     from day1.services.upkeep.doctor import StoreLocation
     from day1.services.upkeep.worker import BackgroundWorker
 
-SERVED = "serve.lock"
-"""Held by the one HTTP server of a store; says where that is."""
-
 
 def now() -> int:
     """The clock: microseconds since 1970 UTC."""
     return time.time_ns() // 1000
-
-
-@dataclass(slots=True)
-class OpenStore:
-    """An open store with everything that works on it; close it once."""
-
-    folder: Path
-    """Of a store on a server: what this machine has of its own."""
-    where: str
-    """The store, as a person knows it: a path, or HOST:PORT/DATABASE."""
-    node: str
-    """Tells this machine's HEAD from those of others; empty where the store is a folder."""
-    settings: Settings
-    repo: Repository
-    search: SearchPorts
-    chat: Chat | None
-    judge: Judge
-    read_only: bool
-    _closing: ExitStack
-
-    def context(self, caller: Caller) -> Context:
-        """What one call works with, as far as the caller's access goes."""
-        write = self.settings.write
-        limits = Limits(write.raw_characters, write.secrets)
-        repo, search = self.repo, self.search
-        if caller.access.branches:
-            repo = scoped(repo, caller.access)
-            search = replace(search, store=repo.store, history=repo.history)
-        return Context(repo, search, now, self.judge, caller, limits, self.chat)
-
-    def tender(self) -> BackgroundWorker:
-        """What keeps the store up between the calls of a process that stays."""
-        from day1.services.upkeep.worker import BackgroundWorker
-
-        compacts = self.settings.store.compact and not self.read_only
-        return BackgroundWorker(self.repo, self.search, compacts=compacts)
-
-    def close(self) -> None:
-        """Close files and connections; doing it twice is harmless."""
-        self._closing.close()
 
 
 def open_store(
@@ -155,17 +108,27 @@ def open_store(
             talker,
             _judge(settings, talker),
             read_only,
+            now,
+            partial(in_the_way, folder),
             opened.pop_all(),
         )
 
 
+def background_worker(store: OpenStore) -> BackgroundWorker:
+    """What keeps the store up between the calls of a process that stays."""
+    from day1.services.upkeep.worker import BackgroundWorker
+
+    compacts = store.settings.store.compact and not store.read_only
+    return BackgroundWorker(store.repo, store.search, compacts=compacts)
+
+
 @contextmanager
-def seen_through(house: OpenStore, mask: Mask) -> Iterator[Repository]:
-    """The memory of a house through a mask that stays the same, whatever is redacted."""
+def seen_through(store: OpenStore, mask: Mask) -> Iterator[Repository]:
+    """The rows of an open store through a mask that stays the same, whatever is redacted."""
     with ExitStack() as opened:
-        memory = open_memory(house.settings, house.folder, now, opened)
+        memory = open_memory(store.settings, store.folder, now, opened)
         memory.store.obey(lambda: mask)
-        yield replace(house.repo, store=memory.store, history=memory.store.history)
+        yield replace(store.repo, store=memory.store, history=memory.store.history)
 
 
 @contextmanager
@@ -188,33 +151,6 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
         target = Repository(store, store.history, memory.ledger, new_id, point)
         begin(source, target, memory.where, now())
         yield target
-
-
-def settings_at(settings: Settings, where: str) -> Settings:
-    """The settings for the store at an address: a server's URL, or a folder."""
-    url = SecretStr(where) if "://" in where else None
-    home = None if url else Path(where).expanduser().absolute()
-    store = settings.store.model_copy(update={"url": url})
-    return settings.model_copy(update={"home": home, "store": store})
-
-
-@contextmanager
-def sole_server(house: OpenStore, address: str) -> Iterator[None]:
-    """Be the one HTTP server of a store for the block: HEADs and rates are known to one process.
-
-    Raises:
-        Conflict: another one is; the message says where.
-    """
-    if house.read_only:
-        yield
-        return
-    path = house.folder / SERVED
-    with WriteLock(path, 0).held_if_free() as free:
-        if not free:
-            holder = path.read_text(encoding="utf-8") or "Another process"
-            raise Conflict(f"{holder} serves this store already: use that, or stop it first.")
-        path.write_text(f"{address} (process {os.getpid()})", encoding="utf-8")
-        yield
 
 
 def _settle(repo: Repository) -> None:
@@ -377,24 +313,19 @@ def point(settings: Settings) -> Point:
     return _point(settings.kill_at)
 
 
-def obstacles(house: OpenStore) -> list[Day1Error]:
-    """What would keep a store that can be read from being written now."""
-    return [] if house.read_only or house.node else in_the_way(house.folder)
-
-
-def place_of(house: OpenStore) -> StoreLocation:
+def place_of(store: OpenStore) -> StoreLocation:
     """What is known of where a store lies."""
     from day1.adapters.index.index import chroma_trouble
     from day1.services.upkeep.doctor import StoreLocation
 
     return StoreLocation(
-        obstacles=tuple(map(str, obstacles(house))),
-        store_bytes=house.repo.store.size(),
-        free_bytes=shutil.disk_usage(house.folder).free,
-        read_only=house.read_only,
-        chroma=(house.folder / "chroma").is_dir(),
-        chroma_trouble=chroma_trouble(house.folder),
-        node=str(house.folder) if house.node else None,
-        chroma_server=urlsplit(house.settings.index.chroma_url or "").hostname,
+        obstacles=tuple(map(str, store.obstacles())),
+        store_bytes=store.repo.store.size(),
+        free_bytes=shutil.disk_usage(store.folder).free,
+        read_only=store.read_only,
+        chroma=(store.folder / "chroma").is_dir(),
+        chroma_trouble=chroma_trouble(store.folder),
+        node=str(store.folder) if store.node else None,
+        chroma_server=urlsplit(store.settings.index.chroma_url or "").hostname,
         now=now(),
     )

@@ -14,7 +14,8 @@ from pydantic import SecretStr
 
 from benchmarks import stores
 from benchmarks.servers import Server
-from day1.app.open import OpenStore, open_store
+from day1.app.open import open_store
+from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.ports.embedder import Embedder
 from day1.services.search.indexing import embed_pending, follow

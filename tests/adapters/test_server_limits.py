@@ -13,8 +13,9 @@ from sqlalchemy import make_url
 
 from day1.adapters.mysql import url
 from day1.adapters.mysql.url import connect, engine_of, opened, parse
-from day1.app.open import OpenStore, open_store
+from day1.app.open import open_store
 from day1.errors import Day1Error, StoreBusy, StoreUnavailable
+from day1.interfaces.open_store import OpenStore
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
 from tests import servers
 from tests.fakes.sql_wire import Wire

@@ -28,7 +28,7 @@ from mcp.types import (
     Tool,
 )
 
-from day1.interfaces.cli.main import main
+from day1.app.cli import main
 from day1.interfaces.http import app
 from tests.conformance import fixtures
 

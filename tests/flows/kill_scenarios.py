@@ -16,7 +16,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from day1.app.open import OpenStore, now
+from day1.app.open import now
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.redaction import REDACTED
 from day1.model.rows.change import Query, Ref

@@ -13,8 +13,9 @@ from typing import Any
 
 from day1.app import engines
 from day1.app import open as opening
-from day1.app.open import OpenStore, copied_to, now, open_store, seen_through, settings_at
+from day1.app.open import copied_to, now, open_store, seen_through
 from day1.errors import Day1Error
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.redaction import CLEAR, Redaction, mask_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
@@ -30,7 +31,7 @@ from day1.services.rows import curating, editing
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.upkeep import retiring
-from day1.settings import EmbedderSettings, Settings
+from day1.settings import EmbedderSettings, Settings, settings_at
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 ORIGIN = Origin(agent_id="killed")

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from day1.app.open import OpenStore, open_store
+from day1.app.open import open_store
 from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead, caller_of
+from day1.interfaces.open_store import OpenStore
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
 from tests.engine import store_settings

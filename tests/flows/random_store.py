@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from day1.app.open import OpenStore, now, open_store, seen_through, settings_at
+from day1.app.open import now, open_store, seen_through
 from day1.errors import Conflict
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.redaction import CLEAR
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, KINDS
@@ -15,7 +16,7 @@ from day1.model.values.instant import show
 from day1.services.branches import deleting, lookup
 from day1.services.repository.commit_ids import CARRIED, new_ids, renamed, with_new_ids
 from day1.services.upkeep import retiring
-from day1.settings import EmbedderSettings, SearchSettings, Settings, find_home
+from day1.settings import EmbedderSettings, SearchSettings, Settings, find_home, settings_at
 from tests.flows.opened_store import call
 
 WORDS = (

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from day1.app.open import OpenStore
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, RELATION, Kind

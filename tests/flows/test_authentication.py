@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.app.open import OpenStore, open_store
+from day1.app.open import open_store
 from day1.errors import Unauthorized
+from day1.interfaces.open_store import OpenStore
 from day1.model.access.tokens import SignIn, Token
 from day1.services.access.authentication import (
     SIGNED_IN_S,

@@ -50,18 +50,18 @@ def test_a_server_compacts_only_when_nobody_calls(memory, monkeypatch, idle_s, c
     monkeypatch.setattr(worker, "compact_if_brief", done.append)
     monkeypatch.setattr(worker, "_IDLE_S", idle_s)
     monkeypatch.setattr(worker, "_COMPACT_S", -1.0)
-    tender = BackgroundWorker(memory.repo, None, compacts=True)
-    tender._compact()
+    background = BackgroundWorker(memory.repo, None, compacts=True)
+    background._compact()
     assert bool(done) == compacts
 
 
 def test_what_nobody_wrote_to_is_not_looked_through_again(memory):
     seen = []
-    tender = BackgroundWorker(memory.repo, None)
-    tender._tend = lambda moved: seen.extend(branch.name for branch, _ in moved)
-    tender._look()
-    tender._look()
+    background = BackgroundWorker(memory.repo, None)
+    background._tend = lambda moved: seen.extend(branch.name for branch, _ in moved)
+    background._look()
+    background._look()
     assert seen == ["main"]
     memory.add_fact("main", "fact_new", fact_text="New.")
-    tender._look()
+    background._look()
     assert seen == ["main", "main"]

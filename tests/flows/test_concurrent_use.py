@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from day1.app.open import OpenStore, now
+from day1.app.open import now
 from day1.errors import Day1Error
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.sharing import Template
 from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import Ref

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-DAY1 = "from day1.interfaces.cli.main import main; main()"
+DAY1 = "from day1.app.cli import main; main()"
 
 
 def day1(home: Path, *arguments: str, umask: int) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from day1.app.open import OpenStore, now
+from day1.app.open import now
 from day1.errors import BranchExists
+from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import Branch
 from day1.model.files.bundle import bundle_lines, counted, digest
 from day1.model.records.sharing import Bundle

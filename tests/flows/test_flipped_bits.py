@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from day1.app.open import OpenStore, open_store, place_of
+from day1.app.open import open_store, place_of
 from day1.errors import Day1Error, StoreDamaged
+from day1.interfaces.open_store import OpenStore
 from day1.services.search.indexing import embed_pending
 from day1.services.upkeep import doctor
 from day1.settings import EmbedderSettings, SearchSettings, Settings

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from day1.app.open import OpenStore, open_store
+from day1.app.open import background_worker, open_store
+from day1.interfaces.open_store import OpenStore
 from day1.settings import EmbedderSettings, IndexSettings, SearchSettings, Settings, StoreSettings
 from tests import servers
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -88,8 +89,8 @@ def test_what_one_machine_redacts_leaves_the_index_of_another_that_stays(
     secret = call(one, "memory_write_fact", fact_text=SECRET)["id"]
     assert found(other, "zanzibar", "vector", wait=True) == [SECRET]
     assert holding(tmp_path / "other") != []
-    tender = other.tender()
-    tender.start()
+    worker = background_worker(other)
+    worker.start()
     try:
         call(one, "memory_redact", id=secret, confirm=secret)
         assert found(other, "zanzibar") == []
@@ -97,7 +98,7 @@ def test_what_one_machine_redacts_leaves_the_index_of_another_that_stays(
         while holding(tmp_path / "other") and time.monotonic() < until:
             time.sleep(0.2)
     finally:
-        tender.stop()
+        worker.stop()
     assert holding(tmp_path / "other") == []
     assert holding(tmp_path / "one") == []
 

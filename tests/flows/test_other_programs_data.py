@@ -18,9 +18,8 @@ from day1.adapters.ledger.tables import SUM, VERSION, metadata
 from day1.adapters.rows.tables import TABLES, versioned
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.app.engines import create_store, open_memory
-from day1.app.open import settings_at
 from day1.errors import ForeignStore, NotAStore, StoreDamaged, StoreVersionUnknown
-from day1.settings import Settings
+from day1.settings import Settings, settings_at
 from tests.adapters.test_server_ledger import said
 from tests.flows.opened_store import call
 from tests.flows.random_store import RandomTeam, opened_at

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from day1.app.engines import rewriting
-from day1.app.open import OpenStore, now, seen_through
+from day1.app.open import now, seen_through
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.redaction import Redaction, mask_of
 from day1.model.rows.change import Ref

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from day1.app.open import OpenStore, open_store
+from day1.app.open import open_store
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.task import Task
 from day1.model.rows.change import Query, Ref

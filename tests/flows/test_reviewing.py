@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from day1.app.open import OpenStore
 from day1.errors import Conflict, PlanChanged
+from day1.interfaces.open_store import OpenStore
 from day1.model.merge.row_merge import Choice
 from day1.model.records.review import Review
 from day1.model.rows.kind import FACT

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from day1.app.open import OpenStore
 from day1.call.context import Caller
 from day1.errors import Forbidden, NotFound
+from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.model.access.tokens import Token
 from day1.model.branches.branch import MAIN, Branch

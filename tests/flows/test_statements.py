@@ -14,7 +14,8 @@ from sqlalchemy import make_url
 
 from day1.adapters.ledger import server
 from day1.adapters.mysql import url as server_url
-from day1.app.open import OpenStore, open_store
+from day1.app.open import open_store
+from day1.interfaces.open_store import OpenStore
 from day1.services.upkeep.status import branch_status
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
 from tests.fakes.sql_wire import Wire

@@ -18,8 +18,9 @@ import pytest
 from sqlalchemy import text
 
 from day1.adapters.ledger.tables import TABLES
-from day1.app.open import OpenStore, copied_to, seen_through, settings_at
+from day1.app.open import copied_to, seen_through
 from day1.errors import IntegrityBroken
+from day1.interfaces.open_store import OpenStore
 from day1.model.records.intent import Intent
 from day1.model.records.redaction import CLEAR
 from day1.model.records.store_copy import Clone
@@ -31,7 +32,7 @@ from day1.services.exchange.store_copy import CopiedStore, as_it_is, copy_store
 from day1.services.repository.commit_ids import CARRIED
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
-from day1.settings import EmbedderSettings, Settings
+from day1.settings import EmbedderSettings, Settings, settings_at
 from tests.flows.kill_scenarios import Process, fact_id
 from tests.flows.opened_store import call, digest, facts, refused, write
 from tests.flows.random_store import (

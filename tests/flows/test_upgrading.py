@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from day1.adapters.ledger.tables import SUM, TABLES, VERSION
-from day1.app.open import OpenStore
+from day1.interfaces.open_store import OpenStore
 from tests.flows.opened_store import MERGE, call, facts, opened, read_only, refused
 
 ROOT = Path(__file__).parents[2]

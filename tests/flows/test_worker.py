@@ -41,20 +41,20 @@ def test_the_worker_survives_what_nobody_foresaw(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(worker, "_START_S", 0.0)
     monkeypatch.setattr(worker, "_PAUSE_S", 0.01)
     memory = EngineMemory(tmp_path)
-    tender = BackgroundWorker(memory.repo, None)
+    background = BackgroundWorker(memory.repo, None)
     paused: list[float] = []
     remembered = "The cellar key is under the mat."
 
     def step() -> bool:
-        paused.append(tender._pause_s)
+        paused.append(background._pause_s)
         if len(paused) == 5:
-            tender._stopped.set()
+            background._stopped.set()
             return False
         raise LookupError(remembered)
 
-    monkeypatch.setattr(tender, "_warm_up", step)
-    monkeypatch.setattr(tender, "_step", step)
-    tender.run()
+    monkeypatch.setattr(background, "_warm_up", step)
+    monkeypatch.setattr(background, "_step", step)
+    background.run()
     memory.close()
     assert paused == sorted(set(paused)), "each failure lets it wait for longer"
     assert "tending failed with LookupError" in caplog.text
@@ -68,10 +68,10 @@ def test_an_index_that_fails_keeps_no_branch_from_being_cut(tmp_path, monkeypatc
     memory.fork("side", "main")
     cut: list[str] = []
     monkeypatch.setattr(memory.store, "cut_if_due", cut.append)
-    tender = BackgroundWorker(memory.repo, _Broken())
+    background = BackgroundWorker(memory.repo, _Broken())
     for _ in range(2):
         try:
-            tender._look()
+            background._look()
         except IndexBehind:
             continue
     memory.close()

@@ -48,7 +48,7 @@ def day1(*arguments: str) -> None:
 
 
 def await_chroma(store: Path) -> None:
-    """Wait until the server's tender has opened Chroma's files."""
+    """Wait until the server's background worker has opened Chroma's files."""
     until = time.monotonic() + WAIT_S
     while not (store / "chroma" / "chroma.sqlite3").exists() or (store / "chroma.opening").exists():
         assert time.monotonic() < until, "no process has opened Chroma"

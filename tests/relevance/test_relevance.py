@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from day1.app.open import OpenStore, open_store
+from day1.app.open import open_store
+from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin

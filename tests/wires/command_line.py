@@ -15,7 +15,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from day1.interfaces.cli.main import run
+from day1.app.cli import run
 from tests.engine import url_of
 
 ROOT = Path(__file__).parents[2]

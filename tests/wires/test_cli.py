@@ -64,7 +64,7 @@ def test_looking_loads_nothing_heavy(cli: CommandLine, command: str) -> None:
 
 def _loaded(cli: CommandLine, *arguments: str) -> set[str]:
     script = (
-        "import sys, day1.interfaces.cli.main as m; code = m.run(sys.argv[1:]);"
+        "import sys, day1.app.cli as m; code = m.run(sys.argv[1:]);"
         "print('\\n'.join(['', '##', *sys.modules])); sys.exit(code)"
     )
     done = subprocess.run(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from day1.app.open import OpenStore
 from day1.call.context import Caller
 from day1.call.operation import Effect
+from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.services.branches.deleting import delete
 from day1.services.upkeep.retiring import candidates, retire

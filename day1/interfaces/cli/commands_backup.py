@@ -46,12 +46,16 @@ def backup_command(
 
 
 def _write(session: Session, file: Path) -> None:
-    from day1.app.engines import archives, copying
-    from day1.app.open import now
     from day1.services.exchange.backup import back_up
 
-    house = session.house()
-    made = back_up(house.repo, copying(house.settings, house.folder), archives(), file, now())
+    store = session.store()
+    made = back_up(
+        store.repo,
+        session.app.copying(store.settings, store.folder),
+        session.app.archives(),
+        file,
+        session.now(),
+    )
     waited = round(made.held_s * 1000, 1)
     size = file.stat().st_size
     document = {**_document(made.manifest, file), "bytes": size, "writers_waited_ms": waited}
@@ -62,19 +66,19 @@ def _write(session: Session, file: Path) -> None:
 
 
 def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -> None:
-    from day1.app.engines import archives
-    from day1.app.open import point
     from day1.services.exchange.backup import check_backup, restore_backup
     from day1.settings import FOLDER
 
     if not restore:
         aside = file.with_name(f"{file.name}.check")
-        document = _document(check_backup(archives(), file, aside), file)
+        document = _document(check_backup(session.app.archives(), file, aside), file)
         if not session.answer(document):
             session.screen.line(f"{file} is whole: {_said(document)}, as of {document['made_at']}")
         return
     place = (folder or session.settings.home or Path(FOLDER)).expanduser().absolute()
-    manifest = restore_backup(archives(), file, place, point(session.settings))
+    manifest = restore_backup(
+        session.app.archives(), file, place, session.app.point(session.settings)
+    )
     document = {**_document(manifest, file), "folder": str(place)}
     if not session.answer(document):
         said = f"{_said(document)}, as of {document['made_at']}"

@@ -64,7 +64,6 @@ def _create(
 
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
-    from day1.app.open import now
     from day1.services.branches.deleting import delete
     from day1.services.upkeep.status import is_taken
 
@@ -75,7 +74,7 @@ def _delete(session: Session, name: str, *, force: bool) -> None:
             f"`day1 branch -D {name}`.",
             branch=name,
         )
-    gone = delete(repo, name, session.branch(), now())
+    gone = delete(repo, name, session.branch(), session.now())
     if not session.answer({"branch_name": name, "deleted": True, "commit": gone.retired_tip}):
         session.screen.line(f"Deleted branch {name} (was {short_commit(str(gone.retired_tip))}).")
 
@@ -160,14 +159,13 @@ def switch_command(
 
 
 def _revive(session: Session, name: str) -> bool:
-    from day1.app.open import now
     from day1.services.upkeep.retiring import revive
 
     repo = session.repo()
     known = repo.ledger.branch(name)
     if known is None or known.name != name or known.retired_tip is None:
         return False
-    revive(repo, name, now())
+    revive(repo, name, session.now())
     return True
 
 

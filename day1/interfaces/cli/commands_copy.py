@@ -28,23 +28,25 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     tasks, reviews, tokens. FROM may be in use. TO must not be there yet; it is a store when the
     copy is whole and was compared with FROM. A copy that was cut off goes on where it stopped.
     """
-    from day1.app.open import copied_to, now, open_store, seen_through, settings_at
     from day1.model.records.redaction import Redaction, mask_of
     from day1.services.exchange.store_copy import as_it_is, copy_store
     from day1.services.redaction.purging import leaving_behind
+    from day1.settings import settings_at
 
     with ExitStack() as opened:
-        house = open_store(settings_at(session.settings, source))
-        opened.callback(house.close)
-        if house.read_only:
+        store = session.app.open_store(settings_at(session.settings, source))
+        opened.callback(store.close)
+        if store.read_only:
             raise StoreReadOnly(
-                f"{house.where} may not be written, and while a store is copied its deeds are held "
+                f"{store.where} may not be written, and while a store is copied its deeds are held "
                 "up: copy its folder to where it may be, and copy that."
             )
-        redactions = house.repo.ledger.records(Redaction) if purges else []
-        seen = opened.enter_context(seen_through(house, mask_of(redactions)))
-        carry = leaving_behind(seen, redactions, now()) if redactions else as_it_is
-        made = opened.enter_context(copied_to(settings_at(session.settings, target), seen))
+        redactions = store.repo.ledger.records(Redaction) if purges else []
+        seen = opened.enter_context(session.app.seen_through(store, mask_of(redactions)))
+        carry = leaving_behind(seen, redactions, session.now()) if redactions else as_it_is
+        made = opened.enter_context(
+            session.app.copied_to(settings_at(session.settings, target), seen)
+        )
         with session.screen.progress("Copying") as report:
             done = copy_store(seen, made, carry, report)
     document = {"from": _shown(source), "to": _shown(target), "purged": len(redactions)}

@@ -78,7 +78,6 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
 
     An export of a store (--all) goes into the branches that it names.
     """
-    from day1.app.open import now
     from day1.services.exchange.own_import import import_own
 
     context = session.context(create=True)
@@ -86,20 +85,19 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
 
     def bring(report: Report) -> Imported:
         with lines_of(path) as lines:
-            return import_own(context.repo, branch, lines, now(), report)
+            return import_own(context.repo, branch, lines, session.now(), report)
 
     _run(session, f"{path}", branch, bring, given)
 
 
 def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
-    from day1.app.open import import_source
     from day1.call.fields import WriteRequest
     from day1.services.exchange.importing import import_foreign
 
     context = session.context(create=True)
     branch = context.branch(given["branch"])
     # Ids come from paths relative to the store's surroundings, wherever one stands.
-    source = import_source(kind, paths, session.house().folder.parent)
+    source = session.app.import_source(kind, paths, session.store().folder.parent)
     origin = context.origin(WriteRequest(agent_id=given["agent"]))
 
     def bring(report: Report) -> Imported:

@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 @porcelain
 def status_command(session: Session, branch: str | None) -> None:
     """Say which branch you are on, what waits, what is held, and what to do next."""
-    from day1.app.open import model_place, now
     from day1.services.upkeep.doctor import index_state
     from day1.services.upkeep.status import branch_status
 
-    house = session.house()
-    with house.repo.ledger.steady():
-        here = branch_status(house.repo, session.branch(branch))
-        index = index_state(house.repo, house.search, here.state.branch)
-    model = model_place(session.settings.embedder)
+    store = session.store()
+    with store.repo.ledger.steady():
+        here = branch_status(store.repo, session.branch(branch))
+        index = index_state(store.repo, store.search, here.state.branch)
+    model = session.app.model_place(session.settings.embedder)
     document = {
         "branch": here.state.branch.name,
         "parent": here.state.parent,
@@ -43,18 +42,18 @@ def status_command(session: Session, branch: str | None) -> None:
             "pending_vectors": index.pending_vectors,
             "model": model,
         },
-        "store": house.where,
+        "store": store.where,
     }
     if session.answer(document):
         return
     screen, name, parent = session.screen, here.state.branch.name, here.state.parent
-    screen.line("On branch ", (name, "branch"), f" of {house.where}" if house.node else "")
+    screen.line("On branch ", (name, "branch"), f" of {store.where}" if store.node else "")
     told: list[str] = [here.state.status] if here.state.status != "active" else []
     told += ["closed"] if here.state.branch.closed else []
     if told:
         screen.line(f"It is {' and '.join(told)}.")
     if here.pending.count:
-        waiting = since(here.pending.oldest or 0, now())
+        waiting = since(here.pending.oldest or 0, session.now())
         screen.line(
             f"{plural(here.pending.count, 'row')} stored, waiting for a commit (first {waiting})"
         )

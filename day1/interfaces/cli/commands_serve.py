@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.errors import InvalidRequest, UnknownTool
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, porcelain, with_session
 
 if TYPE_CHECKING:
     from day1.call.operation import Operation
@@ -21,29 +20,32 @@ if TYPE_CHECKING:
 @click.option("--tools", metavar="NAMES", help="Only these: core14, or tools by name. With commas.")
 @click.option("--branch", metavar="NAME", help="Where it starts. Default: DAY1_BRANCH, else main.")
 @click.option("--agent", metavar="NAME", help="Who writes. Default: DAY1_AGENT_ID.")
-def mcp_command(toolsets: str, tools: str | None, branch: str | None, agent: str | None) -> None:
+@with_session
+def mcp_command(
+    session: Session, toolsets: str, tools: str | None, branch: str | None, agent: str | None
+) -> None:
     """Serve an agent over stdin and stdout until it leaves; the store is made if needed.
 
     Its HEAD is its own: it neither starts where the command line is nor moves it.
     """
-    settings = Session(as_json=False).settings
+    settings = session.settings
     if agent is not None:
         settings = settings.model_copy(update={"agent_id": agent})
-    # The entry stands above the wires, so it is found by name, as `python -m` would.
-    importlib.import_module("day1.mcp.mcp_server").run(settings, tools or toolsets, branch)
+    session.app.serve_stdio(settings, tools or toolsets, branch)
 
 
 @click.command("serve")
 @click.option("--host", metavar="ADDRESS", help="Default: DAY1_HTTP__HOST, else 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Default: 8420; 0: any free one.")
 @click.option("--sse", is_flag=True, help="Also serve MCP's older transport, at /sse.")
-def serve_command(**given: Any) -> None:
+@with_session
+def serve_command(session: Session, **given: Any) -> None:
     """Serve agents (/mcp), scripts (/api/v1) and people (/review) over HTTP until a signal.
 
     On loopback nobody needs a token until one was made (`day1 token create`), and the store is
     made if needed. Any other address needs a store and a token first.
     """
-    settings = Session(as_json=False).settings
+    settings = session.settings
     http = settings.http.model_copy(
         update={k: v for k, v in given.items() if v is not None and v is not False}
     )
@@ -53,7 +55,7 @@ def serve_command(**given: Any) -> None:
         for path, what in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
             click.echo(f"{address}{path:<9} {what}", err=True)
 
-    importlib.import_module("day1.mcp.mcp_server_http").run(settings, ready)
+    session.app.serve_http(settings, ready)
 
 
 @click.command("call")

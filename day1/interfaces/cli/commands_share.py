@@ -163,13 +163,12 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
 
     FILE is read whole first: what is not sound is refused, and nothing is taken.
     """
-    from day1.app.open import now
     from day1.services.exchange.bundles import take_bundle
 
     context = session.context(create=True)
     branch = context.branch(given["branch"])
     with lines_of(file) as lines:
-        bundle = take_bundle(context.repo, lines, now())
+        bundle = take_bundle(context.repo, lines, session.now())
     taken: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}
     if given["no_branch"]:
         if not session.answer(taken):

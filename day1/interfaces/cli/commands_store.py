@@ -31,9 +31,7 @@ def install_command(session: Session, path: Path | None) -> None:
 
     When no way leads to it that is no failure: search is by keywords then.
     """
-    from day1.app.open import install_model
-
-    place = install_model(session.settings.embedder, path, session.screen.note)
+    place = session.app.install_model(session.settings.embedder, path, session.screen.note)
     if not session.answer({"installed": place is not None, "folder": _text(place)}):
         session.screen.line("No model." if place is None else f"The model is in {place}")
 
@@ -42,13 +40,12 @@ def install_command(session: Session, path: Path | None) -> None:
 @porcelain
 def status_command(session: Session) -> None:
     """Say which model is used and whether it works."""
-    from day1.app.open import embedder, model_place
     from day1.errors import EmbedderUnavailable
 
     settings = session.settings.embedder
-    used = embedder(settings)
+    used = session.app.embedder(settings)
     document: dict[str, Any] = {"kind": settings.kind, "name": None, "works": False}
-    document["place"] = model_place(settings)
+    document["place"] = session.app.model_place(settings)
     problem = "search is by keywords, by setting"
     if used is not None:
         document["name"] = used.name
@@ -79,15 +76,14 @@ def doctor_command(session: Session, *, repair: bool) -> None:
     The exit code is 1 if anything is an error.
     """
     from day1 import __version__
-    from day1.app.open import now, place_of
     from day1.services.upkeep import doctor
 
     done: list[str] = []
     try:
-        house = session.house()
+        store = session.store()
         if repair:
-            done = doctor.repair(house.repo, house.search, now())
-        findings = list(doctor.check(house.repo, house.search, place_of(house)))
+            done = doctor.repair(store.repo, store.search, session.now())
+        findings = list(doctor.check(store.repo, store.search, session.app.place_of(store)))
     except NotAStore:
         raise
     except Day1Error as exc:
@@ -130,14 +126,13 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     Purging writes the store's files anew without the words that are redacted; commits get other
     ids, and each says which one it was. Backups and exports from before still have the words.
     """
-    from day1.app.open import now
     from day1.services.upkeep import retiring
 
     repo, files = session.repo(), _files(session) if purges else None
-    offered = retiring.candidates(repo, session.branch(), now())
+    offered = retiring.candidates(repo, session.branch(), session.now())
     if retire:
         for one in offered:
-            retiring.retire(repo, one.state.branch.name, now())
+            retiring.retire(repo, one.state.branch.name, session.now())
     purged = _purge(session, files) if files else {}
     sizes = repo.store.compact() if repo.store.capabilities.compaction else {}
     branches = [
@@ -164,23 +159,21 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
 
 
 def _files(session: Session) -> Rewriting:
-    from day1.app.engines import rewriting
 
-    house = session.house()
-    return rewriting(house.settings, house.folder)
+    store = session.store()
+    return session.app.rewriting(store.settings, store.folder)
 
 
 def _purge(session: Session, files: Rewriting) -> dict[str, int]:
     """Write the store anew as it reads."""
-    from day1.app.open import now, seen_through
     from day1.model.records.redaction import Redaction, mask_of
     from day1.services.redaction.purging import purge
 
-    house = session.house()
-    redactions = house.repo.ledger.records(Redaction)
+    store = session.store()
+    redactions = store.repo.ledger.records(Redaction)
     with (
-        seen_through(house, mask_of(redactions)) as seen,
+        session.app.seen_through(store, mask_of(redactions)) as seen,
         session.screen.progress("Purging") as report,
     ):
-        done = purge(seen, redactions, files, report, now())
+        done = purge(seen, redactions, files, report, session.now())
     return {"purged": done.redactions, "commits": done.commits}

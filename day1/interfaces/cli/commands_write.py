@@ -26,8 +26,6 @@ def init_command(session: Session, folder: Path | None) -> None:
     With DAY1_STORE__URL it is that database on its server. A store that is there already is
     left as it is.
     """
-    from day1.app.engines import create_store
-    from day1.app.open import now, open_store
     from day1.settings import FOLDER, find_home
 
     settings = session.settings
@@ -37,12 +35,12 @@ def init_command(session: Session, folder: Path | None) -> None:
         here = find_home(settings)
     else:
         here = ((folder or Path()) / FOLDER).absolute()
-    made = create_store(settings, here, now)
-    house = open_store(settings, folder=here)
-    house.close()
-    if not session.answer({"store": house.where, "created": made, "branch": "main"}):
+    made = session.app.create_store(settings, here, session.now)
+    store = session.app.open_store(settings, folder=here)
+    store.close()
+    if not session.answer({"store": store.where, "created": made, "branch": "main"}):
         kind = "Initialized empty" if made else "Reinitialized existing"
-        session.screen.line(f"{kind} day1 store in {house.where}")
+        session.screen.line(f"{kind} day1 store in {store.where}")
 
 
 @click.command("add")

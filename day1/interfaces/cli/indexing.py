@@ -20,10 +20,10 @@ def bring_up(session: Session, *branches: str) -> None:
     from day1.services.branches.lookup import find
     from day1.services.search.indexing import embed_pending, follow
 
-    house = session.house()
-    search = house.search
+    store = session.store()
+    search = store.search
     for name in branches:
-        found = find(house.repo, name)
+        found = find(store.repo, name)
         ports = search.store, search.history, search.index
         try:
             follow(*ports, found.name, found.id)

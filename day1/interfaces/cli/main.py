@@ -11,14 +11,17 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from day1 import __version__
 from day1.errors import Day1Error
 from day1.interfaces.cli.codes import DONE, FAILED, HELD, INTERRUPTED, READER_LEFT, USAGE
+
+if TYPE_CHECKING:
+    from day1.interfaces.cli.application import Application
 
 EPILOG = f"""\b
 Exit codes:
@@ -138,19 +141,25 @@ def day1() -> None:
     """Git for agent memory: remember, branch, review, merge, travel in time."""
 
 
-def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
+def prepare_process() -> None:
+    """Make the process ready for one command."""
     gc.set_threshold(_COLLECT_AT, 20, 100)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command; answers the exit code."""
+def run(arguments: Sequence[str], application: "Callable[[], Application]") -> int:
+    """Run one command; answers the exit code.
+
+    Args:
+        arguments: what follows `day1`.
+        application: asked for when a command first needs it.
+    """
     try:
-        code: Any = day1.main(list(arguments), prog_name="day1", standalone_mode=False)
+        code: Any = day1.main(
+            list(arguments), prog_name="day1", standalone_mode=False, obj=application
+        )
         sys.stdout.flush()
     except BrokenPipeError:
         from day1.interfaces.cli.render import be_quiet

@@ -15,8 +15,9 @@ from day1.interfaces.cli.moments import moment
 from day1.interfaces.cli.render import Screen, in_commands
 
 if TYPE_CHECKING:
-    from day1.app.open import OpenStore
     from day1.call.context import Context
+    from day1.interfaces.cli.application import Application
+    from day1.interfaces.open_store import OpenStore
     from day1.services.repository.repository import Repository
     from day1.settings import Settings
 
@@ -31,16 +32,22 @@ EVERY_TOOLSET = "core,review,admin"
 class Session:
     """What a command works with; the store is opened when it is first asked for."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, find_application: Callable[[], Application], *, as_json: bool) -> None:
         """Open nothing yet."""
         self.as_json = as_json
+        self._find_application = find_application
         self.screen = Screen()
-        self._house: OpenStore | None = None
+        self._store: OpenStore | None = None
 
     @property
     def asks(self) -> bool:
         """Whether there is a person to ask."""
         return self.screen.terminal and sys.stdin.isatty() and not self.as_json
+
+    @cached_property
+    def app(self) -> Application:
+        """What opens stores and finds adapters."""
+        return self._find_application()
 
     @cached_property
     def settings(self) -> Settings:
@@ -65,36 +72,38 @@ class Session:
         to_stderr(settings.log_level)
         return settings
 
-    def house(self, *, create: bool = False) -> OpenStore:
+    def now(self) -> int:
+        """The clock: microseconds since 1970 UTC."""
+        return self.app.now()
+
+    def store(self, *, create: bool = False) -> OpenStore:
         """The store of this folder; with `create` it is made where there is none.
 
         Raises:
             NotAStore: there is none.
         """
-        if self._house is None:
-            from day1.app.open import open_store
-
-            self._house = open_store(self.settings, create=create)
-        return self._house
+        if self._store is None:
+            self._store = self.app.open_store(self.settings, create=create)
+        return self._store
 
     def repo(self, *, create: bool = False) -> Repository:
         """The open repository."""
-        return self.house(create=create).repo
+        return self.store(create=create).repo
 
     def context(self, *, create: bool = False) -> Context:
         """What an operation works with, called by a person."""
         from day1.call.context import Caller
         from day1.interfaces.heads import LedgerHead
 
-        house = self.house(create=create)
+        store = self.store(create=create)
         settings = self.settings
-        return house.context(
+        return store.context(
             Caller(
                 settings.agent_id,
                 settings.session_id,
                 settings.task_id,
                 source="user",
-                head=LedgerHead(house.repo, f"{HEAD}/{house.node}" if house.node else HEAD),
+                head=LedgerHead(store.repo, f"{HEAD}/{store.node}" if store.node else HEAD),
             )
         )
 
@@ -121,9 +130,7 @@ class Session:
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:
         """A time that a person typed, as operations take it."""
-        from day1.app.open import now
-
-        return None if text is None else moment(text, now(), end=end)
+        return None if text is None else moment(text, self.now(), end=end)
 
     def answer(self, document: Mapping[str, Any]) -> bool:
         """Print the structured form if it was asked for; says whether it was."""
@@ -139,17 +146,23 @@ class Session:
 
     def close(self) -> None:
         """Close the store."""
-        if self._house is not None:
-            self._house.close()
+        if self._store is not None:
+            self._store.close()
 
 
 def porcelain(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command its session as the first argument, and the option `--json`."""
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+    return as_json(with_session(command))
 
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+def with_session(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command its session as the first argument."""
+
     @wraps(command)
-    def run(*, as_json: bool, **given: Any) -> None:
-        session = Session(as_json=as_json)
+    def run(*, as_json: bool = False, **given: Any) -> None:
+        find_application = click.get_current_context().obj
+        session = Session(find_application, as_json=as_json)
         try:
             command(session, **given)
         finally:

@@ -14,7 +14,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from day1.app.open import OpenStore, now
 from day1.call.context import Context
 from day1.errors import InvalidRequest, NotFound
 from day1.interfaces.background import run_forever
@@ -27,6 +26,7 @@ from day1.interfaces.http.replies import reply
 from day1.interfaces.mcp.http import streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
+from day1.interfaces.open_store import OpenStore
 from day1.interfaces.web import pages
 from day1.interfaces.web.events import Events
 from day1.interfaces.web.site import Server, Site, cookie_of
@@ -62,7 +62,7 @@ def build_app(served: Served) -> Starlette:
 
     every = operations(",".join(TOOLSETS))
     asking = partial(callers.context, source="user")
-    site = Site.of(Server(served.authenticator, now, asking, access_of, status_of), every)
+    site = Site.of(Server(served.authenticator, house.clock, asking, access_of, status_of), every)
     events = Events(feed, access_of)
 
     @asynccontextmanager
@@ -96,7 +96,7 @@ def build_app(served: Served) -> Starlette:
                 authenticator=served.authenticator,
                 rules=rules,
                 metrics=metrics,
-                clock=now,
+                clock=house.clock,
             )
         ],
         exception_handlers={404: _no_path, 405: _no_method},

@@ -9,9 +9,9 @@ from typing import Any, Final
 from cachetools import LRUCache
 from starlette.requests import HTTPConnection
 
-from day1.app.open import OpenStore
 from day1.call.context import Caller, Context, Head
 from day1.interfaces.heads import LedgerHead, ProcessHead, said_in
+from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import NOTHING, Access
 from day1.model.branches.branch import MAIN
 from day1.model.rows.origin import SourceName, named

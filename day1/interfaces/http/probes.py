@@ -20,11 +20,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from day1 import __version__
-from day1.app.open import OpenStore, obstacles
 from day1.errors import Day1Error, Forbidden, Json, StoreUnavailable
 from day1.interfaces.http.callers import access_of
 from day1.interfaces.http.failures import failure
 from day1.interfaces.mcp.http import Streams
+from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
 from day1.services.access.authentication import without_place
@@ -117,7 +117,7 @@ def _ready(house: OpenStore) -> dict[str, Json]:
     house.repo.ledger.branch(MAIN)
     with house.repo.store.reading(Ref(branch=MAIN)):
         pass
-    wrong = [without_place(error).body()["error"] for error in obstacles(house)]
+    wrong = [without_place(error).body()["error"] for error in house.obstacles()]
     access = "read" if wrong or house.read_only else "write"
     found: dict[str, Json] = {"status": "ready", "access": access}
     return {**found, "wrong": wrong} if wrong else found

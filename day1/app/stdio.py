@@ -1,0 +1,43 @@
+"""The stdio server: `day1 mcp`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from day1.app.open import background_worker, open_store
+from day1.call.context import Context
+from day1.interfaces.broadcast import Broadcaster
+from day1.interfaces.heads import ProcessHead, caller_of
+from day1.interfaces.mcp.listening import Listening
+from day1.interfaces.mcp.server import build_server
+from day1.interfaces.mcp.stdio import serve
+from day1.logs import to_stderr
+from day1.model.access.permissions import EVERYTHING
+from day1.model.branches.branch import MAIN
+from day1.settings import Settings
+from day1.toolsets import operations
+
+
+def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:
+    """Serve toolsets over stdio until the client leaves."""
+    to_stderr(settings.log_level)
+    chosen = operations(toolsets)
+    store = open_store(settings, create=True, serves=True)
+    head = ProcessHead(store.repo, branch or settings.branch or MAIN)
+    worker = background_worker(store)
+
+    def context(meta: Mapping[str, Any] | None, _: Any) -> Context:
+        worker.called()
+        return store.context(caller_of(settings, head, meta))
+
+    broadcaster = Broadcaster(store.repo)
+    listening = Listening(broadcaster, lambda _: EVERYTHING)
+    server = build_server(chosen, context, listening)
+    worker.start()
+
+    def close() -> None:
+        worker.stop()
+        store.close()
+
+    serve(server, close, {"looking": broadcaster.run, "telling": listening.run})
