@@ -32,6 +32,13 @@ class History(Protocol):
     def kept(self) -> dict[str, CommitId]:
         """Every tag with its commit."""
 
+    def commit(self, commit: CommitId) -> Commit:
+        """One commit; a known one is not read again, so it may be gone by now.
+
+        Raises:
+            NotFound: no such commit.
+        """
+
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         """A branch's tip, or a commit, and its first parents, newest first."""
 

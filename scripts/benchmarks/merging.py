@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from benchmarks import stores
@@ -16,6 +17,7 @@ from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.services.branches import forking
+from day1.services.branches.lookup import find
 from day1.services.merges import merging, planning
 from day1.services.merges.planning import MergeRequest
 from day1.services.rows import editing
@@ -73,10 +75,11 @@ def _measured(
     previews: list[float] = []
     merges: list[float] = []
     for name in names:
+        request = MergeRequest(find(repo, name), find(repo, MAIN), "auto")
         started = time.perf_counter()
-        seen = planning.preview(repo, MergeRequest(name, MAIN, "auto"))
+        seen = planning.preview(repo, request)
         previews.append(time.perf_counter() - started)
-        request = MergeRequest(name, MAIN, "auto", expect=seen.plan.digest)
+        request = replace(request, expect=seen.plan.digest)
         now = clock()
         started = time.perf_counter()
         done = merging.merge(repo, request, _MAIN, now)
@@ -108,12 +111,13 @@ def _touched_by_both(repo: Repository, clock: Callable[[], int]) -> tuple[list[f
             for row_id in wanted:
                 work.change(FACT, row_id, dict(values))
             work.commit(Message("change", f"change {TOUCHED} rows"))
+    request = MergeRequest(find(repo, "wide"), find(repo, MAIN), "auto")
     started = time.perf_counter()
-    seen = planning.preview(repo, MergeRequest("wide", MAIN, "auto"))
+    seen = planning.preview(repo, request)
     previewed = time.perf_counter() - started
     now = clock()
     started = time.perf_counter()
-    done = merging.merge(repo, MergeRequest("wide", MAIN, "auto"), _MAIN, now)
+    done = merging.merge(repo, request, _MAIN, now)
     merged = time.perf_counter() - started
     if done.record.rejected_count or seen.plan.merged_count != len(wanted):
         raise RuntimeError("these rows do not clash")

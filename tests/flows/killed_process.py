@@ -81,7 +81,8 @@ def revive(house: OpenStore, deed: Deed) -> None:
 
 
 def merge(house: OpenStore, deed: Deed) -> None:
-    request = planning.MergeRequest(deed["source"], deed["target"], "auto")
+    ends = (lookup.find(house.repo, deed[end]) for end in ("source", "target"))
+    request = planning.MergeRequest(*ends, "auto")
     merging.merge(house.repo, request, ORIGIN, now())
 
 

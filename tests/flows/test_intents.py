@@ -59,7 +59,8 @@ def die(memory, place, deed):
 
 
 def merge(repo, memory, source="side", target="main"):
-    request = planning.MergeRequest(source, target, "auto")
+    ends = lookup.find(repo, source), lookup.find(repo, target)
+    request = planning.MergeRequest(*ends, "auto")
     return merging.merge(repo, request, memory.origin, memory.clock())
 
 
@@ -140,7 +141,8 @@ def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
 
 
 def test_a_deed_that_fails_is_settled_at_once(memory):
-    request = planning.MergeRequest("side", "main", "auto", expect="another plan")
+    ends = lookup.find(memory.repo, "side"), lookup.find(memory.repo, "main")
+    request = planning.MergeRequest(*ends, "auto", expect="another plan")
     with pytest.raises(PlanChanged):
         merging.merge(memory.repo, request, memory.origin, memory.clock())
     assert settle(memory) == 0

@@ -9,8 +9,6 @@ from day1.services.merges.comparing import compare
 from day1.services.upkeep.status import branch_status, is_taken
 from tests.suites.engine_memory import EngineMemory
 
-AUTO = planning.MergeRequest("side", "main", "auto")
-
 
 @pytest.fixture
 def memory(tmp_path):
@@ -32,13 +30,21 @@ def waiting(memory, branch):
         return reading.pending.count
 
 
+def ends(memory):
+    return lookup.find(memory.repo, "side"), lookup.find(memory.repo, "main")
+
+
+def preview(memory, **more):
+    return planning.preview(memory.repo, planning.MergeRequest(*ends(memory), "auto"), **more)
+
+
 def test_a_comparison_shows_them(memory):
-    seen = compare(memory.repo, "side", "main")
+    seen = compare(memory.repo, *ends(memory))
     assert [change.id for change in seen.changes["facts"]] == ["fact_side"]
 
 
 def test_a_preview_plans_them(memory):
-    plan = planning.preview(memory.repo, AUTO).plan
+    plan = preview(memory).plan
     assert [(row.id, row.effect) for row in plan.rows] == [("fact_side", "new")]
     assert (plan.merged_count, plan.rejected_count) == (1, 0)
 
@@ -53,7 +59,7 @@ def test_a_branch_that_has_them_has_something_of_its_own(memory):
 def test_rows_of_one_id_that_wait_on_both_sides_clash(memory):
     memory.add_fact("side", "fact_both", fact_text="same", category="theirs")
     memory.add_fact("main", "fact_both", fact_text="same", category="ours")
-    plan = planning.preview(memory.repo, AUTO).plan
+    plan = preview(memory).plan
     assert [(row.id, set(row.held)) for row in plan.rows] == [
         ("fact_both", {"category"}),
         ("fact_side", set()),
@@ -71,12 +77,12 @@ def test_a_comparison_reads_each_side_as_one_state(memory, tmp_path, monkeypatch
 
     with monkeypatch.context() as patched:
         patched.setattr(memory.store.history, "base", write_meanwhile)
-        seen = planning.preview(memory.repo, AUTO, both=True)
+        seen = preview(memory, both=True)
     other.close()
     assert [row.id for row in seen.plan.rows] == ["fact_side"]
     assert seen.pending.count == 1
     assert [change.id for change in seen.target_changes["facts"]] == ["fact_main"]
-    assert [row.id for row in planning.preview(memory.repo, AUTO).plan.rows] == [
+    assert [row.id for row in preview(memory).plan.rows] == [
         "fact_side",
         "fact_side_later",
     ]

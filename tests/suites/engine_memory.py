@@ -175,14 +175,17 @@ class EngineMemory:
         choices: Sequence[Choice] = (),
         items: Sequence[str] | None = None,
     ) -> Merged:
-        request = planning.MergeRequest(
-            source,
-            target,
-            cast(Strategy, strategy),
-            _choices(choices),
-            None if items is None else tuple(items),
-        )
-        done = _asked(lambda: merging.merge(self.repo, request, self.origin, self.clock()))
+        def merge() -> merging.Merged:
+            request = planning.MergeRequest(
+                lookup.find(self.repo, source),
+                lookup.find(self.repo, target),
+                cast(Strategy, strategy),
+                _choices(choices),
+                None if items is None else tuple(items),
+            )
+            return merging.merge(self.repo, request, self.origin, self.clock())
+
+        done = _asked(merge)
         return Merged(
             None if done.record.commit is None else done.at,
             done.record.merged_count,

@@ -80,7 +80,7 @@ class SqlHistory(ABC):
                     unknown += 1
                     if unknown == _FEW:
                         self._dialect.read_all(connection, commit, self._known)
-                found = self.commit(connection, commit)
+                found = self.read(connection, commit)
                 yield found
                 commit = found.parents[0] if found.parents else None
 
@@ -174,7 +174,7 @@ class SqlHistory(ABC):
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
         """One row at a commit: a lookup by key, 0.1 ms whatever the length of the history."""
         with self._connections.fresh() as connection:
-            if not self.commit(connection, commit).parents:
+            if not self.read(connection, commit).parents:
                 return None  # the engine's own first commit, before there were tables
             found = self._dialect.row(connection, kind, row_id, commit)
         return None if found is None else self.mask().row(kind, row_of(kind, found))
@@ -224,9 +224,21 @@ class SqlHistory(ABC):
 
     def tip(self, connection: Connection) -> Commit:
         """The newest commit of the branch that a connection stands on."""
-        return self.commit(connection, self._dialect.head(connection))
+        return self.read(connection, self._dialect.head(connection))
 
-    def commit(self, connection: Connection, commit: CommitId) -> Commit:
+    def commit(self, commit: CommitId) -> Commit:
+        """One commit."""
+        known = self._known.get(commit)
+        if known is None:
+            with self._connections.fresh() as connection:
+                known = self.read(connection, self._dialect.resolve(connection, commit))
+        return known
+
+    def learn(self, commit: Commit) -> Commit:
+        """Know a commit that was just made, which then need not be read."""
+        return self._known.setdefault(commit.id, commit)
+
+    def read(self, connection: Connection, commit: CommitId) -> Commit:
         """Read one commit, at most once."""
         known = self._known.get(commit)
         if known is None:

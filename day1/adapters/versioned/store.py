@@ -128,7 +128,7 @@ class SqlStore(ABC):
         tip = self._tips.get(branch) or self.history.tip(connection)
         state = self._dialect.state(connection, tip.ts)
         if state.head != tip.id:  # another commit decides what is pending
-            tip = self.history.commit(connection, state.head)
+            tip = self.history.read(connection, state.head)
             state = self._dialect.state(connection, tip.ts)
         self._tips[branch] = tip
         return tip, state
@@ -139,7 +139,7 @@ class SqlStore(ABC):
         with self._connections.exclusive(branch) as connection:
             work = self._begin(connection, branch)
             if _is_due(work.pending, work.now):
-                commit_rows(connection, self._dialect, work.pending)
+                self._commit_pending(connection, branch, work.tip, work.pending)
                 work = self._begin(connection, branch)
             yield work.additions
             self.point("add.before_commit")
@@ -152,7 +152,7 @@ class SqlStore(ABC):
         with self._connections.exclusive(branch) as connection:
             work = self._begin(connection, branch)
             if work.pending.count:
-                commit_rows(connection, self._dialect, work.pending)
+                self._commit_pending(connection, branch, work.tip, work.pending)
                 self.point("change.after_cut")
                 work = self._begin(connection, branch)
             work.point = self.point
@@ -189,9 +189,16 @@ class SqlStore(ABC):
             if not state.pending.count:
                 return tip.id
             self.point("pending.before_commit")
-            commit = commit_rows(connection, self._dialect, state.pending)
+            commit = self._commit_pending(connection, branch, tip.id, state.pending)
             self.point("pending.after_commit")
             return commit
+
+    def _commit_pending(
+        self, connection: Connection, branch: str, tip: CommitId, pending: Pending
+    ) -> CommitId:
+        made = commit_rows(connection, self._dialect, tip, pending)
+        self._tips[branch] = self.history.learn(made)
+        return made.id
 
     def commit_pending_if_due(self, branch: str) -> None:
         """Cut when 256 rows wait or the oldest has waited ten minutes."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Insert, delete, insert, update
 from day1.adapters.rows.rows import SqlReading, chunks, prepared
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
-from day1.adapters.versioned.messages import author_of, encode, encode_again
+from day1.adapters.versioned.messages import author_of, decode, encode, encode_again
 from day1.errors import IntegrityBroken
 from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
@@ -183,7 +183,9 @@ def _insert(table_name: str) -> Insert:
     return insert(TABLES[table_name])
 
 
-def commit_rows(connection: Connection, dialect: Dialect, pending: Pending) -> CommitId:
+def commit_rows(
+    connection: Connection, dialect: Dialect, tip: CommitId, pending: Pending
+) -> Commit:
     """Commit a branch's waiting rows as one `add`, having checked that they only add.
 
     The transaction is begun by the caller, alone on the branch, and ended here.
@@ -201,7 +203,9 @@ def commit_rows(connection: Connection, dialect: Dialect, pending: Pending) -> C
     agents = _agents(found)
     line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
     text = encode(Message("add", line), pending.newest, agents, _counts(found))
-    return str(dialect.commit(connection, text, author_of(agents), empty=False))
+    author = author_of(agents)
+    made = dialect.commit(connection, text, author, empty=False)
+    return decode(str(made), [tip], author.rpartition(" <")[0], "", text)
 
 
 def _to_mend(found: Changes, wanted: Writes) -> Writes:

@@ -166,7 +166,7 @@ def _show_state(session: Session, found: NamedState) -> None:
     from day1.model.values.instant import show
 
     repo = session.repo()
-    commit = next(iter(repo.history.log(found.commit)))
+    commit = repo.history.commit(found.commit)
     changes = {}
     if commit.parents:
         changes = repo.history.changes(commit.parents[0], Ref(commit=commit.id))

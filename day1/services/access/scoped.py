@@ -88,7 +88,7 @@ class ScopedHistory(History):
             gone.discard(commit)
             if commit not in reached and commit not in new:
                 new.add(commit)
-                waiting += next(self._history.log(commit)).parents
+                waiting += self._history.commit(commit).parents
         if before and not gone and not waiting:
             return reached | new
         # The first look, or a branch was deleted: what it alone had is reached no more.
@@ -138,6 +138,11 @@ class ScopedHistory(History):
     def kept(self) -> dict[str, CommitId]:
         """Tags of commits that are reached."""
         return {name: tip for name, tip in self._history.kept().items() if self.reaches(tip)}
+
+    def commit(self, commit: CommitId) -> Commit:
+        """One commit that is reached."""
+        self.check(commit)
+        return self._history.commit(commit)
 
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         """First parents from the tip of a visible branch, or from a commit that is reached."""

@@ -74,7 +74,7 @@ def as_it_is(record: object) -> object:
 
 def born(repo: Repository) -> int:
     """When a memory's first commit was made: before that it reads as empty."""
-    return next(iter(repo.history.log(first_commit(repo)))).ts
+    return repo.history.commit(first_commit(repo)).ts
 
 
 def begin(source: Repository, target: Repository, where: str, now: int) -> None:

@@ -29,7 +29,7 @@ class BranchGraph:
 
 def branch_graph(repo: Repository, limit: int) -> BranchGraph:
     """`main` and the branches that were last written to, with their newest merges."""
-    every = [(s, next(repo.history.log(s.tip)).ts) for s in states(repo)]
+    every = [(s, repo.history.commit(s.tip).ts) for s in states(repo)]
     lasting = sorted(every, key=lambda pair: (pair[0].branch.name == MAIN, pair[1]))[-limit:]
     shown = {s.branch.id: s.branch.name for s, _ in lasting}
     merges = [

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem
 from day1.model.merge.plan import MergePlan
 from day1.model.rows.change import Changes, CommitId, Pending, RowChange
@@ -23,7 +24,9 @@ class Comparison:
     held: tuple[HeldItem, ...]
 
 
-def compare(repo: Repository, source: str, target: str, category: str | None = None) -> Comparison:
+def compare(
+    repo: Repository, source: Branch, target: Branch, category: str | None = None
+) -> Comparison:
     """Compare source with target since their merge base, without a lock.
 
     With `category`, only facts of that category (now or before) and no other rows.

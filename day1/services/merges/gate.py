@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import cast
 
+from day1.model.branches.branch import Branch
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import PlanRow
 from day1.model.records.judgement import Verdict
@@ -31,7 +32,7 @@ class Gate:
         return self.seen.plan.rejected_count
 
 
-def gate(repo: Repository, source: str, target: str) -> Gate:
+def gate(repo: Repository, source: Branch, target: Branch) -> Gate:
     """Look at what merging source into target would bring; costs what the source changed.
 
     Raises:

@@ -61,8 +61,8 @@ def merge(
     first = _merged_before(repo, request, merge_id)
     if first is not None:
         return first
-    source = refuse_closed(check(repo, request))
-    target = refuse_closed(find(repo, request.target))
+    check(request)
+    source, target = refuse_closed(request.source), refuse_closed(request.target)
     if request.strategy == "squash" and source.protection:
         raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
     commit = repo.store.commit_pending(source.name)
@@ -84,12 +84,12 @@ def merge(
             return first
         repo.point("merge.after_intent")
         with repo.store.changing(target.name) as work:
-            base = repo.history.merge_base(work.tip, commit)
+            base = work.merge_base(commit)
             with repo.store.reading(Ref(commit=commit)) as merged:
-                plan, *_ = plan_of(repo, request, source.id, base, (merged, work))
+                plan, *_ = plan_of(repo, request, base, (merged, work))
             _check_plan(request, plan)
             guard(source, find(repo, target.name), plan)
-            what = _Deed(repo, request, source.id, commit, merge_id, origin, base)
+            what = _Deed(repo, request, commit, merge_id, origin, base)
             done = _do(work, plan, what)
             at = work.now
         repo.point("merge.after_deed")
@@ -101,10 +101,7 @@ def merge(
 
 
 def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:
-    ends = {
-        "source_id": find(repo, request.source).id,
-        "target_id": find(repo, request.target).id,
-    }
+    ends = {"source_id": request.source.id, "target_id": request.target.id}
     asked = {"strategy": request.strategy, "choices": _decided_json(request)}
     first = made_by(repo.ledger, MergeRecord, merge_id, **ends, **asked)
     if first is None:
@@ -128,7 +125,6 @@ class _Deed:
 
     repo: Repository
     request: MergeRequest
-    source_id: str
     source_commit: CommitId
     merge_id: str
     origin: Origin
@@ -141,7 +137,7 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
     new = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
     if not new and not decided:
         return None
-    work.not_before(next(iter(what.repo.history.log(what.source_commit))).ts)
+    work.not_before(what.repo.history.commit(what.source_commit).ts)
     writes = plan.writes
     edits = decided_edits(plan, what.origin, work.now, what.repo.new_id)
     for kind, row in (*_held_rows(work, plan, what), *edits):
@@ -152,12 +148,12 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
         work.apply(writes)
     request = what.request
     op = {"auto": "merge", "cherry_pick": "pick", "squash": "squash"}[plan.strategy]
-    line = f"{op} {request.source} into {request.target}: {plan.merged_count} merged"
+    line = f"{op} {request.source.name} into {request.target.name}: {plan.merged_count} merged"
     if plan.rejected_count:
         line += f", {plan.rejected_count} held"
     meta: dict[str, Json] = {
-        "source": request.source,
-        "source_id": what.source_id,
+        "source": request.source.name,
+        "source_id": request.source.id,
         "source_commit": what.source_commit,
         "base": what.base,
         "strategy": plan.strategy,
@@ -184,7 +180,7 @@ def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind,
             "cell": cell,
             "ours": value_json(row.kind, row.target, cell),
             "theirs": value_json(row.kind, row.source, cell),
-            "source_branch": what.source_id,
+            "source_branch": what.request.source.id,
             "source_commit": what.source_commit,
             "merge_id": what.merge_id,
             "reason": row.held.get(cell, "skipped"),

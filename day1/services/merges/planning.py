@@ -11,7 +11,7 @@ from day1.model.merge.row_merge import OWN, Choice, Take
 from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Row, complete, kind_of
 from day1.ports.reading import Reading
-from day1.services.branches.lookup import find, refuse_closed
+from day1.services.branches.lookup import refuse_closed
 from day1.services.repository.repository import Repository
 
 
@@ -19,8 +19,8 @@ from day1.services.repository.repository import Repository
 class MergeRequest:
     """What is asked of a merge."""
 
-    source: str
-    target: str
+    source: Branch
+    target: Branch
     strategy: Strategy
     choices: tuple[Choice, ...] = ()
     items: tuple[str, ...] | None = None
@@ -59,24 +59,24 @@ def preview(repo: Repository, request: MergeRequest, *, both: bool = False) -> P
     Each side is read as one state; with `both` also what the target changed.
 
     Raises:
-        UnknownBranch: one of the branches is not there.
+        UnknownBranch: one of the branches is gone.
         Refused: source and target are one branch.
         NotFound: a picked id is not on the source, or one of `choices` on neither branch.
         BranchClosed: the source was squashed, or is kept.
     """
-    refuse_closed(find(repo, request.source))
+    refuse_closed(request.source)
     return look(repo, request, both=both)
 
 
 def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
     """`preview`, of a closed source too: it cannot be merged, but be compared."""
-    source_id = check(repo, request).id
+    check(request)
     with (
-        repo.store.reading(Ref(branch=request.target)) as target,
-        repo.store.reading(Ref(branch=request.source)) as source,
+        repo.store.reading(Ref(branch=request.target.name)) as target,
+        repo.store.reading(Ref(branch=request.source.name)) as source,
     ):
         base = source.merge_base(target.tip)  # the older state: it was opened first
-        plan, sides, held = plan_of(repo, request, source_id, base, (source, target))
+        plan, sides, held = plan_of(repo, request, base, (source, target))
         return Preview(
             plan,
             base,
@@ -89,26 +89,23 @@ def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Prev
         )
 
 
-def check(repo: Repository, request: MergeRequest) -> Branch:
-    """Let a request pass whose parts fit together; the source branch.
+def check(request: MergeRequest) -> None:
+    """Let a request pass whose parts fit together.
 
     Raises:
-        as `preview`, but for picked ids.
+        Refused: they do not.
     """
-    if request.source == request.target:
-        raise Refused("A branch cannot be merged into itself.", branch=request.source)
+    if request.source.id == request.target.id:
+        raise Refused("A branch cannot be merged into itself.", branch=request.source.name)
     if request.strategy == "cherry_pick" and not request.items:
         raise Refused("cherry_pick needs `items`: the ids to take from the source.")
     if request.strategy != "cherry_pick" and request.items:
         raise Refused("`items` goes with the strategy cherry_pick only.")
-    find(repo, request.target)
-    return find(repo, request.source)
 
 
 def plan_of(
     repo: Repository,
     request: MergeRequest,
-    source_id: str,
     base: CommitId,
     both: tuple[Reading, Reading],
 ) -> tuple[MergePlan, Sides, tuple[HeldItem, ...]]:
@@ -147,7 +144,7 @@ def plan_of(
         target_rows,
         source_held,
         target_held,
-        source_id,
+        request.source.id,
         kept_out(source_items),
         # Who picks a row wants it; what is open on it stays so.
         dict.fromkeys(waiting, frozenset[str]()) if items else kept_out(target_items, rows),

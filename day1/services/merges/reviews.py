@@ -154,7 +154,7 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
     target = repo.ledger.record(Branch, review.target_id)
     if why is not None or source is None or target is None:
         raise Conflict(str(why), review_id=review.id)
-    seen = look(repo, MergeRequest(source.name, target.name, "auto"), both=both)
+    seen = look(repo, MergeRequest(source, target, "auto"), both=both)
     every = {row.id: row for row in three_ways(seen.sides)}
     held = _held(seen, every)
     rows = {row.id: row for row in seen.plan.rows}
@@ -301,8 +301,8 @@ def merge_review(
         may(source, target, planned)
 
     request = MergeRequest(
-        found.source.name,
-        found.target.name,
+        found.source,
+        found.target,
         strategy,
         found.choices,
         expect=plan.digest,

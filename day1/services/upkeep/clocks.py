@@ -43,7 +43,7 @@ def ahead(repo: Repository, now: int) -> dict[str, int]:
     found = {}
     for name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=name)) as reading:
-            newest = max(reading.pending.newest or 0, next(repo.history.log(tip)).ts)
+            newest = max(reading.pending.newest or 0, repo.history.commit(tip).ts)
         if newest - now > TOO_FAR:
             found[name] = newest - now
     return found

@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
@@ -52,6 +53,10 @@ class SqlAlchemyDialect(SQLiteDialect_pysqlite):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def get_default_isolation_level(self, dbapi_conn: object) -> IsolationLevel:  # noqa: ARG002 - one for all
+        """The engine's only one; SQLite's would be asked for on each first connection."""
+        return "SERIALIZABLE"
 
 
 registry.register("doltlite", __name__, SqlAlchemyDialect.__name__)

@@ -66,7 +66,7 @@ class MatrixOneHistory(SqlHistory):
         That of a branch that is gone can be read, but not cloned.
         """
         there = {database for database, _ in self._graph.branches(connection).values()}
-        past = map(self.commit, repeat(connection), self._past(connection, start))
+        past = map(self.read, repeat(connection), self._past(connection, start))
         for commit in sorted(past, key=lambda commit: commit.ts, reverse=True):
             state = self._connections.state(connection, commit.id)
             if state.database in there:

@@ -52,8 +52,8 @@ class Diff(Response):
 
 def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
     """What merging source into target would bring, and what clashes. Changes nothing."""
-    source = find(ctx.repo, request.source_branch).name
-    target = find(ctx.repo, request.target_branch).name
+    source = find(ctx.repo, request.source_branch)
+    target = find(ctx.repo, request.target_branch)
     both = compare(ctx.repo, source, target, request.category)
     rows = both.changes
     ids = {c.id for table in rows.values() for c in table}
@@ -69,7 +69,7 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
         ],
         conflicts=[c for c in clashes(both.plan) if request.category is None or c.id in ids],
         held=[item.id for item in both.held],
-        read=Read(branch=source, commit=both.source_commit, pending=both.pending.count),
+        read=Read(branch=source.name, commit=both.source_commit, pending=both.pending.count),
     )
 
 
@@ -123,8 +123,8 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     makes one commit and closes the source.
     """
     asked = MergeRequest(
-        find(ctx.repo, request.source_branch).name,
-        find(ctx.repo, request.target_branch or MAIN).name,
+        find(ctx.repo, request.source_branch),
+        find(ctx.repo, request.target_branch or MAIN),
         request.strategy,
         chosen(request.choices),
         None if request.items is None else tuple(request.items),
@@ -132,7 +132,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
     may = guard(ctx.repo, Merger(ctx.caller.access.token_id))
     if asked.writes:
-        ctx.note_token(find(ctx.repo, asked.target))
+        ctx.note_token(asked.target)
     done = merge(ctx.repeatable(request), asked, ctx.origin(request), ctx.clock(), may)
     record = done.record
     notes = [] if record.commit else ["Nothing new to merge."]
@@ -144,8 +144,8 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
         conflicts=held_by(ctx, record) if done.repeated else clashes(done.plan),
         left=list(done.left),
         written=Written(
-            branch=asked.target,
-            commit=record.commit or ctx.repo.history.branches()[asked.target],
+            branch=asked.target.name,
+            commit=record.commit or ctx.repo.history.branches()[asked.target.name],
             notes=notes,
         ),
     )

@@ -267,8 +267,8 @@ class GateSeen(Response):
 
 def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     """Whether what a branch would bring is verified; an invalidated fact always blocks."""
-    source = find(ctx.repo, request.source_branch).name
-    seen = gate(ctx.repo, source, find(ctx.repo, request.target_branch or MAIN).name)
+    source = find(ctx.repo, request.source_branch)
+    seen = gate(ctx.repo, source, find(ctx.repo, request.target_branch or MAIN))
     counts = seen.counts
     blocking: dict[Verdict, str] = {"invalidated": "retract or correct them"}
     if request.require_verified in {None, True}:
@@ -287,7 +287,7 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
         reasons=[f"{counts[v]} {v}: {why}" for v, why in blocking.items() if counts[v]],
         facts=facts[:_SHOWN],
         read=Read(
-            branch=source,
+            branch=source.name,
             commit=seen.seen.source_commit,
             pending=seen.seen.pending.count,
             notes=notes,

@@ -81,13 +81,13 @@ class Plan(Response):
 
 def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     """Show what a merge would do, with conflicts and possible duplicates. Changes nothing."""
-    source = find(ctx.repo, request.source_branch).name
-    target = find(ctx.repo, request.target_branch or MAIN).name
+    source = find(ctx.repo, request.source_branch)
+    target = find(ctx.repo, request.target_branch or MAIN)
     items = None if request.items is None else tuple(request.items)
     asked = MergeRequest(source, target, request.strategy or "auto", chosen(request.choices), items)
     seen = preview(ctx.repo, asked, both=may_find(ctx.search))
     twins = possible_duplicates(ctx.search, seen)
-    held = [o.item.id for o in offers(ctx.repo, target)]
+    held = [o.item.id for o in offers(ctx.repo, target.name)]
     return Plan(
         digest=seen.plan.digest,
         merged_count=seen.plan.merged_count,
@@ -97,7 +97,7 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
         held=held,
         possible_duplicates=[_duplicate(t) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],
-        read=Read(branch=source, commit=seen.source_commit, pending=seen.pending.count),
+        read=Read(branch=source.name, commit=seen.source_commit, pending=seen.pending.count),
     )
 
 
