@@ -1,139 +1,102 @@
 """One POST of JSON to an endpoint that the owner configured.
 
-What is sent leaves this machine, to that address and nowhere else: redirects are refused, since
-they would carry the key and the texts along. Answers are bounded in bytes and time, and no error
-or log quotes one: servers repeat the texts and keys they were sent.
+What is sent goes to that address and nowhere else: no redirect is followed, since it would take
+the key and the texts along. An answer is limited in bytes and time, and no error or log quotes
+one: servers repeat the texts and keys that they were sent.
+
+`httpx` and `tenacity` take 0.2 s to import, so they are imported when the endpoint is first used.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import logging
+import ssl
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
-from http.client import (
-    HTTPConnection,
-    HTTPException,
-    HTTPMessage,
-    HTTPResponse,
-    HTTPSConnection,
-)
-from socket import socket
-from typing import IO, TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import anyio
 
 from day1.errors import InvalidRequest, Json
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    import httpx
+    from tenacity import RetryCallState
 
 log = logging.getLogger(__name__)
 
-_LONGEST_PAUSE_S = 10.0
+_LONGEST_PAUSE_S: Final = 10.0
 _TOO_MANY, _SERVER_ERROR = 429, 500
+_FORM: Final = "An endpoint's url must look like https://host/v1."
 
 
 class EndpointFailed(Exception):
     """No usable answer; the text says why, to follow "cannot be used: "."""
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Makes a redirect the HTTPError that any other unwanted status is."""
+class _Busy(EndpointFailed):
+    """The endpoint may answer later."""
 
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> None:
-        """Follow nothing."""
+    def __init__(self, status: int, retry_after: str | None) -> None:
+        super().__init__(f"it answered with status {status}")
+        self.asked_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
+        """The pause that the endpoint asks for."""
 
 
-class _InTime(io.RawIOBase):
-    """What a socket sends, for as long as its timeout in all: else who drips never ends."""
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much an endpoint may cost."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket) -> None:
-        self._raw, self._sock = raw, sock
-        self._until = time.monotonic() + (sock.gettimeout() or 0)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
-        left_s = self._until - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError
-        self._sock.settimeout(left_s)
-        return cast("int | None", self._raw.readinto(buffer))
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _Answer(HTTPResponse):
-    def __init__(self, sock: socket, *given: Any, **more: Any) -> None:
-        super().__init__(sock, *given, **more)
-        self.fp = io.BufferedReader(_InTime(self.fp.detach(), sock))
-
-
-class _Connection(HTTPConnection):
-    response_class = _Answer
-
-
-class _SafeConnection(HTTPSConnection):
-    response_class = _Answer
-
-
-class _Http(urllib.request.HTTPHandler):
-    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(_Connection, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(_SafeConnection, req)
+    timeout_s: float
+    """How long one try may take, from connecting to the last byte."""
+    tries: int
+    """How often it is asked while it is busy or broken."""
+    answer_bytes: int
+    """A longer answer is refused."""
 
 
 class JsonEndpoint:
     """An address that takes and answers JSON; safe to share between threads."""
 
-    def __init__(
-        self, base: str, path: str, *, key: str, timeout_s: float, tries: int, most_bytes: int
-    ) -> None:
+    def __init__(self, base: str, path: str, *, key: str, bounds: Bounds) -> None:
         """Name the endpoint: `https://host/v1`, with or without `path` at its end.
 
         Args:
             base: the address.
             path: what is asked there, such as `/embeddings`.
-            key: goes along as a bearer token; empty: none.
-            timeout_s: how long to connect may take, and then its answer to the last byte.
-            tries: how often it is asked while it is busy or broken for now.
-            most_bytes: a longer answer is refused.
+            key: is sent as a bearer token; empty: none.
+            bounds: limits of time, tries and bytes.
 
         Raises:
             InvalidRequest: the address is not http or https, or the key cannot be sent.
         """
-        parts = urlsplit(base)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise InvalidRequest("An endpoint's url must look like https://host/v1.")
+        try:
+            parts = urlsplit(base)
+            host = parts.hostname if parts.port != 0 else None
+        except ValueError:  # of a port above 65535, or half an IPv6 address
+            raise InvalidRequest(_FORM) from None
+        if parts.scheme not in {"http", "https"} or not host:
+            raise InvalidRequest(_FORM)
         stem = parts.path.rstrip("/").removesuffix(path)
         self._url = parts._replace(path=f"{stem}{path}").geturl()
-        self.host = parts.hostname
-        self._headers = {"Content-Type": "application/json", "User-Agent": "day1"}
+        self.host = host
+        # An answer that is compressed could be far longer than its bytes.
+        self._headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "day1",
+            "Accept-Encoding": "identity",
+        }
         key = key.strip()  # a file's last line ends in a newline
         if not (key.isascii() and key.isprintable()):
             raise InvalidRequest("An endpoint's key must be one line of ASCII characters.")
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
-        self._timeout_s, self._tries, self._most_bytes = timeout_s, tries, most_bytes
-        self._opener = urllib.request.build_opener(_NoRedirect, _Http, _Https)
+        self._bounds = bounds
         self.pause: Callable[[float], None] = time.sleep
 
     def post(self, asked: Json) -> Any:
@@ -142,37 +105,73 @@ class JsonEndpoint:
         Raises:
             EndpointFailed: there is none, or it is not JSON.
         """
-        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-            self._url, json.dumps(asked).encode(), self._headers, method="POST"
-        )
-        for tries_left in reversed(range(self._tries)):
-            try:
-                with self._opener.open(request, timeout=self._timeout_s) as answer:
-                    return json.loads(self._read(answer))
-            except urllib.error.HTTPError as error:
-                error.close()
-                passing = error.code == _TOO_MANY or error.code >= _SERVER_ERROR
-                if not passing or not tries_left:
-                    raise EndpointFailed(f"it answered with status {error.code}") from None
-                pause_s = _pause_s(error.headers.get("Retry-After"), self._tries - tries_left)
-                log.warning("%s: status %d, pause %.1f s", self.host, error.code, pause_s)
-                self.pause(pause_s)
-            except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
-                reason = getattr(error, "reason", None) or type(error).__name__
-                raise EndpointFailed(f"it cannot be reached ({reason})") from error
-            except (ValueError, RecursionError):  # whose text would quote the answer
-                raise EndpointFailed("its answer is not JSON") from None
-        raise AssertionError("the last try returns or raises")
+        import tenacity  # noqa: PLC0415 - see above
 
-    def _read(self, answer: HTTPResponse) -> bytes:
-        """The body, unless it is too long."""
-        body = answer.read(self._most_bytes + 1)
-        if len(body) > self._most_bytes:
-            raise EndpointFailed("its answer is too long")
+        ask = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_Busy),
+            stop=tenacity.stop_after_attempt(self._bounds.tries),
+            wait=_pause_s,
+            before_sleep=tenacity.before_sleep_log(log, logging.WARNING),
+            sleep=self.pause,
+            reraise=True,
+        )
+        try:
+            return json.loads(ask(self._ask, json.dumps(asked).encode()))
+        except (ValueError, RecursionError):  # whose text would quote the answer
+            raise EndpointFailed("its answer is not JSON") from None
+
+    def _ask(self, body: bytes) -> bytes:
+        """Ask once; in an event loop, since that can end the whole of it in time."""
+        import httpx  # noqa: PLC0415 - see above
+
+        request = httpx.Request("POST", self._url, content=body, headers=self._headers)
+        try:
+            return anyio.run(self._answer, request)
+        except (httpx.HTTPError, OSError, ImportError, ValueError) as error:
+            raise EndpointFailed(f"it cannot be reached ({_reason(error)})") from error
+
+    async def _answer(self, request: httpx.Request) -> bytes:
+        """The body of a good answer. A client of httpx would log the address, and a key in it."""
+        import httpx  # noqa: PLC0415 - see above
+
+        proxy = None if proxy_bypass(self.host) else getproxies().get(request.url.scheme)
+        if proxy and "://" not in proxy:
+            proxy = f"http://{proxy}"
+        with anyio.fail_after(self._bounds.timeout_s):
+            async with httpx.AsyncHTTPTransport(verify=self._tls, proxy=proxy) as transport:
+                return await self._read(await transport.handle_async_request(request))
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        """Trusts whom the system trusts, such as a company's own certificate authority."""
+        return ssl.create_default_context()
+
+    async def _read(self, answer: httpx.Response) -> bytes:
+        status = answer.status_code
+        if status == _TOO_MANY or status >= _SERVER_ERROR:
+            raise _Busy(status, answer.headers.get("Retry-After"))
+        if not answer.is_success:
+            raise EndpointFailed(f"it answered with status {status}")
+        body = b""
+        async for part in answer.aiter_raw():
+            body += part
+            if len(body) > self._bounds.answer_bytes:
+                raise EndpointFailed("its answer is too long")
         return body
 
 
-def _pause_s(retry_after: str | None, attempt: int) -> float:
-    """What the server asks for, else half a second doubled at each try; ten seconds at most."""
-    asked = float(retry_after) if retry_after and retry_after.isdecimal() else 0.25 * 2**attempt
-    return min(asked, _LONGEST_PAUSE_S)
+def _pause_s(tried: RetryCallState) -> float:
+    """What the endpoint asks for, else half a second doubled at each try; ten seconds at most."""
+    error = tried.outcome.exception() if tried.outcome else None
+    asked_s = error.asked_s if isinstance(error, _Busy) else None
+    return min(0.25 * 2**tried.attempt_number if asked_s is None else asked_s, _LONGEST_PAUSE_S)
+
+
+def _reason(error: BaseException | None) -> str:
+    """What the system says; of other errors the class, since a text may quote the answer."""
+    known = type(error).__name__
+    while error is not None:
+        if isinstance(error, OSError) and error.errno is not None:
+            return str(error)
+        error = error.__cause__ or error.__context__
+    return known

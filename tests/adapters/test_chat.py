@@ -64,8 +64,23 @@ def test_the_address_may_name_the_path_and_must_be_http(server: ChatServer) -> N
     assert ask(OpenAiChat(f"{server.url}/chat/completions/", "m")).value == {"a": 1}
     assert server.asked[0]["path"] == "/v1/chat/completions"
     assert "Authorization" not in server.headers[0]
-    with pytest.raises(InvalidRequest):
-        OpenAiChat("file:///etc/passwd", "m")
+    for url in ("file:///etc/passwd", "http://host:99999/v1", "http://[::1/v1"):
+        with pytest.raises(InvalidRequest):
+            OpenAiChat(url, "m")
+
+
+def test_the_proxy_of_the_environment_is_used_for_the_scheme_and_not_for_excepted_hosts(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answer = lambda asked: said({"a": 1})
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1")
+    assert ask(OpenAiChat(server.url, "m")).value == {"a": 1}
+    monkeypatch.setenv("http_proxy", server.url.removeprefix("http://").removesuffix("/v1"))
+    assert ask(OpenAiChat("http://model.invalid/v1", "m")).value == {"a": 1}
+    assert server.asked[-1]["path"] == "http://model.invalid/v1/chat/completions"
+    monkeypatch.setenv("no_proxy", "model.invalid")
+    with pytest.raises(ChatUnavailable, match="cannot be reached"):
+        ask(OpenAiChat("http://model.invalid/v1", "m"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from day1.adapters.http_json import EndpointFailed, JsonEndpoint
+from day1.adapters.http_json import Bounds, EndpointFailed, JsonEndpoint
 from day1.errors import ChatUnavailable, Json
 from day1.ports.chat import Answer
 
@@ -27,14 +27,8 @@ class OpenAiChat:
         Raises:
             InvalidRequest: the address is not http or https.
         """
-        self._endpoint = JsonEndpoint(
-            url,
-            "/chat/completions",
-            key=key,
-            timeout_s=timeout_s,
-            tries=tries,
-            most_bytes=_ANSWER_BYTES,
-        )
+        bounds = Bounds(timeout_s, tries, _ANSWER_BYTES)
+        self._endpoint = JsonEndpoint(url, "/chat/completions", key=key, bounds=bounds)
         self._model = model
 
     @property

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from day1.adapters.http_json import EndpointFailed, JsonEndpoint
+from day1.adapters.http_json import Bounds, EndpointFailed, JsonEndpoint
 from day1.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a type
@@ -43,14 +43,8 @@ class OpenAiEmbedder:
         Raises:
             InvalidRequest: the address is not http or https.
         """
-        self._endpoint = JsonEndpoint(
-            url,
-            "/embeddings",
-            key=key,
-            timeout_s=timeout_s,
-            tries=_TRIES,
-            most_bytes=_ANSWER_BYTES,
-        )
+        bounds = Bounds(timeout_s, _TRIES, _ANSWER_BYTES)
+        self._endpoint = JsonEndpoint(url, "/embeddings", key=key, bounds=bounds)
         self._model = model
         self._dimension = dimension
 
