@@ -1,4 +1,4 @@
-"""`day1`: commands in git's own words; each is loaded when it is called.
+"""`day1`: commands in git's own words; each is a file of `commands`, loaded when it is called.
 
 `day1 --help` imports click and nothing else, and no command imports what it does not need.
 Exit codes are in the epilog below, which `day1 --help` prints.
@@ -8,6 +8,7 @@ import difflib
 import gc
 import importlib
 import json
+import keyword
 import os
 import sys
 import traceback
@@ -39,63 +40,63 @@ IDs may be shortened: a row's to its last eight letters, as it is shown (six are
 commit's to its first eight (four are enough).
 """
 
-SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Start": {
-        "init": ("write", "Make a store in this folder, or on a server."),
-        "status": ("look", "Say where you are and what waits."),
+        "init": "Make a store in this folder, or on a server.",
+        "status": "Say where you are and what waits.",
     },
     "Remember": {
-        "add": ("write", "Remember a fact, an observation or a relation."),
-        "edit": ("write", "Correct a fact, or put another in its place."),
-        "rm": ("write", "Remove memories from a branch."),
-        "restore": ("write", "Bring a memory or a branch back to a past state."),
-        "redact": ("write", "Make a memory unreadable everywhere, for good."),
+        "add": "Remember a fact, an observation or a relation.",
+        "edit": "Correct a fact, or put another in its place.",
+        "rm": "Remove memories from a branch.",
+        "restore": "Bring a memory or a branch back to a past state.",
+        "redact": "Make a memory unreadable everywhere, for good.",
     },
     "Look": {
-        "search": ("look", "Find memories by meaning and by words."),
-        "show": ("look", "Show a memory, a commit or a snapshot."),
-        "log": ("log", "Show the commits of a branch."),
-        "history": ("history", "Show every version of a memory, across merges."),
-        "blame": ("history", "Say who wrote each part of a memory, and how it came here."),
-        "diff": ("merge", "Show what a branch has that another has not."),
+        "search": "Find memories by meaning and by words.",
+        "show": "Show a memory, a commit or a snapshot.",
+        "log": "Show the commits of a branch.",
+        "history": "Show every version of a memory, across merges.",
+        "blame": "Say who wrote each part of a memory, and how it came here.",
+        "diff": "Show what a branch has that another has not.",
     },
     "Branch and merge": {
-        "branch": ("branch", "List, create or delete branches."),
-        "switch": ("branch", "Go to another branch."),
-        "topology": ("branch", "Draw the tree of branches."),
-        "merge": ("merge", "Bring a branch's memories into another."),
-        "review": ("review", "Decide together what of a branch is merged."),
-        "cherry-pick": ("merge", "Take single memories from another branch."),
-        "revert": ("history", "Undo a commit or a merge by a new commit."),
-        "held": ("held", "List and decide what merges held back."),
-        "snapshot": ("branch", "Mark a branch's present state, or list the marks."),
+        "branch": "List, create or delete branches.",
+        "switch": "Go to another branch.",
+        "topology": "Draw the tree of branches.",
+        "merge": "Bring a branch's memories into another.",
+        "review": "Decide together what of a branch is merged.",
+        "cherry-pick": "Take single memories from another branch.",
+        "revert": "Undo a commit or a merge by a new commit.",
+        "held": "List and decide what merges held back.",
+        "snapshot": "Mark a branch's present state, or list the marks.",
     },
     "Work as a team": {
-        "task": ("team", "Open, join and follow tasks."),
-        "template": ("share", "Keep a branch to begin new work from."),
-        "verify": ("verify", "Judge facts, and say whether a branch may be merged."),
-        "handoff": ("share", "Hand what one branch found out over to another."),
+        "task": "Open, join and follow tasks.",
+        "template": "Keep a branch to begin new work from.",
+        "verify": "Judge facts, and say whether a branch may be merged.",
+        "handoff": "Hand what one branch found out over to another.",
     },
     "Exchange": {
-        "bundle": ("share", "Carry knowledge to other branches and stores."),
-        "import": ("exchange", "Bring memories in from git, Markdown, graphs or an export."),
-        "export": ("exchange", "Write memories out as JSON Lines."),
+        "bundle": "Carry knowledge to other branches and stores.",
+        "import": "Bring memories in from git, Markdown, graphs or an export.",
+        "export": "Write memories out as JSON Lines.",
     },
     "Tend": {
-        "model": ("store", "Install the embedding model, or say which one is used."),
-        "doctor": ("store", "Check the store and say what to do."),
-        "gc": ("store", "Give unused space back and offer branches to retire."),
-        "backup": ("backup", "Write the store to one file while it is used, or restore one."),
-        "copy": ("copy", "Copy the store to another folder or server."),
+        "model": "Install the embedding model, or say which one is used.",
+        "doctor": "Check the store and say what to do.",
+        "gc": "Give unused space back and offer branches to retire.",
+        "backup": "Write the store to one file while it is used, or restore one.",
+        "copy": "Copy the store to another folder or server.",
     },
     "Serve": {
-        "mcp": ("serve", "Serve an agent over stdin and stdout (MCP)."),
-        "serve": ("serve", "Serve a team over HTTP: MCP, REST and review pages."),
-        "token": ("token", "Make, list and take back tokens for HTTP."),
-        "call": ("serve", "Call any operation by its name."),
+        "mcp": "Serve an agent over stdin and stdout (MCP).",
+        "serve": "Serve a team over HTTP: MCP, REST and review pages.",
+        "token": "Make, list and take back tokens for HTTP.",
+        "call": "Call any operation by its name.",
     },
 }
-"""Each command's module (`commands_…` beside this one) and its help in a line."""
+"""The commands of each section of the help, with their help in a line."""
 
 _COLLECT_AT: Final = 200_000
 """New objects: looking for garbage while modules load takes a tenth of a command's time."""
@@ -113,10 +114,11 @@ class Porcelain(click.Group):
         """Import a command."""
         if cmd_name not in _COMMANDS:
             return None
-        where, line = _COMMANDS[cmd_name]
-        module = importlib.import_module(f"day1.interfaces.cli.commands_{where}")
-        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        command.short_help = line
+        name = cmd_name.replace("-", "_")
+        file = f"{name}_" if keyword.iskeyword(name) else name
+        module = importlib.import_module(f"day1.interfaces.cli.commands.{file}")
+        command: click.Command = getattr(module, f"{name}_command")
+        command.short_help = _COMMANDS[cmd_name]
         return command
 
     def resolve_command(
@@ -132,7 +134,7 @@ class Porcelain(click.Group):
         """Write the commands by section, without importing any."""
         for section, commands in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=Porcelain, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -169,8 +169,3 @@ def with_session(command: Callable[..., None]) -> Callable[..., None]:
             session.close()
 
     return run
-
-
-branch_option = click.option("-b", "--branch", metavar="NAME", help="Default: the current branch.")
-at_option = click.option("--at", metavar="TIME", help="As it was then: ISO time, or 10m, 2h, 3d.")
-agent_option = click.option("--agent", metavar="NAME", help="Who writes. Default: DAY1_AGENT_ID.")

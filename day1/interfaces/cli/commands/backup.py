@@ -1,4 +1,4 @@
-"""The store in one file, and back: backup."""
+"""`day1 backup`: write the store to one file, or restore one."""
 
 from __future__ import annotations
 

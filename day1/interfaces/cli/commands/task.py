@@ -1,4 +1,4 @@
-"""Teams of agents: task."""
+"""`day1 task`: open, join and follow tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from day1.interfaces.cli.session import Session, agent_option, porcelain
+from day1.interfaces.cli.options import agent_option
+from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
     from day1.services.teams.tasks import TaskState

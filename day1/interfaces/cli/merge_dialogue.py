@@ -1,23 +1,20 @@
-"""Commands that compare and join: diff, merge, cherry-pick."""
+"""A merge as a person decides it: see the plan, settle its conflicts, merge by that plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from day1.errors import InvalidRequest
 from day1.interfaces.cli.asking import WHOLE, ChoiceDocument, ask, decided, show_conflict
 from day1.interfaces.cli.codes import HELD
-from day1.interfaces.cli.diffing import change_documents, draw, draw_changes, one_spaced
+from day1.interfaces.cli.diffing import one_spaced
+from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.render import one_line, plural, short
-from day1.interfaces.cli.session import Session, agent_option, porcelain
+from day1.interfaces.cli.session import Session
 from day1.model.values.showing import short_commit
-
-if TYPE_CHECKING:
-    from day1.services.repository.repository import Repository
 
 Document = dict[str, Any]
 Decide = Callable[[Document], ChoiceDocument | None]
@@ -26,70 +23,8 @@ _SHOWN = 20
 """Rows of a plan that are shown; `day1 diff` shows all."""
 
 
-@click.command("diff")
-@click.argument("a", required=False)
-@click.argument("b", required=False)
-@click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
-@porcelain
-def diff_command(session: Session, a: str | None, b: str | None, category: str | None) -> None:
-    """Show what branch B has that A has not, since they last were one.
-
-    B is the current branch if left out, A its parent: what merging up would bring. A may
-    also be a snapshot or a commit: then what B has become since is shown.
-    """
-    from day1.services.branches.resolving import state
-
-    repo = session.repo()
-    b = session.branch(b)
-    a = a or _parent(repo, b)
-    since = state(repo, a)
-    if since.how != "branch":
-        if category is not None:
-            raise click.UsageError("--category goes with branches.")
-        _since(session, since.commit, b)
-        return
-    answer = session.call(
-        "memory_branch_diff", source_branch=b, target_branch=since.name, category=category
-    )
-    if not session.answer(answer):
-        _draw_diff(session, answer, b, since.name)
-
-
-def _parent(repo: Repository, name: str) -> str:
-    from day1.services.branches.lookup import find
-
-    parent = find(repo, name).parent_id
-    for branch in repo.ledger.branches():
-        if branch.id == parent and branch.retired_tip is None:
-            return branch.name
-    raise InvalidRequest(
-        f"{name!r} has no parent to compare with: name two branches, `day1 diff {name} OTHER`."
-    )
-
-
-def _since(session: Session, commit: str, branch: str) -> None:
-    from day1.model.rows.change import Ref
-
-    changes = session.repo().history.changes(commit, Ref(branch=branch))
-    documents = change_documents(changes)
-    if not session.answer({**documents, "since": commit, "branch": branch}):
-        draw_changes(session.screen, changes)
-
-
-def _draw_diff(session: Session, answer: Document, source: str, target: str) -> None:
-    screen = session.screen
-    added = [*answer["new_facts"], *answer["new_observations"], *answer["new_relations"]]
-    draw(screen, added, answer["changed"], answer["removed"])
-    for conflict in answer["conflicts"]:
-        show_conflict(screen, conflict, source, target)
-    if answer["held"]:
-        screen.note(f"{plural(len(answer['held']), 'item')} held on {target}: `day1 held` decides")
-    if not (added or answer["changed"] or answer["removed"] or answer["conflicts"]):
-        screen.note(f"{source} has nothing that {target} has not.")
-
-
 @dataclass(frozen=True, slots=True)
-class _Merge:
+class MergeDialogue:
     """A merge that is being decided."""
 
     source: str
@@ -137,39 +72,7 @@ def deciding(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command("merge")
-@click.argument("source")
-@click.option("--squash", is_flag=True, help="One commit with one parent; it closes SOURCE.")
-@click.option("--hold-duplicates", is_flag=True, help="Hold what may say the same in other words.")
-@deciding
-@porcelain
-def merge_command(session: Session, source: str, **given: Any) -> None:
-    """Merge SOURCE into the current branch.
-
-    On a terminal each conflict is asked about; else, and with --yes, what clashes keeps the
-    target's side and is held, and the exit code is 3.
-    """
-    target = session.branch(given["into"])
-    strategy = "squash" if given["squash"] else "auto"
-    _decide(session, _Merge(source, target, strategy, None, given["agent"]), given)
-
-
-@click.command("cherry-pick")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--from", "source", metavar="BRANCH", help="Default: the branch that has them.")
-@deciding
-@porcelain
-def cherry_pick_command(session: Session, ids: tuple[str, ...], **given: Any) -> None:
-    """Take single memories, as they are, from another branch into the current one."""
-    from day1.services.branches.resolving import source_of
-
-    target = session.branch(given["into"])
-    source, items = source_of(session.repo(), ids, target, given["source"])
-    merge = _Merge(source, target, "cherry_pick", items, given["agent"])
-    _decide(session, merge, {**given, "hold_duplicates": False})
-
-
-def _decide(session: Session, merge: _Merge, given: Mapping[str, Any]) -> None:
+def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -> None:
     """Show the plan, settle its conflicts, and merge by exactly the plan that was shown."""
     if given["ours"] and given["theirs"]:
         raise click.UsageError("--ours or --theirs, not both.")
@@ -192,7 +95,7 @@ def _decide(session: Session, merge: _Merge, given: Mapping[str, Any]) -> None:
         raise click.exceptions.Exit(HELD)
 
 
-def _chosen(session: Session, merge: _Merge, given: tuple[str, ...]) -> list[ChoiceDocument]:
+def _chosen(session: Session, merge: MergeDialogue, given: tuple[str, ...]) -> list[ChoiceDocument]:
     """What `--choose` decides."""
     from day1.model.rows.change import Ref
     from day1.services.branches.resolving import row_id
@@ -208,7 +111,7 @@ def _chosen(session: Session, merge: _Merge, given: tuple[str, ...]) -> list[Cho
     return choices
 
 
-def _decider(session: Session, merge: _Merge, given: Mapping[str, Any]) -> Decide:
+def _decider(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -> Decide:
     """How conflicts are settled that `--choose` leaves."""
     if given["ours"] or given["theirs"]:
         side = "ours" if given["ours"] else "theirs"
@@ -226,7 +129,11 @@ def _decider(session: Session, merge: _Merge, given: Mapping[str, Any]) -> Decid
 
 
 def _settle(
-    session: Session, merge: _Merge, plan: Document, choices: list[ChoiceDocument], decide: Decide
+    session: Session,
+    merge: MergeDialogue,
+    plan: Document,
+    choices: list[ChoiceDocument],
+    decide: Decide,
 ) -> Document:
     """Decide each conflict once; one decision may bring up others. Answers the last plan."""
     seen = {(choice["id"], choice["cell"]) for choice in choices}
@@ -244,7 +151,7 @@ def _settle(
         plan = merge.preview(session, choices)
 
 
-def _draw_plan(session: Session, merge: _Merge, plan: Document) -> None:
+def _draw_plan(session: Session, merge: MergeDialogue, plan: Document) -> None:
     screen = session.screen
     rows = [row for row in plan["rows"] if row["effect"] != "kept"]
     marks = {"new": ("+ ", "added"), "changed": ("~ ", "changed"), "removed": ("- ", "removed")}
@@ -265,12 +172,12 @@ def _draw_plan(session: Session, merge: _Merge, plan: Document) -> None:
         screen.line(f"    {one_spaced(twin['other_text'])}")
 
 
-def _draw_conflicts(session: Session, merge: _Merge, plan: Document) -> None:
+def _draw_conflicts(session: Session, merge: MergeDialogue, plan: Document) -> None:
     for conflict in plan["conflicts"]:
         show_conflict(session.screen, conflict, merge.source, merge.target)
 
 
-def _draw_merged(session: Session, merge: _Merge, answer: Document) -> None:
+def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> None:
     screen = session.screen
     if not answer["merged_count"] + answer["rejected_count"]:
         screen.line(f"Already up to date: {merge.target} has it all.")

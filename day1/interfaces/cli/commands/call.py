@@ -1,4 +1,4 @@
-"""Serving agents and people, and the plumbing beneath every command: mcp, serve, call."""
+"""`day1 call`: any operation by its name."""
 
 from __future__ import annotations
 
@@ -9,53 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.errors import InvalidRequest, UnknownTool
-from day1.interfaces.cli.session import Session, porcelain, with_session
+from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
     from day1.call.operation import Operation
-
-
-@click.command("mcp")
-@click.option("--toolsets", default="core", show_default=True, metavar="NAMES", help="With commas.")
-@click.option("--tools", metavar="NAMES", help="Only these: core14, or tools by name. With commas.")
-@click.option("--branch", metavar="NAME", help="Where it starts. Default: DAY1_BRANCH, else main.")
-@click.option("--agent", metavar="NAME", help="Who writes. Default: DAY1_AGENT_ID.")
-@with_session
-def mcp_command(
-    session: Session, toolsets: str, tools: str | None, branch: str | None, agent: str | None
-) -> None:
-    """Serve an agent over stdin and stdout until it leaves; the store is made if needed.
-
-    Its HEAD is its own: it neither starts where the command line is nor moves it.
-    """
-    settings = session.settings
-    if agent is not None:
-        settings = settings.model_copy(update={"agent_id": agent})
-    session.app.serve_stdio(settings, tools or toolsets, branch)
-
-
-@click.command("serve")
-@click.option("--host", metavar="ADDRESS", help="Default: DAY1_HTTP__HOST, else 127.0.0.1.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Default: 8420; 0: any free one.")
-@click.option("--sse", is_flag=True, help="Also serve MCP's older transport, at /sse.")
-@with_session
-def serve_command(session: Session, **given: Any) -> None:
-    """Serve agents (/mcp), scripts (/api/v1) and people (/review) over HTTP until a signal.
-
-    On loopback nobody needs a token until one was made (`day1 token create`), and the store is
-    made if needed. Any other address needs a store and a token first.
-    """
-    settings = session.settings
-    http = settings.http.model_copy(
-        update={k: v for k, v in given.items() if v is not None and v is not False}
-    )
-    settings = settings.model_copy(update={"http": http})
-
-    def ready(address: str) -> None:
-        for path, what in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
-            click.echo(f"{address}{path:<9} {what}", err=True)
-
-    session.app.serve_http(settings, ready)
 
 
 @click.command("call")

@@ -1,4 +1,4 @@
-"""Commands that look: status, search, show."""
+"""`day1 show`: a memory, a commit or a snapshot."""
 
 from __future__ import annotations
 
@@ -6,132 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from day1.interfaces.cli.moments import brief, day, since
-from day1.interfaces.cli.render import plural, short
-from day1.interfaces.cli.session import Session, at_option, branch_option, porcelain
+from day1.interfaces.cli.moments import brief
+from day1.interfaces.cli.options import at_option, branch_option
+from day1.interfaces.cli.session import Session, porcelain
 from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.services.branches.resolving import NamedState
-    from day1.services.upkeep.doctor import IndexState
-
-
-@click.command("status")
-@branch_option
-@porcelain
-def status_command(session: Session, branch: str | None) -> None:
-    """Say which branch you are on, what waits, what is held, and what to do next."""
-    from day1.services.upkeep.doctor import index_state
-    from day1.services.upkeep.status import branch_status
-
-    store = session.store()
-    with store.repo.ledger.steady():
-        here = branch_status(store.repo, session.branch(branch))
-        index = index_state(store.repo, store.search, here.state.branch)
-    model = session.app.model_place(session.settings.embedder)
-    document = {
-        "branch": here.state.branch.name,
-        "parent": here.state.parent,
-        "status": here.state.status,
-        "commit": here.state.tip,
-        "pending": here.pending.count,
-        "held": here.held,
-        "ahead": here.ahead,
-        "index": {
-            "words_current": index.words_current,
-            "pending_vectors": index.pending_vectors,
-            "model": model,
-        },
-        "store": store.where,
-    }
-    if session.answer(document):
-        return
-    screen, name, parent = session.screen, here.state.branch.name, here.state.parent
-    screen.line("On branch ", (name, "branch"), f" of {store.where}" if store.node else "")
-    told: list[str] = [here.state.status] if here.state.status != "active" else []
-    told += ["closed"] if here.state.branch.closed else []
-    if told:
-        screen.line(f"It is {' and '.join(told)}.")
-    if here.pending.count:
-        waiting = since(here.pending.oldest or 0, session.now())
-        screen.line(
-            f"{plural(here.pending.count, 'row')} stored, waiting for a commit (first {waiting})"
-        )
-    else:
-        screen.line("Everything is committed.")
-    if here.held:
-        screen.line((plural(here.held, "held item"), "warn"), ' (use "day1 held" to decide)')
-    if parent and here.ahead:
-        parts = ", ".join(f"{count:,} {how}" for how, count in sorted(here.ahead.items()))
-        screen.line(f"Ahead of {parent}: {parts}")
-        merge = f', "day1 merge {name} --into {parent}" to merge'
-        screen.line(f'  (use "day1 diff" to see{"" if here.state.branch.closed else merge})')
-    elif parent:
-        screen.line(f"Nothing that {parent} does not have.")
-    _say_index(session, index, model)
-
-
-def _say_index(session: Session, index: IndexState, model: str | None) -> None:
-    screen = session.screen
-    if session.settings.embedder.kind == "none":
-        screen.line("Search is by keywords, by setting.")
-    elif model is None:
-        screen.line('Search is by keywords (use "day1 model install" for search by meaning)')
-    elif index.pending_vectors:
-        texts = plural(index.pending_vectors, "text")
-        screen.line(f'{texts} without a vector yet (use "day1 search --wait")')
-
-
-@click.command("search")
-@click.argument("query")
-@click.option("--mode", type=click.Choice(["hybrid", "vector", "keyword"]), help="Default: hybrid.")
-@click.option("-n", "limit", type=click.IntRange(1, 200), help="At most so many; default 10.")
-@click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
-@click.option("--after", metavar="TIME", help="Happened then or later.")
-@click.option("--before", metavar="TIME", help="Happened then or earlier.")
-@click.option("--all-types", is_flag=True, help="Observations too.")
-@click.option("--all-states", is_flag=True, help="Superseded and archived facts too.")
-@click.option("--wait", is_flag=True, help="First give every new text its vector.")
-@at_option
-@branch_option
-@porcelain
-def search_command(session: Session, query: str, **given: Any) -> None:
-    """Find memories on a branch by meaning and by words, best first."""
-    if given["wait"]:
-        from day1.interfaces.cli.indexing import bring_up
-
-        bring_up(session, session.branch(given["branch"]))
-    window = {
-        "after": session.moment(given["after"]),
-        "before": session.moment(given["before"], end=True),
-    }
-    answer = session.call(
-        "memory_search",
-        query=query,
-        search_type=given["mode"],
-        limit=given["limit"],
-        category=given["category"],
-        branch=given["branch"],
-        time_range=window if any(window.values()) else None,
-        types=["fact", "observation"] if given["all_types"] else None,
-        include_inactive=given["all_states"] or None,
-        at=session.moment(given["at"], end=True),
-    )
-    if not session.answer(answer):
-        hits = answer["result"]
-        rows = [
-            (
-                f"{hit['score']:.2f}",
-                (short(hit["id"]), "commit"),
-                day(hit["happened_at"] or hit["created_at"]),
-                hit["passage"] or hit["fact_text"],
-            )
-            for hit in hits
-        ]
-        session.screen.table(("score", "id", "date", "memory"), rows)
-        if not hits:
-            session.screen.note("Nothing found.")
-        session.notes(answer)
 
 
 @click.command("show")

@@ -10,8 +10,9 @@ import click
 
 from day1.interfaces.cli.diffing import told
 from day1.interfaces.cli.moments import brief
+from day1.interfaces.cli.options import at_option
 from day1.interfaces.cli.render import Part, plural
-from day1.interfaces.cli.session import Session, at_option, porcelain
+from day1.interfaces.cli.session import Session, porcelain
 from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import click
 from day1.errors import InvalidRequest, Refused
 from day1.interfaces.cli.asking import WHOLE
 from day1.interfaces.cli.diffing import one_spaced, words
+from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import Screen, plural, short
-from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
+from day1.interfaces.cli.session import Session, porcelain
 
 Document = Mapping[str, Any]
 

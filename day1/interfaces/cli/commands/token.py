@@ -1,6 +1,8 @@
-"""Who may come in over HTTP: token create, list, revoke."""
+"""`day1 token`: make, list and take back tokens for HTTP."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
@@ -28,20 +30,18 @@ def token_command() -> None:
 @click.option("--agent", metavar="NAME", help="It writes as this agent only.")
 @click.option("--days", type=click.IntRange(1, 3_650), help="It expires after so many.")
 @porcelain
-def create_command(
-    session: Session,
-    name: str,
-    scope: str,
-    branches: tuple[str, ...],
-    agent: str | None,
-    days: int | None,
-) -> None:
+def create_command(session: Session, name: str, **given: Any) -> None:
     """Make a token. It is shown once: the store keeps its hash only.
 
     From the first token on, every call over HTTP needs one.
     """
     answer = session.call(
-        "token_create", name=name, scope=scope, branches=list(branches), agent_id=agent, days=days
+        "token_create",
+        name=name,
+        scope=given["scope"],
+        branches=list(given["branches"]),
+        agent_id=given["agent"],
+        days=given["days"],
     )
     if not session.answer(answer):
         session.screen.line(answer["secret"])

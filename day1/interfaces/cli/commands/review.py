@@ -11,8 +11,9 @@ from day1.errors import InvalidRequest, Refused
 from day1.interfaces.cli.asking import WHOLE, ask, decided
 from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import one_spaced, text_of, words
+from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.render import Screen, in_commands, plural, short
-from day1.interfaces.cli.session import Session, agent_option, porcelain
+from day1.interfaces.cli.session import Session, porcelain
 from day1.model.values.showing import short_commit
 
 Document = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Judging facts: one, those of a branch, or all that a merge would bring."""
+"""`day1 verify`: judge a fact or a branch's facts, or say whether a branch may be merged."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, Final
 import click
 
 from day1.interfaces.cli.codes import FAILED, INTERRUPTED
+from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import place, plural, short
-from day1.interfaces.cli.session import Session, agent_option, branch_option, porcelain
+from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.whole_ids import whole_id
 
 _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
 
@@ -53,11 +55,7 @@ def _check_options(fact_id: str | None, given: dict[str, Any]) -> None:
 
 
 def _one(session: Session, fact_id: str, given: dict[str, Any]) -> None:
-    from day1.model.rows.change import Ref
-    from day1.services.branches.resolving import row_id
-
-    with session.repo().store.reading(Ref(branch=session.branch(given["branch"]))) as reading:
-        whole = row_id(reading, fact_id)
+    whole = whole_id(session, fact_id, session.branch(given["branch"]))
     answer = session.call(
         "verify_fact",
         fact_id=whole,

@@ -1,4 +1,4 @@
-"""The whole store somewhere else: copy."""
+"""`day1 copy`: copy the store to another folder or server."""
 
 from __future__ import annotations
 

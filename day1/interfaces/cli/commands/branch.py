@@ -1,0 +1,115 @@
+"""`day1 branch`: list, create, delete, archive or protect branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from day1.errors import Refused
+from day1.interfaces.cli.new_branch import create_branch
+from day1.interfaces.cli.render import Part
+from day1.interfaces.cli.session import Session, porcelain
+from day1.model.values.showing import short_commit
+
+
+@click.command("branch")
+@click.argument("name", required=False)
+@click.argument("start", required=False)
+@click.option("-d", "--delete", is_flag=True, help="Delete NAME, if another branch has it all.")
+@click.option("-D", "force", is_flag=True, help="Delete NAME whatever it has.")
+@click.option("--archive/--unarchive", "archives", default=None, help="Put NAME away, or not.")
+@click.option("--protect", metavar="LIST", help="NAME takes only merges: review,gate,other.")
+@click.option("--unprotect", is_flag=True, help="NAME takes writes again.")
+@click.option("--description", metavar="TEXT", help="Of a new branch.")
+@click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")
+@porcelain
+def branch_command(session: Session, name: str | None, start: str | None, **given: Any) -> None:
+    """List branches; with NAME create one from START (default: the current branch).
+
+    Memories of a deleted branch stay behind a tag of the store. A protected branch takes
+    merges only: reviewed, of verified facts (gate), by another token than the author's.
+    """
+    deletes = given["delete"] or given["force"]
+    protects = given["unprotect"] or given["protect"] is not None
+    archives = given["archives"] is not None
+    asked = (deletes, archives, protects, bool(start or given["description"]))
+    if sum(asked) > 1:
+        raise click.UsageError("Create, delete, archive, protect: one at a time.")
+    if name is None:
+        if any(asked):
+            raise click.UsageError("Which branch? Give its NAME.")
+        _list(session, verbose=given["verbose"])
+    elif deletes:
+        _delete(session, name, force=given["force"])
+    elif protects:
+        _protect(session, name, given["protect"], lifts=given["unprotect"])
+    elif archives:
+        _archive(session, name, archived=given["archives"])
+    else:
+        answer = create_branch(session, name, start, given["description"])
+        if not session.answer(answer):
+            session.screen.line(f"Branch {answer['branch_name']} created from {answer['parent']}.")
+
+
+def _delete(session: Session, name: str, *, force: bool) -> None:
+    from day1.services.branches.deleting import delete
+    from day1.services.upkeep.status import is_taken
+
+    repo = session.repo()
+    if not force and not is_taken(repo, name):
+        raise Refused(
+            f"No other branch has all of {name!r}: merge it first, or delete it with "
+            f"`day1 branch -D {name}`.",
+            branch=name,
+        )
+    gone = delete(repo, name, session.branch(), session.now())
+    if not session.answer({"branch_name": name, "deleted": True, "commit": gone.retired_tip}):
+        session.screen.line(f"Deleted branch {name} (was {short_commit(str(gone.retired_tip))}).")
+
+
+def _archive(session: Session, name: str, *, archived: bool) -> None:
+    from day1.services.branches.deleting import archive
+
+    archive(session.repo(), name, archived=archived)
+    if not session.answer({"branch_name": name, "archived": archived}):
+        session.screen.line(f"Branch {name} is {'archived' if archived else 'not archived'}.")
+
+
+def _protect(session: Session, name: str, requires: str | None, *, lifts: bool) -> None:
+    if lifts == (requires is not None):
+        raise click.UsageError("--protect LIST or --unprotect, not both.")
+    named = [part.strip() for part in (requires or "").split(",") if part.strip()]
+    if not lifts and not named:
+        raise click.UsageError("--protect takes one or more of: review, gate, other.")
+    answer = session.call("memory_branch_protect", branch_name=name, requires=named)
+    if not session.answer(answer):
+        said = ", ".join(answer["requires"])
+        told = f"takes only merges that fulfil: {said}" if said else "takes writes"
+        session.screen.line(f"Branch {name} {told}.")
+
+
+def _list(session: Session, *, verbose: bool) -> None:
+    answer = session.call("memory_branch_list")
+    if session.answer(answer):
+        return
+    if verbose:
+        rows: list[list[Part]] = [
+            [
+                "*" if item["active"] else " ",
+                (item["branch_name"], "branch"),
+                (short_commit(item["commit"]), "commit"),
+                item["status"],
+                item["parent"],
+                item["description"],
+            ]
+            for item in answer["result"]
+        ]
+        session.screen.table(("", "branch", "commit", "status", "parent", "description"), rows)
+        return
+    for item in answer["result"]:
+        told = "" if item["status"] == "active" else f"  ({item['status']})"
+        name: Part = item["branch_name"]
+        if item["active"]:
+            name = (item["branch_name"], "added")
+        session.screen.line("* " if item["active"] else "  ", name, (told, "dim"))

@@ -1,0 +1,78 @@
+"""`day1 diff`: what a branch has that another has not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from day1.errors import InvalidRequest
+from day1.interfaces.cli.asking import show_conflict
+from day1.interfaces.cli.diffing import change_documents, draw, draw_changes
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+
+if TYPE_CHECKING:
+    from day1.services.repository.repository import Repository
+
+
+@click.command("diff")
+@click.argument("a", required=False)
+@click.argument("b", required=False)
+@click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
+@porcelain
+def diff_command(session: Session, a: str | None, b: str | None, category: str | None) -> None:
+    """Show what branch B has that A has not, since they last were one.
+
+    B is the current branch if left out, A its parent: what merging up would bring. A may
+    also be a snapshot or a commit: then what B has become since is shown.
+    """
+    from day1.services.branches.resolving import state
+
+    repo = session.repo()
+    b = session.branch(b)
+    a = a or _parent(repo, b)
+    since = state(repo, a)
+    if since.how != "branch":
+        if category is not None:
+            raise click.UsageError("--category goes with branches.")
+        _since(session, since.commit, b)
+        return
+    answer = session.call(
+        "memory_branch_diff", source_branch=b, target_branch=since.name, category=category
+    )
+    if not session.answer(answer):
+        _draw_diff(session, answer, b, since.name)
+
+
+def _parent(repo: Repository, name: str) -> str:
+    from day1.services.branches.lookup import find
+
+    parent = find(repo, name).parent_id
+    for branch in repo.ledger.branches():
+        if branch.id == parent and branch.retired_tip is None:
+            return branch.name
+    raise InvalidRequest(
+        f"{name!r} has no parent to compare with: name two branches, `day1 diff {name} OTHER`."
+    )
+
+
+def _since(session: Session, commit: str, branch: str) -> None:
+    from day1.model.rows.change import Ref
+
+    changes = session.repo().history.changes(commit, Ref(branch=branch))
+    documents = change_documents(changes)
+    if not session.answer({**documents, "since": commit, "branch": branch}):
+        draw_changes(session.screen, changes)
+
+
+def _draw_diff(session: Session, answer: dict[str, Any], source: str, target: str) -> None:
+    screen = session.screen
+    added = [*answer["new_facts"], *answer["new_observations"], *answer["new_relations"]]
+    draw(screen, added, answer["changed"], answer["removed"])
+    for conflict in answer["conflicts"]:
+        show_conflict(screen, conflict, source, target)
+    if answer["held"]:
+        screen.note(f"{plural(len(answer['held']), 'item')} held on {target}: `day1 held` decides")
+    if not (added or answer["changed"] or answer["removed"] or answer["conflicts"]):
+        screen.note(f"{source} has nothing that {target} has not.")

@@ -1,0 +1,62 @@
+"""`day1 doctor`: check the store and say what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from day1.errors import Day1Error, NotAStore
+from day1.interfaces.cli.codes import FAILED
+from day1.interfaces.cli.render import Part, in_commands
+from day1.interfaces.cli.session import Session, porcelain
+
+if TYPE_CHECKING:
+    from day1.services.upkeep.doctor import Finding
+
+
+@click.command("doctor")
+@click.option(
+    "--repair", is_flag=True, help="Mend ledger rows, the index, and times ahead of the clock."
+)
+@porcelain
+def doctor_command(session: Session, *, repair: bool) -> None:
+    """Check engine, rows, ledger, refs, space, model and index, and say what to do.
+
+    The exit code is 1 if anything is an error.
+    """
+    from day1 import __version__
+    from day1.services.upkeep import doctor
+
+    done: list[str] = []
+    try:
+        store = session.store()
+        if repair:
+            done = doctor.repair(store.repo, store.search, session.now())
+        findings = list(doctor.check(store.repo, store.search, session.app.place_of(store)))
+    except NotAStore:
+        raise
+    except Day1Error as exc:
+        findings = [doctor.Finding("store", "error", str(exc), None)]
+    document = {
+        "version": __version__,
+        "repaired": done,
+        "findings": [
+            {"name": f.name, "level": f.level, "text": f.text, "advice": f.advice} for f in findings
+        ],
+    }
+    if not session.answer(document):
+        for line in done:
+            session.screen.line(("repair ", "changed"), line)
+        _draw_findings(session, findings)
+    if any(finding.level == "error" for finding in findings):
+        raise click.exceptions.Exit(FAILED)
+
+
+def _draw_findings(session: Session, findings: list[Finding]) -> None:
+    rows: list[list[Part]] = []
+    for finding in findings:
+        advice = f" {finding.advice}" if finding.advice else ""
+        text = in_commands(finding.text) + advice
+        rows.append([(finding.level, finding.level), finding.name, text])
+    session.screen.table(("", "check", "finding"), rows)

@@ -1,0 +1,56 @@
+"""`day1 export`: write memories out as JSON Lines."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from day1.interfaces.cli.files import write_file, write_lines
+from day1.interfaces.cli.options import at_option, branch_option
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.command("export")
+@click.option("--all", "every", is_flag=True, help="Every branch, with its notes.")
+@click.option("--with-thinking", is_flag=True, help="Also the thinking of messages.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write there; default: stdout.",
+)
+@at_option
+@branch_option
+@porcelain
+def export_command(session: Session, **given: Any) -> None:
+    """Write a branch's memories as JSON Lines, the same bytes for the same rows.
+
+    With --json a summary is printed, so the lines need a FILE.
+    """
+    from day1.model.rows.change import Ref
+    from day1.model.values.instant import parse
+    from day1.services.exchange.exporting import export_branch, export_store
+
+    every, at, output = given["every"], session.moment(given["at"], end=True), given["output"]
+    if every and (at or given["branch"]):
+        raise click.UsageError("--all goes with neither --branch nor --at.")
+    if session.as_json and output is None:
+        raise click.UsageError("--json goes with -o FILE: the lines go there.")
+    repo = session.repo()
+    if every:
+        lines = export_store(repo, with_thinking=given["with_thinking"])
+    else:
+        branch = session.branch(given["branch"])
+        ref = Ref(branch=branch, until=None if at is None else parse(at))
+        lines = export_branch(repo.store, ref, with_thinking=given["with_thinking"])
+    if output is None:
+        write_lines(lines, sys.stdout.buffer)
+        return
+    count = write_file(lines, output)
+    if not session.answer({"file": str(output), "lines": count}):
+        session.screen.line(f"Wrote {plural(count, 'line')} to {output}")

@@ -1,0 +1,81 @@
+"""`day1 gc`: give unused space back and offer branches to retire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from day1.interfaces.cli.render import Part, plural
+from day1.interfaces.cli.session import Session, porcelain
+from day1.model.values.showing import short_commit
+
+if TYPE_CHECKING:
+    from day1.ports.rewriting import Rewriting
+
+
+@click.command("gc")
+@click.option("--retire", is_flag=True, help="Retire the branches that are offered.")
+@click.option("--purge-redacted", "purges", is_flag=True, help="Purge what is redacted first.")
+@porcelain
+def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
+    """Give unused space back, and offer branches to retire.
+
+    Offered are branches that are merged with nothing held, or past their ttl_days. A
+    retired branch gives up its ref; `day1 switch` brings it back. Everybody else waits
+    while the store is compacted; a server does that by itself.
+
+    Purging writes the store's files anew without the words that are redacted; commits get other
+    ids, and each says which one it was. Backups and exports from before still have the words.
+    """
+    from day1.services.upkeep import retiring
+
+    repo, files = session.repo(), _files(session) if purges else None
+    offered = retiring.candidates(repo, session.branch(), session.now())
+    if retire:
+        for one in offered:
+            retiring.retire(repo, one.state.branch.name, session.now())
+    purged = _purge(session, files) if files else {}
+    sizes = repo.store.compact() if repo.store.capabilities.compaction else {}
+    branches = [
+        {"branch_name": one.state.branch.name, "commit": one.state.tip, "why": one.why}
+        for one in offered
+    ]
+    if session.answer({**purged, **sizes, "retired" if retire else "offered": branches}):
+        return
+    if purges:
+        redactions, commits = purged["purged"], purged["commits"]
+        said = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
+        session.screen.line(f"Purged {said}." if redactions else "Nothing is redacted.")
+    if sizes:
+        before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
+        session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
+    else:
+        session.screen.note("The server gives unused space back by itself.")
+    for one in offered:
+        done: Part = ("retired ", "changed") if retire else "may be retired: "
+        tip = (short_commit(one.state.tip), "commit")
+        session.screen.line(done, (one.state.branch.name, "branch"), " ", tip, f" {one.why}")
+    if offered and not retire:
+        session.screen.note("`day1 gc --retire` retires them")
+
+
+def _files(session: Session) -> Rewriting:
+
+    store = session.store()
+    return session.app.rewriting(store.settings, store.folder)
+
+
+def _purge(session: Session, files: Rewriting) -> dict[str, int]:
+    """Write the store anew as it reads."""
+    from day1.model.records.redaction import Redaction, mask_of
+    from day1.services.redaction.purging import purge
+
+    store = session.store()
+    redactions = store.repo.ledger.records(Redaction)
+    with (
+        session.app.seen_through(store, mask_of(redactions)) as seen,
+        session.screen.progress("Purging") as report,
+    ):
+        done = purge(seen, redactions, files, report, session.now())
+    return {"purged": done.redactions, "commits": done.commits}

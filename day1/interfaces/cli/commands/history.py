@@ -1,0 +1,66 @@
+"""`day1 history`: every version of a memory, across merges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from day1.interfaces.cli.diffing import one_spaced, text_of, words
+from day1.interfaces.cli.moments import brief
+from day1.interfaces.cli.options import branch_option
+from day1.interfaces.cli.render import WHOLE_ID, Part, one_line, plural, short
+from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.whole_ids import whole_id
+from day1.model.values.showing import short_commit
+
+Document = dict[str, Any]
+
+_STYLES = {"added": "added", "changed": "changed", "removed": "removed", "restored": "added"}
+
+
+@click.command("history")
+@click.argument("name", metavar="ID")
+@click.option("-n", "limit", type=click.IntRange(1, 1000), help="At most so many; default 50.")
+@branch_option
+@porcelain
+def history_command(session: Session, name: str, limit: int | None, branch: str | None) -> None:
+    """Show every version of the memory ID, across merges, newest first.
+
+    One that was removed is named by its whole id.
+    """
+    branch = session.branch(branch)
+    row_id = whole_id(session, name, branch)
+    answer = session.call("memory_history", id=row_id, branch=branch, limit=limit)
+    if session.answer(answer):
+        return
+    screen, versions = session.screen, answer["versions"]
+    for number, version in enumerate(versions):
+        what = one_line(WHOLE_ID.sub(lambda found: short(found[0]), version["line"] or "waiting"))
+        by = ", ".join(filter(None, (version["agent_id"], brief(version["at"]))))
+        screen.line(
+            (short_commit(version["commit"] or "-" * 8), "commit"),
+            (f" {version['how']:<8} ", _STYLES[version["how"]]),
+            (version["branch"] or "(a branch that is gone)", "branch"),
+            f" {what}",
+            (f"  {by}", "dim"),
+        )
+        if version["reason"]:
+            screen.line(f"    because: {one_spaced(version['reason'])}")
+        before = next((v["row"] for v in versions[number + 1 :] if v["row"]), None)
+        for line in _difference(session, before, version["row"]):
+            screen.line("    ", *line)
+    if answer["left_out"]:
+        screen.note(f"{plural(answer['left_out'], 'older version')} more: -n shows them")
+
+
+def _difference(
+    session: Session, before: Document | None, row: Document | None
+) -> list[list[Part]]:
+    """What a version says: all of the first, then the columns that differ."""
+    if row is None:
+        return []
+    if before is None:
+        return [[text_of(row)]]
+    differ = [c for c in row if row[c] != before[c] and c != "revision"]
+    return [[f"{c}: ", *words(session.screen, before[c], row[c])] for c in differ]

@@ -1,0 +1,27 @@
+"""`day1 merge`: bring a branch's memories into another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from day1.interfaces.cli.merge_dialogue import MergeDialogue, decide_and_merge, deciding
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.command("merge")
+@click.argument("source")
+@click.option("--squash", is_flag=True, help="One commit with one parent; it closes SOURCE.")
+@click.option("--hold-duplicates", is_flag=True, help="Hold what may say the same in other words.")
+@deciding
+@porcelain
+def merge_command(session: Session, source: str, **given: Any) -> None:
+    """Merge SOURCE into the current branch.
+
+    On a terminal each conflict is asked about; else, and with --yes, what clashes keeps the
+    target's side and is held, and the exit code is 3.
+    """
+    target = session.branch(given["into"])
+    strategy = "squash" if given["squash"] else "auto"
+    decide_and_merge(session, MergeDialogue(source, target, strategy, None, given["agent"]), given)

@@ -1,0 +1,57 @@
+"""`day1 model`: install the embedding model, or say which one is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.group("model")
+def model_command() -> None:
+    """The model that turns texts into vectors, for search by meaning."""
+
+
+@model_command.command("install")
+@click.argument("path", required=False, type=click.Path(exists=True, path_type=Path))
+@porcelain
+def install_command(session: Session, path: Path | None) -> None:
+    """Install all-MiniLM-L6-v2 from PATH (a folder or archive), else by download.
+
+    When no way leads to it that is no failure: search is by keywords then.
+    """
+    place = session.app.install_model(session.settings.embedder, path, session.screen.note)
+    if not session.answer({"installed": place is not None, "folder": _text(place)}):
+        session.screen.line("No model." if place is None else f"The model is in {place}")
+
+
+@model_command.command("status")
+@porcelain
+def status_command(session: Session) -> None:
+    """Say which model is used and whether it works."""
+    from day1.errors import EmbedderUnavailable
+
+    settings = session.settings.embedder
+    used = session.app.embedder(settings)
+    document: dict[str, Any] = {"kind": settings.kind, "name": None, "works": False}
+    document["place"] = session.app.model_place(settings)
+    problem = "search is by keywords, by setting"
+    if used is not None:
+        document["name"] = used.name
+        try:
+            used.embed(["tried"])
+            document["works"] = True
+        except EmbedderUnavailable as exc:
+            problem = str(exc)
+    if not session.answer(document):
+        if document["works"]:
+            session.screen.line(f"{document['name']} from {document['place']}")
+        else:
+            session.screen.line(f"No model: {problem}")
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

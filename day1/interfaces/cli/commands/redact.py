@@ -1,0 +1,57 @@
+"""`day1 redact`: make a memory unreadable everywhere, for good."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from day1.errors import Refused
+from day1.interfaces.cli.options import agent_option, branch_option
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+from day1.model.rows.kind import MEMORIES
+
+
+@click.command("redact")
+@click.argument("row", metavar="ID")
+@click.option("-m", "--reason", metavar="TEXT", help="Why; kept, so it must not quote the text.")
+@click.option("--confirm", metavar="ID", help="The ID again: this cannot be undone.")
+@branch_option
+@agent_option
+@porcelain
+def redact_command(session: Session, row: str, confirm: str | None, **given: Any) -> None:
+    """Make the memory ID, all it ever said and every equal text read [redacted].
+
+    On all branches and in their past, at once. It cannot be undone. ID may be shortened if the
+    memory is on the branch.
+    """
+    from day1.errors import NotFound
+    from day1.model.rows.change import Ref
+    from day1.services.branches.resolving import row_id
+
+    name = session.branch(given["branch"])
+    whole = row
+    with session.repo().store.reading(Ref(branch=name)) as reading, suppress(NotFound):
+        whole = row_id(reading, row, MEMORIES)
+    if confirm is None and session.asks:
+        if not click.confirm(f"Redact {whole} for good? It cannot be undone.", err=True):
+            raise Refused("Nothing was changed.")
+        confirm = whole
+    answer = session.call(
+        "memory_redact",
+        id=whole,
+        reason=given["reason"],
+        confirm=whole if confirm == row else confirm,
+        branch=name,
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        rows, branches = (
+            plural(answer["rows"], "row"),
+            plural(answer["branches"], "branch", "branches"),
+        )
+        done = "Was redacted before" if answer["already"] else "Redacted"
+        session.screen.line(f"{done}: {rows} on {branches}.")
+    session.notes(answer)

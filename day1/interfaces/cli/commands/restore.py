@@ -1,0 +1,77 @@
+"""`day1 restore`: bring a memory or a branch back to a past state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from day1.errors import Refused
+from day1.interfaces.cli.options import agent_option, branch_option
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+from day1.model.rows.kind import MEMORIES
+
+
+@click.command("restore")
+@click.argument("row", metavar="[ID]", required=False)
+@click.option(
+    "-s", "--source", "to", required=True, metavar="TIME|SNAPSHOT", help="The past state."
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before restoring a whole branch.")
+@branch_option
+@agent_option
+@porcelain
+def restore_command(session: Session, row: str | None, **given: Any) -> None:
+    """Bring the memory ID, or without ID the whole branch, back to a past state.
+
+    It is a new commit, and a snapshot is taken before it.
+    """
+    from day1.services.branches.snapshots import snapshots
+
+    name = session.branch(given["branch"])
+    labels = {text for s in snapshots(session.repo(), None) for text in (s.id, s.label)}
+    to = given["to"] if given["to"] in labels else session.moment(given["to"], end=True)
+    whole = None if row is None else _anywhere(session, name, row, str(to))
+    yes = given["yes"]
+    if whole is None and not yes and session.asks:
+        yes = click.confirm(f"Bring every memory of {name} back to {given['to']}?", err=True)
+        if not yes:
+            raise Refused("Nothing was changed.")
+    if whole is None and not yes:
+        raise click.UsageError("This changes the whole branch: add --yes.")
+    answer = session.call(
+        "memory_restore",
+        to=to,
+        id=whole,
+        branch=name,
+        confirm=name if whole is None else None,
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        rows = answer["restored_rows"]
+        session.screen.line(f"Restored {plural(rows, 'row')}.")
+        session.screen.note(f"`day1 restore --source {answer['snapshot_before']} --yes` undoes it")
+    session.notes(answer)
+
+
+def _anywhere(session: Session, branch: str, text: str, to: str) -> str:
+    """A whole id from the branch as it is, else from the state that it comes back from."""
+    from day1.errors import NotFound
+    from day1.model.rows.change import Ref
+    from day1.model.values.instant import parse
+    from day1.services.branches.resolving import row_id
+    from day1.services.branches.snapshots import find_snapshot
+
+    repo = session.repo()
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        try:
+            return row_id(reading, text, MEMORIES)
+        except NotFound:
+            pass
+    try:
+        past = Ref(commit=find_snapshot(repo, to).commit)
+    except NotFound:
+        past = Ref(branch=branch, until=parse(to))
+    with repo.store.reading(past) as reading:
+        return row_id(reading, text, MEMORIES)

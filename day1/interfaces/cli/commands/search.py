@@ -1,0 +1,64 @@
+"""`day1 search`: memories by meaning and by words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from day1.interfaces.cli.moments import day
+from day1.interfaces.cli.options import at_option, branch_option
+from day1.interfaces.cli.render import short
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.command("search")
+@click.argument("query")
+@click.option("--mode", type=click.Choice(["hybrid", "vector", "keyword"]), help="Default: hybrid.")
+@click.option("-n", "limit", type=click.IntRange(1, 200), help="At most so many; default 10.")
+@click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
+@click.option("--after", metavar="TIME", help="Happened then or later.")
+@click.option("--before", metavar="TIME", help="Happened then or earlier.")
+@click.option("--all-types", is_flag=True, help="Observations too.")
+@click.option("--all-states", is_flag=True, help="Superseded and archived facts too.")
+@click.option("--wait", is_flag=True, help="First give every new text its vector.")
+@at_option
+@branch_option
+@porcelain
+def search_command(session: Session, query: str, **given: Any) -> None:
+    """Find memories on a branch by meaning and by words, best first."""
+    if given["wait"]:
+        from day1.interfaces.cli.indexing import bring_up
+
+        bring_up(session, session.branch(given["branch"]))
+    window = {
+        "after": session.moment(given["after"]),
+        "before": session.moment(given["before"], end=True),
+    }
+    answer = session.call(
+        "memory_search",
+        query=query,
+        search_type=given["mode"],
+        limit=given["limit"],
+        category=given["category"],
+        branch=given["branch"],
+        time_range=window if any(window.values()) else None,
+        types=["fact", "observation"] if given["all_types"] else None,
+        include_inactive=given["all_states"] or None,
+        at=session.moment(given["at"], end=True),
+    )
+    if not session.answer(answer):
+        hits = answer["result"]
+        rows = [
+            (
+                f"{hit['score']:.2f}",
+                (short(hit["id"]), "commit"),
+                day(hit["happened_at"] or hit["created_at"]),
+                hit["passage"] or hit["fact_text"],
+            )
+            for hit in hits
+        ]
+        session.screen.table(("score", "id", "date", "memory"), rows)
+        if not hits:
+            session.screen.note("Nothing found.")
+        session.notes(answer)

@@ -1,0 +1,81 @@
+"""`day1 status`: which branch you are on, and what waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from day1.interfaces.cli.moments import since
+from day1.interfaces.cli.options import branch_option
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+
+if TYPE_CHECKING:
+    from day1.services.upkeep.doctor import IndexState
+
+
+@click.command("status")
+@branch_option
+@porcelain
+def status_command(session: Session, branch: str | None) -> None:
+    """Say which branch you are on, what waits, what is held, and what to do next."""
+    from day1.services.upkeep.doctor import index_state
+    from day1.services.upkeep.status import branch_status
+
+    store = session.store()
+    with store.repo.ledger.steady():
+        here = branch_status(store.repo, session.branch(branch))
+        index = index_state(store.repo, store.search, here.state.branch)
+    model = session.app.model_place(session.settings.embedder)
+    document = {
+        "branch": here.state.branch.name,
+        "parent": here.state.parent,
+        "status": here.state.status,
+        "commit": here.state.tip,
+        "pending": here.pending.count,
+        "held": here.held,
+        "ahead": here.ahead,
+        "index": {
+            "words_current": index.words_current,
+            "pending_vectors": index.pending_vectors,
+            "model": model,
+        },
+        "store": store.where,
+    }
+    if session.answer(document):
+        return
+    screen, name, parent = session.screen, here.state.branch.name, here.state.parent
+    screen.line("On branch ", (name, "branch"), f" of {store.where}" if store.node else "")
+    told: list[str] = [here.state.status] if here.state.status != "active" else []
+    told += ["closed"] if here.state.branch.closed else []
+    if told:
+        screen.line(f"It is {' and '.join(told)}.")
+    if here.pending.count:
+        waiting = since(here.pending.oldest or 0, session.now())
+        screen.line(
+            f"{plural(here.pending.count, 'row')} stored, waiting for a commit (first {waiting})"
+        )
+    else:
+        screen.line("Everything is committed.")
+    if here.held:
+        screen.line((plural(here.held, "held item"), "warn"), ' (use "day1 held" to decide)')
+    if parent and here.ahead:
+        parts = ", ".join(f"{count:,} {how}" for how, count in sorted(here.ahead.items()))
+        screen.line(f"Ahead of {parent}: {parts}")
+        merge = f', "day1 merge {name} --into {parent}" to merge'
+        screen.line(f'  (use "day1 diff" to see{"" if here.state.branch.closed else merge})')
+    elif parent:
+        screen.line(f"Nothing that {parent} does not have.")
+    _say_index(session, index, model)
+
+
+def _say_index(session: Session, index: IndexState, model: str | None) -> None:
+    screen = session.screen
+    if session.settings.embedder.kind == "none":
+        screen.line("Search is by keywords, by setting.")
+    elif model is None:
+        screen.line('Search is by keywords (use "day1 model install" for search by meaning)')
+    elif index.pending_vectors:
+        texts = plural(index.pending_vectors, "text")
+        screen.line(f'{texts} without a vector yet (use "day1 search --wait")')

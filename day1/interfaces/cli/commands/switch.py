@@ -1,0 +1,51 @@
+"""`day1 switch`: go to another branch."""
+
+from __future__ import annotations
+
+import click
+
+from day1.interfaces.cli.new_branch import create_branch
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.command("switch")
+@click.argument("name")
+@click.argument("start", required=False)
+@click.option("-c", "--create", is_flag=True, help="Create NAME from START first.")
+@click.option("--description", metavar="TEXT", help="With -c: of the new branch.")
+@porcelain
+def switch_command(
+    session: Session,
+    name: str,
+    start: str | None,
+    *,
+    create: bool,
+    description: str | None,
+) -> None:
+    """Go to branch NAME; what you add, search and diff is on it from then on.
+
+    A retired branch is brought back. Only the command line moves: agents have a HEAD of
+    their own.
+    """
+    if not create and (start or description):
+        raise click.UsageError("START and --description go with -c.")
+    done = "Switched to"
+    if create:
+        create_branch(session, name, start, description)
+        done = "Switched to a new"
+    elif _revive(session, name):
+        done = "Brought back and switched to"
+    answer = session.call("memory_branch_switch", branch_name=name)
+    if not session.answer(answer):
+        session.screen.line(f"{done} branch ", (answer["active_branch"], "branch"))
+
+
+def _revive(session: Session, name: str) -> bool:
+    from day1.services.upkeep.retiring import revive
+
+    repo = session.repo()
+    known = repo.ledger.branch(name)
+    if known is None or known.name != name or known.retired_tip is None:
+        return False
+    revive(repo, name, session.now())
+    return True

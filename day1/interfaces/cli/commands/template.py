@@ -1,0 +1,87 @@
+"""`day1 template`: keep a branch to begin new work from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from day1.interfaces.cli.options import (
+    branch_option,
+    deprecated_option,
+    description_option,
+    tags_option,
+)
+from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.group("template")
+def template_command() -> None:
+    """Templates: versions of a branch to begin new work from."""
+
+
+@template_command.command("create")
+@click.argument("name")
+@description_option
+@click.option("--type", "types", multiple=True, metavar="NAME", help="For tasks of this type.")
+@tags_option
+@branch_option
+@porcelain
+def template_create_command(session: Session, name: str, **given: Any) -> None:
+    """Keep a branch as template NAME; a name that exists gets its next version."""
+    answer = session.call(
+        "memory_template_create",
+        name=name,
+        source_branch=session.branch(given["branch"]),
+        description=given["description"],
+        applicable_task_types=list(given["types"]) or None,
+        tags=list(given["tags"]) or None,
+    )
+    if not session.answer(answer):
+        facts = plural(answer["fact_count"], "fact")
+        session.screen.line(f"Template {name} version {answer['version']}: {facts}")
+
+
+@template_command.command("list")
+@click.option("--type", "task_type", metavar="NAME", help="For tasks of this type.")
+@deprecated_option
+@porcelain
+def template_list_command(session: Session, task_type: str | None, *, deprecated: bool) -> None:
+    """List templates, the newest first."""
+    status = "deprecated" if deprecated else "active"
+    answer = session.call("memory_template_list", task_type=task_type, status=status, limit=200)
+    if not session.answer(answer):
+        rows = [
+            (t["name"], str(t["version"]), str(t["fact_count"]), t["branch_name"])
+            for t in answer["templates"]
+        ]
+        session.screen.table(("template", "version", "facts", "branch"), rows)
+
+
+@template_command.command("use")
+@click.argument("name")
+@click.argument("branch")
+@click.option("--task", metavar="ID", help="The task that the branch is for.")
+@porcelain
+def template_use_command(session: Session, name: str, branch: str, task: str | None) -> None:
+    """Fork BRANCH from the newest version of template NAME."""
+    answer = session.call(
+        "memory_template_instantiate", template_name=name, target_branch_name=branch, task_id=task
+    )
+    if not session.answer(answer):
+        facts = plural(answer["facts_inherited"], "fact")
+        session.screen.line(f"Branch {branch} with {facts} of {name} {answer['template_version']}")
+
+
+@template_command.command("deprecate")
+@click.argument("name")
+@click.option("--version", type=int, metavar="N", help="Default: every version.")
+@porcelain
+def template_deprecate_command(session: Session, name: str, version: int | None) -> None:
+    """Take template NAME out of use; its branches stay readable."""
+    from day1.services.teams.templates import deprecate_template
+
+    done = deprecate_template(session.repo(), name, version)
+    if not session.answer({"name": name, "versions": [t.version for t in done]}):
+        session.screen.line(f"Deprecated {plural(len(done), 'version')} of {name}")

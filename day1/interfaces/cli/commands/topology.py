@@ -1,0 +1,51 @@
+"""`day1 topology`: draw the tree of branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from day1.interfaces.cli.render import Screen
+from day1.interfaces.cli.session import Session, porcelain
+
+
+@click.command("topology")
+@click.argument("root", required=False)
+@click.option("--depth", type=click.IntRange(0, 100), help="Levels below the root; default 10.")
+@click.option("--archived", is_flag=True, help="Archived branches too.")
+@porcelain
+def topology_command(
+    session: Session, root: str | None, *, depth: int | None, archived: bool
+) -> None:
+    """Draw the tree of branches below ROOT (default: main), with status and notes."""
+    answer = session.call(
+        "memory_branch_topology",
+        root_branch=root,
+        max_depth=depth,
+        include_archived=archived or None,
+    )
+    if not session.answer(answer):
+        _draw_tree(session.screen, answer, session.branch(), "", "")
+
+
+def _draw_tree(screen: Screen, node: dict[str, Any], here: str, first: str, then: str) -> None:
+    notes = node["metadata"]
+    told = [node["status"]] if node["status"] != "active" else []
+    told += [str(notes[key]) for key in ("owner", "purpose") if notes[key]]
+    told += [f"#{tag}" for tag in notes["tags"]]
+    told += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
+    name = node["branch_name"]
+    style = "added" if name == here else "branch"
+    star = " *" if name == here else ""
+    screen.line(first, (name, style), star, ("  " + ", ".join(told) if told else "", "dim"))
+    children = node["children"]
+    for number, child in enumerate(children, start=1):
+        last = number == len(children)
+        _draw_tree(
+            screen,
+            child,
+            here,
+            then + ("└── " if last else "├── "),
+            then + ("    " if last else "│   "),
+        )

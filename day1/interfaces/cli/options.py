@@ -1,0 +1,15 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import click
+
+branch_option = click.option("-b", "--branch", metavar="NAME", help="Default: the current branch.")
+at_option = click.option("--at", metavar="TIME", help="As it was then: ISO time, or 10m, 2h, 3d.")
+agent_option = click.option("--agent", metavar="NAME", help="Who writes. Default: DAY1_AGENT_ID.")
+deprecated_option = click.option("--deprecated", is_flag=True, help="Those that are out of use.")
+
+description_option = click.option(
+    "--description", metavar="TEXT", help="What it holds; lists show it."
+)
+tags_option = click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
