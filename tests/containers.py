@@ -54,7 +54,7 @@ def _container(image: str, port: int, environment: dict[str, str]) -> Any:
     except Exception as error:
         raise NoContainer(f"no container engine answers: {_said(error)}") from error
     # The port is any free one; on all addresses the network could reach it.
-    container.ports = {str(port): ("127.0.0.1", None)}  # type: ignore[dict-item]  # Docker's own
+    container.ports = {str(port): ("127.0.0.1", None)}  # Docker's own
     images = container.get_docker_client().client.images
     _have(images, container.image, container.image)
     if not config.ryuk_disabled:

@@ -59,8 +59,9 @@ class Program:
             "ANONYMIZED_TELEMETRY": "False",
         }
         with (self.folder / "log").open("ab") as log:
+            command = self._command(self.folder, self.port)
             self._process = subprocess.Popen(
-                self._command(self.folder, self.port),
+                command,
                 cwd=self.folder,
                 env=surroundings,
                 stdin=subprocess.DEVNULL,
@@ -73,7 +74,7 @@ class Program:
             if self._process.poll() is not None or time.monotonic() > until:
                 said = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
                 self.stop()
-                raise RuntimeError(f"{self._process.args[0]!r} did not start: {said[-500:]}")
+                raise RuntimeError(f"{command[0]!r} did not start: {said[-500:]}")
             time.sleep(0.05)
 
     def kill(self) -> None:

@@ -2,6 +2,7 @@
 
 import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,8 @@ def near(index: LocalIndex, embedder: HashingEmbedder, text: str, limit: int) ->
 
 def rows(index: LocalIndex) -> set[str]:
     """What the server has of facts."""
-    found = next(c for key, c in index.vectors._chroma._collections.items() if key[1] == "facts")
+    chroma: Any = index.vectors._chroma
+    found = next(c for key, c in chroma._collections.items() if key[1] == "facts")
     return set(found.get(include=[])["ids"])
 
 
@@ -72,7 +74,7 @@ def test_neighbours_are_the_nearest(node, embedder):
     numbers = filled(index, embedder, *VERSIONS)
     asked = "Who retries a payment? Version 7"
     nearest, _ = index.vectors.nearest(embedder, vector(embedder, asked), numbers, 10)
-    assert set(near(index, embedder, asked, 10)) == set(nearest)
+    assert set(near(index, embedder, asked, 10) or ()) == set(nearest)
 
 
 def test_nodes_number_texts_as_they_like_and_share_the_rows(node, embedder):
@@ -93,14 +95,14 @@ def test_each_passage_of_a_long_text_is_a_row(node, embedder):
     filled(one, embedder, text)
     (number,) = filled(other, embedder, text)
     assert {row.split(".")[1] for row in rows(other)} >= {"0", "1", "2"}
-    assert near(other, embedder, "filler mandragora", 9).count(number) >= 3
+    assert (near(other, embedder, "filler mandragora", 9) or []).count(number) >= 3
 
 
 def test_what_only_another_node_has_followed_is_left_out(node, embedder):
     one, other = node("one"), node("other")
     (mine,) = filled(other, embedder, TEXTS[0])
     filled(one, embedder, *TEXTS[1:])
-    assert set(near(other, embedder, TEXTS[1], 9)) == {mine}
+    assert set(near(other, embedder, TEXTS[1], 9) or ()) == {mine}
     assert other.vectors.trouble() is None
 
 

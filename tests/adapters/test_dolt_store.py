@@ -26,7 +26,7 @@ from day1.errors import (
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
-from day1.ports.store import Work
+from day1.ports.additions import Additions
 from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import Settings, StoreSettings
 from tests.suites.memory import Clock
@@ -73,7 +73,7 @@ def test_a_branch_has_one_writer_and_another_branch_another(open_it: Opened) -> 
     assert ids(one, Ref(branch="main")) == ["fact_2"]
 
 
-def fail(unit: AbstractContextManager[Work]) -> None:
+def fail(unit: AbstractContextManager[Additions]) -> None:
     with unit as work:
         work.add(FACT, [fact_row("fact_1", NewFact("one"), Origin(), work.now)])
         raise RuntimeError

@@ -126,7 +126,7 @@ def test_the_number_of_parameters_must_fit(connection):
 
 def test_the_same_statement_is_prepared_once(connection, monkeypatch):
     prepared = []
-    genuine = driver.prepare
+    genuine = statement.prepare
     monkeypatch.setattr(
         driver, "prepare", lambda lib, to, sql: prepared.append(sql) or genuine(lib, to, sql)
     )

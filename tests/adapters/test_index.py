@@ -391,7 +391,7 @@ def test_a_damaged_chroma_is_built_anew(tmp_path, embedder, caplog, while_open):
     tend(index)
     assert "chroma" in caplog.text
     nearest, _ = index.vectors.nearest(embedder, asked, numbers, 5)
-    assert set(index.vectors.neighbours(FACT, embedder, asked, 5)) == set(nearest)
+    assert set(index.vectors.neighbours(FACT, embedder, asked, 5) or ()) == set(nearest)
     index.close()
 
 

@@ -4,6 +4,7 @@ import re
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pymysql.err import OperationalError
@@ -41,6 +42,7 @@ PITR = ("day1_keep", CREATED, CREATED, "account", "sys", "*", "*", 100, "y")
 
 def server(**answers):
     """A store with one commit, that of its making."""
+    told: Any
     text = encode(Message("init", "init"), 1, (), {})
     usual = {
         r"SELECT GET_LOCK": [(1,)],
@@ -304,9 +306,10 @@ def test_a_past_whose_end_is_not_known_is_read_and_doctor_warns():
     assert store.check() == []
     (doubt,) = store.doubts()
     assert "`day1 init`" in doubt
-    repo = SimpleNamespace(store=store)
+    repo: Any = SimpleNamespace(store=store)
     assert (_engine(repo).level, _engine(repo).advice) == ("warn", doubt)
-    assert _engine(SimpleNamespace(store=opened(server()))).level == "ok"
+    other: Any = SimpleNamespace(store=opened(server()))
+    assert _engine(other).level == "ok"
 
 
 def stated(*spans):
@@ -407,7 +410,8 @@ def test_an_older_ledger_is_brought_up_without_asking_for_types():
     there = {r"SHOW TABLES": [(name,) for name in metadata.tables], r"DESCRIBE": [("id",)]}
     told = RecordingServer({**there, **older})
     engine = told.engine().execution_options(isolation_level="AUTOCOMMIT")
-    SqlLedger(engine, nullcontext(), "there", "").create(1)
+    deeds: Any = nullcontext()
+    SqlLedger(engine, deeds, "there", "").create(1)
     altered = {s.rpartition(" ")[0] for s in told.said if s.startswith("ALTER")}
     younger = set(metadata.tables["sessions"].columns.keys()) - OLDEST["sessions"]
     assert altered == {f"ALTER TABLE sessions ADD {name}" for name in younger}

@@ -1,6 +1,7 @@
 """The store on a MatrixOne server below its services: what the contract does not see."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def place(matrixone_url):
 
 @pytest.fixture
 def memory(place, request):
-    memory = EngineMemory(place)
+    memory: Any = EngineMemory(place)
     memory.root = f"root/{request.node.name}"
     memory.fork(memory.root, "main")
     memory.clock.tick()
@@ -145,7 +146,8 @@ def test_every_version_of_a_row_is_found_for_redacting(memory):
 
 def test_a_branch_that_another_writes_is_busy_and_the_others_are_not(place, memory):
     other = EngineMemory(place, memory.clock)
-    other.store._connections._queues._wait_s = 0.2
+    connections: Any = other.store._connections
+    connections._queues._wait_s = 0.2
     with memory.store.changing(memory.root):
         with pytest.raises(StoreBusy), other.store.changing(memory.root.upper()):
             pass

@@ -3,7 +3,7 @@
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, expect
 
 PHONE: Final = {"width": 375, "height": 740}
 
@@ -37,12 +37,14 @@ class Visit:
         self.dialogs: list[str] = []
         self.complaints: list[str] = []
         self.asked: list[str] = []
-        self.page.on(
-            "dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss())
-        )
+        self.page.on("dialog", self._dismissed)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._heard)
         self.context.on("request", lambda request: self.asked.append(request.url))
+
+    def _dismissed(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
 
     def _heard(self, said: ConsoleMessage) -> None:
         if said.type in {"error", "warning"}:

@@ -103,6 +103,8 @@ def test_pages_fit_and_what_is_pressed_is_in_sight(
     pages: list[str], visiting: Visiting, room: dict[str, object]
 ) -> None:
     visit = visiting(**room)
+    assert visit.page.viewport_size
+    width = visit.page.viewport_size["width"]
     for path in pages[:-1]:
         page = visit.open(path)
         visit.fits()
@@ -111,7 +113,7 @@ def test_pages_fit_and_what_is_pressed_is_in_sight(
             box = thing.bounding_box()
             assert box is not None
             assert box["x"] >= 0, path
-            assert box["x"] + box["width"] <= page.viewport_size["width"], path
+            assert box["x"] + box["width"] <= width, path
             assert thing.get_attribute("type") == "checkbox" or box["height"] >= 24, path
     review = next(path for path in pages if path.startswith("/review/reviews/"))
     page = visit.open(review)

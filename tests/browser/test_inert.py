@@ -83,7 +83,7 @@ def _filled(say: Any) -> list[str]:
 def _beside(say: Any, who: dict[str, str]) -> list[str]:
     """Every other field that holds a text of somebody's, and the pages that show it."""
     script, image, link, *_ = HOSTILE
-    pages = []
+    pages, seen = [], {"id": ""}
     for text in HOSTILE:
         raw = {"raw_input": text, "raw_output": text, "tool_name": text[:60]}
         seen = say(

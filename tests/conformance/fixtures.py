@@ -212,7 +212,7 @@ async def elicit(message: str | None, schema: Schema, ctx: Any, params: Any) -> 
 
 async def need_sampling(ctx: Any, _params: Any) -> CallToolResult:
     if not supported(ctx, sampled("")):
-        missing = {"requiredCapabilities": {"sampling": {}}}
+        missing: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
         message = "This tool needs a client that samples."
         raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, message, missing)
     return answer(text("This client samples."))

@@ -30,9 +30,10 @@ from mcp.types import (
 
 from day1.app.cli import main
 from day1.interfaces.http import app
+from day1.interfaces.mcp.server import build_server
 from tests.conformance import fixtures
 
-day1s_server = app.build_server
+day1s_server = build_server
 
 
 def with_fixtures(toolset: Any, make_context: Any, listening: Any) -> Server[Any]:
@@ -122,5 +123,5 @@ async def _set_level(_ctx: Any, _params: SetLevelRequestParams) -> EmptyResult:
 
 if __name__ == "__main__":
     logging.captureWarnings(True)
-    app.build_server = with_fixtures
+    app.build_server = with_fixtures  # type: ignore[attr-defined]  # where the app looks it up
     sys.exit(main())

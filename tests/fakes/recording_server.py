@@ -62,7 +62,7 @@ class RecordingServer:
         return []
 
 
-class _Connection(Connection):  # type: ignore[misc]  # the driver has no types
+class _Connection(Connection):
     """The driver's own, up to the wire."""
 
     def __init__(self, server: RecordingServer) -> None:

@@ -7,6 +7,7 @@ with `{"refused": code}`.
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from day1.app.open import open_store
 from day1.call.context import Caller
@@ -29,6 +30,7 @@ def main(folder: Path, agent: str) -> None:
     print(json.dumps({"answer": "ready"}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
+        answer: dict[str, Any]
         try:
             answer = {"answer": tools[asked["tool"]].call(context, asked["arguments"])}
         except Day1Error as exc:

@@ -62,6 +62,7 @@ class Agent:
     def count(self, counter: str) -> None:
         """Add one to the number that all add to: by its revision, until nobody was quicker."""
         code = "revision_changed"
+        body: object = None
         while code == "revision_changed":
             code, now = self.insist("memory_get", id=counter, branch=SHARED)
             assert not code, now

@@ -10,7 +10,9 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +37,7 @@ from tests.flows.opened_store import (
 
 ROOT = Path(__file__).parents[2]
 KEPT = ("memory.db", "ledger.db")
-READS = (
+READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory_search", {"query": "one"}),
     ("memory_search", {"query": "one", "branch": "side"}),
     ("memory_graph_query", {"entity": "one"}),
@@ -105,7 +107,7 @@ def test_a_read_only_folder_is_read_and_writes_are_refused(store):
         assert facts(house) == ["one", "two", "three", "not indexed yet"]
         assert call(house, "memory_timeline")["read"]["pending"] == 1
         for tool, arguments in WRITES:
-            refused(lambda a=arguments, t=tool: call(house, t, **a), "store_read_only", "access")
+            refused(partial(call, house, tool, **arguments), "store_read_only", "access")
     assert digest(store) == before
 
 
@@ -114,8 +116,8 @@ def test_a_store_cannot_be_made_in_a_read_only_folder(tmp_path):
     folder.mkdir()
     with read_only(folder):
         for place in (folder, folder / "below"):
-            refused(lambda p=place: open_and_close(p, create=True), "store_read_only", "access")
-            refused(lambda p=place: open_and_close(p), "not_a_store", "day1 init")
+            refused(partial(open_and_close, place, create=True), "store_read_only", "access")
+            refused(partial(open_and_close, place), "not_a_store", "day1 init")
     assert list(folder.iterdir()) == []
 
 
@@ -230,7 +232,7 @@ def no_file_beyond(size: int) -> Iterator[None]:
 
 def try_writes(house, acknowledged: list[str], number: int) -> set[str]:
     """Try one of each kind of write; gives the codes of those that failed."""
-    codes = set()
+    codes: set[str] = set()
     for tool, arguments in (*WRITES, WRITES[0]):
         given = dict(arguments)
         if tool == "memory_write_fact":
@@ -354,13 +356,14 @@ def openers(running: ExitStack, count: int) -> list[subprocess.Popen[str]]:
 def test_processes_that_open_a_new_store_together_all_find_it(tmp_path):
     with ExitStack() as running:
         children = openers(running, 5)
-        answers = [child.stdout for child in children]
+        answers = [child.stdout for child in children if child.stdout]
         assert [answer.readline() for answer in answers] == ["ready\n"] * 5
         for turn in range(8):
             for child in children:
                 print(tmp_path / str(turn), file=child.stdin, flush=True)
             assert [answer.readline() for answer in answers] == ["done\n"] * 5
         for child in children:
+            assert child.stdin
             child.stdin.close()
     for turn in range(8):
         with opened(tmp_path / str(turn)) as house:
@@ -371,11 +374,11 @@ def test_processes_that_open_a_new_store_together_all_find_it(tmp_path):
 
 @pytest.mark.parametrize("lock", ["lock", "deeds.lock"])
 def test_a_lock_held_for_longer_than_the_limit_is_said(store, lock):
-    deed = {
-        "lock": lambda: write(house, "new"),
-        "deeds.lock": lambda: call(house, "memory_branch_create", branch_name="new"),
-    }[lock]
     with opened(store, wait_s=0.1) as house:
+        deed = {
+            "lock": lambda: write(house, "new"),
+            "deeds.lock": lambda: call(house, "memory_branch_create", branch_name="new"),
+        }[lock]
         before = digest(store, "memory.db")
         with (store / lock).open("r+b") as held:
             fcntl.flock(held, fcntl.LOCK_EX)

@@ -1,6 +1,8 @@
 """An idle server gives unused space back, where there is much of it and it is brief."""
 
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -46,18 +48,18 @@ def test_a_store_whose_compaction_is_long_is_left_to_people(memory, monkeypatch)
 
 @pytest.mark.parametrize(("idle_s", "compacts"), [(0.0, True), (1e9, False)])
 def test_a_server_compacts_only_when_nobody_calls(memory, monkeypatch, idle_s, compacts):
-    done = []
+    done: list[Any] = []
     monkeypatch.setattr(worker, "compact_if_brief", done.append)
     monkeypatch.setattr(worker, "_IDLE_S", idle_s)
     monkeypatch.setattr(worker, "_COMPACT_S", -1.0)
-    background = BackgroundWorker(memory.repo, None, compacts=True)
+    background = BackgroundWorker(memory.repo, Mock(), compacts=True)
     background._compact()
     assert bool(done) == compacts
 
 
 def test_what_nobody_wrote_to_is_not_looked_through_again(memory):
-    seen = []
-    background = BackgroundWorker(memory.repo, None)
+    seen: list[str] = []
+    background = BackgroundWorker(memory.repo, Mock())
     background._tend = lambda moved: seen.extend(branch.name for branch, _ in moved)
     background._look()
     background._look()

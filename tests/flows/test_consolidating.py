@@ -33,7 +33,8 @@ class FakeChat:
     name = "fake-chat"
 
     def __init__(self, *sentences: Any) -> None:
-        self.sentences, self.asked = list(sentences), []
+        self.sentences = list(sentences)
+        self.asked: list[Any] = []
 
     def ask(self, instructions: str, data: Any, schema: Any, what: str) -> Answer:
         self.asked.append((instructions, data))

@@ -33,7 +33,7 @@ class TalkingMemory(ImportedMemory):
                 said = NewMessage("user", text, **more)
                 assert messages.add_message(self.repo, work, self.chat, said, self.origin)
             self.clock.tick()
-        return work.now
+        return work.now  # type: ignore[possibly-undefined]  # there is a text
 
     def told(self, branch: str = "main", until: int | None = None, commit: str | None = None):
         ref = Ref(branch=None if commit else branch, until=until, commit=commit)

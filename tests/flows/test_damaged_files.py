@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -369,9 +370,7 @@ def test_a_path_without_a_store_is_said_and_nothing_made(tmp_path):
     (tmp_path / "odd" / "memory.db").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     for path in ("empty", "missing", "file", "file/below", "odd"):
-        refused(lambda path=path: open_and_close(tmp_path / path), "not_a_store", "day1 init")
+        refused(partial(open_and_close, tmp_path / path), "not_a_store", "day1 init")
     for path in ("file", "file/below"):
-        refused(
-            lambda path=path: open_and_close(tmp_path / path, create=True), "not_a_store", "folder"
-        )
+        refused(partial(open_and_close, tmp_path / path, create=True), "not_a_store", "folder")
     assert sorted(tmp_path.rglob("*")) == before

@@ -156,7 +156,7 @@ def test_two_processes_that_take_one_file_have_it_once(
     shutil.copytree(store, folder)
     peers = [Process(folder) for _ in range(2)]
     taken: list[str] = []
-    together(*(lambda p=peer: taken.append(p.do(deed)) for peer in peers))  # type: ignore[misc]  # bound for each
+    together(*(lambda p=peer: taken.append(p.do(deed)) for peer in peers))
     assert taken == [BUNDLE] * 2
     assert [peer.end() for peer in peers] == [(0, "")] * 2
     check_whole(folder, deed)

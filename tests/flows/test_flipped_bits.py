@@ -55,6 +55,7 @@ def make_whole(folder: Path, *, compacted: bool) -> None:
             house.repo.store.compact()
         for name in house.repo.history.branches():
             call(house, "memory_search", query="otter", branch=name)
+        assert house.search.embedder
         embed_pending(house.search.index, house.search.embedder, None)
 
 

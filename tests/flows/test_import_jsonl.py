@@ -1,6 +1,7 @@
 """`day1 import jsonl`: the MCP memory server's knowledge graph, and day1's own export."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from day1.services.branches import lookup
 from day1.services.exchange import importing, own_import
 from tests.flows.imported_memory import ImportedMemory, killed_import
 
-GRAPH = [
+GRAPH: list[dict[str, Any]] = [
     {
         "type": "entity",
         "name": "Ada",

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,8 @@ def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
     house = killed_process.opened(tmp_path)
     peers = [Process(tmp_path) for _ in range(2)]
     for number in range(5):
-        name, refused = f"task-{number}", []
+        name = f"task-{number}"
+        refused: list[Any] = []
         start = threading.Barrier(2)
 
         def fork(peer: Process, name: str = name, refused: list[str] = refused) -> None:
@@ -113,7 +115,7 @@ def test_a_clock_that_is_behind_does_not_turn_time_back(tmp_path: Path) -> None:
         if number == 3:
             behind.do({"deed": "change", "branch": "main", "id": deeds[0]["id"], "text": "changed"})
     with house.repo.store.reading(Ref(branch="main")) as reading:
-        at = dict(reading.scan(FACT, ("id", "created_at"), Query()))
+        at: dict[Any, Any] = {str(r["id"]): r["created_at"] for r in reading.find(FACT, Query())}
     times = [at[deed["id"]] for deed in deeds]
     assert times == sorted(set(times))
     stamps = [commit.ts for commit in house.repo.history.log("main")]

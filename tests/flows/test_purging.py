@@ -305,7 +305,7 @@ def test_a_redaction_that_comes_meanwhile_is_masked_and_purged_the_next_time(sto
     with opened_at(store) as house, opened_at(store) as other:
         row = call(other, "memory_write_fact", fact_text="Also heron4712.")["id"]
         with purging(house) as do:
-            asked = []
+            asked: list[Any] = []
 
             def at(point: str) -> None:
                 if point == "copy.after_commit" and not asked:

@@ -88,7 +88,7 @@ def test_who_closes_a_review_while_it_is_merged_is_told_so(house: OpenStore) -> 
                 came.append(other.submit(reviews.close_review, *given))
                 wait(came, 0.5)
 
-        asked = ("auto", None)
+        asked: tuple[Any, None] = ("auto", None)
         reviews.merge_review(replace(house.repo, point=point), seen, asked, (Origin(), None), 2)
         with pytest.raises(Conflict, match="The review is merged"):
             came[0].result(30)

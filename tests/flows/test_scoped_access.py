@@ -16,7 +16,7 @@ from day1.model.records.sharing import Bundle
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Commit, Ref
 from day1.model.rows.kind import FACT
-from day1.services.access.scoped import scoped
+from day1.services.access.scoped import ScopedHistory, scoped
 from day1.services.branches.forking import create
 from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import snapshot
@@ -89,9 +89,8 @@ def test_lists_leave_hidden_branches_out(house: OpenStore, repo: Repository) -> 
     repo.ledger.put(Token("t", "root", "0" * 64, "admin", (), None, 1))
     for key, name in (("ada", "mine/a"), ("bob", MAIN)):
         repo.ledger.set_head(key, find(repo, name).id)
-    later = call(house, "memory_write_fact", fact_text="Hidden.") and repo.store.commit_pending(
-        MAIN
-    )
+    call(house, "memory_write_fact", fact_text="Hidden.")
+    later = repo.store.commit_pending(MAIN)
     for name, commit in (("shown", shown.commit), ("hidden", later)):
         repo.history.keep(name, commit)
     limited = scoped(repo, Access("token", "admin", ("mine/*",)))
@@ -166,6 +165,7 @@ def test_the_graph_is_walked_once_for_many_calls(house: OpenStore, monkeypatch) 
 
     def reaches(commit: str) -> bool:
         limited = scoped(repo, Access("token", "admin", ("mine/*",)))
+        assert isinstance(limited.history, ScopedHistory)
         return limited.history.reaches(commit)
 
     first, hidden = cut("mine/a"), cut("theirs")

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -409,7 +410,7 @@ def test_what_is_remembered_is_what_would_be_read(memory, ports, seed):
             continue
         cold = Asking(memory, replace(ports, views=ViewCache()))
         query = f"{random_.choice(THINGS)} {random_.choice(TRAITS)}"
-        request = {
+        request: dict[str, Any] = {
             "mode": random_.choice(["vector", "keyword", "hybrid"]),
             "category": random_.choice([None, "a"]),
             "include_inactive": random_.choice([True, False]),
@@ -464,6 +465,7 @@ def crowd(tmp_path_factory) -> Iterator[tuple[EngineMemory, SearchPorts]]:
     ports = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder())
     for branch in memory.repo.ledger.branches():
         follow(memory.store, memory.store.history, index, branch.name, branch.id)
+    assert ports.embedder
     embed_pending(index, ports.embedder, None)
     while index.tend():
         pass
@@ -492,7 +494,9 @@ def test_only_the_asked_branch_is_found_and_all_of_it(crowd):
         vectors = ports.embedder.embed([hit.row["fact_text"] for hit in hits])
         cosines = [hit.cosine for hit in hits]
         assert max(np.abs(np.linalg.norm(vectors, axis=1) - 1)) < 1e-5
-        assert all(hit.score == pytest.approx(max(0, hit.cosine)) or hit.score > 0 for hit in hits)
+        assert all(
+            hit.score == pytest.approx(max(0, hit.cosine or 0)) or hit.score > 0 for hit in hits
+        )
         assert all(cosine is not None for cosine in cosines)
 
 
@@ -569,7 +573,7 @@ def test_without_a_model_search_is_by_words_and_catches_up_when_it_comes(memory,
     coming.here = True
     found = ask("gateway")
     assert (found.mode_used, found.notes, found.pending_vectors) == ("hybrid", [], 0)
-    assert found.hits[0].cosine > 0
+    assert (found.hits[0].cosine or 0) > 0
 
 
 # Damage, reading only, threads

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import text
@@ -25,7 +25,7 @@ from day1.model.records.intent import Intent
 from day1.model.records.redaction import CLEAR
 from day1.model.records.store_copy import Clone
 from day1.model.rows.change import Commit, Message, Query, Ref
-from day1.model.rows.kind import FACT
+from day1.model.rows.kind import FACT, Row
 from day1.model.rows.origin import Origin
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import CopiedStore, as_it_is, copy_store
@@ -258,7 +258,7 @@ def test_rows_that_are_not_those_of_the_commit_are_not_committed(store: Path) ->
         with pytest.raises(IntegrityBroken, match="another unit"):
             repo.store.repeat("main", made, {"facts": {str(row["id"]): row}})
         here = replace(made, parents=(repo.history.branches()["reviewed"],))
-        missing = {"facts": {fact_id(): None}}
+        missing: dict[str, dict[str, Row | None]] = {"facts": {fact_id(): None}}
         with pytest.raises(IntegrityBroken, match="planned"):
             repo.store.repeat("reviewed", here, missing)
         assert repo.history.branches()["main"] == tip
@@ -276,7 +276,9 @@ def _change(made: Repository) -> None:
     with made.store.adding("main") as work:
         newest = max(work.find(FACT, Query()), key=lambda row: int(row["created_at"] or 0))
         meddle = "UPDATE facts SET category = 'meddled' WHERE id = :id"
-        work.connection.execute(text(meddle), {"id": newest["id"]})  # day1 itself does not
+        cast("Any", work).connection.execute(
+            text(meddle), {"id": newest["id"]}
+        )  # day1 itself does not
 
 
 def _add(branch: str) -> Callable[[Repository], None]:

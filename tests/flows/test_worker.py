@@ -2,6 +2,8 @@
 
 import sqlite3
 from contextlib import closing
+from typing import Any, cast
+from unittest.mock import Mock
 
 from day1.ports.index import IndexBehind
 from day1.services.upkeep import worker
@@ -41,7 +43,7 @@ def test_the_worker_survives_what_nobody_foresaw(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(worker, "_START_S", 0.0)
     monkeypatch.setattr(worker, "_PAUSE_S", 0.01)
     memory = EngineMemory(tmp_path)
-    background = BackgroundWorker(memory.repo, None)
+    background = BackgroundWorker(memory.repo, Mock())
     paused: list[float] = []
     remembered = "The cellar key is under the mat."
 
@@ -67,8 +69,8 @@ def test_an_index_that_fails_keeps_no_branch_from_being_cut(tmp_path, monkeypatc
     memory = EngineMemory(tmp_path)
     memory.fork("side", "main")
     cut: list[str] = []
-    monkeypatch.setattr(memory.store, "cut_if_due", cut.append)
-    background = BackgroundWorker(memory.repo, _Broken())
+    monkeypatch.setattr(memory.store, "commit_pending_if_due", cut.append)
+    background = BackgroundWorker(memory.repo, cast("Any", _Broken()))
     for _ in range(2):
         try:
             background._look()

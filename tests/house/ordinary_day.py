@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import WAIT_S, Session
@@ -28,11 +29,11 @@ def main() -> None:
     day1("import", "markdown", "notes.md")
     day1("export", "-o", "memory.jsonl")
     day1("backup", "memory.tar.gz")
-    model = {"DAY1_EMBEDDER__KIND": "minilm"}
+    model: dict[str, Any] = {"DAY1_EMBEDDER__KIND": "minilm"}
     with Session(store, **model) as session:
         session.ok("memory_write_fact", fact_text="Exports run at night")
         session.ok("memory_search", query="when are exports made?", search_type="vector")
-    chroma = {"DAY1_SEARCH__CHROMA": "true", "DAY1_SEARCH__EXACT_ROWS": "0"}
+    chroma: dict[str, Any] = {"DAY1_SEARCH__CHROMA": "true", "DAY1_SEARCH__EXACT_ROWS": "0"}
     with HttpServer(store, **model, **chroma) as server:
         with HttpSession(server) as session:
             session.ok("memory_write_fact", fact_text="Reports are kept for a year")

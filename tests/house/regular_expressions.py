@@ -4,8 +4,8 @@ import ast
 import importlib
 import pkgutil
 import re
-import re._constants as op  # the parser's own words: Python has no public ones
-import re._parser as parser
+import re._constants as op  # type: ignore[import-not-found]  # Python has no public ones
+import re._parser as parser  # type: ignore[import-not-found]
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path

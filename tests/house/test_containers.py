@@ -3,6 +3,7 @@
 The engine is a stand-in that speaks as much of Docker's API as testcontainers asks for.
 """
 
+import atexit
 import json
 import re
 import threading
@@ -82,7 +83,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setattr(config, "connection_mode_override", None)
     monkeypatch.setattr(servers, "has_dolt", lambda: False)
     monkeypatch.setattr(containers, "UP_S", 0.0)
-    monkeypatch.setattr(containers.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(atexit, "register", lambda *_: None)
     with Engine() as serving:
         monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{serving.server_port}")
         thread = threading.Thread(target=serving.serve_forever)

@@ -89,7 +89,7 @@ def test_the_first_search_takes_five_lines(tmp_path):
             text=True,
             check=True,
         )
-    assert "The deploy job needs 4 GB of memory" in done.stdout
+    assert "The deploy job needs 4 GB of memory" in done.stdout  # type: ignore[possibly-undefined]  # of five
 
 
 def test_every_tool_of_the_readme_exists():

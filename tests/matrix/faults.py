@@ -31,7 +31,7 @@ class Fault:
     """One row: while `during` lasts, each call answers one of these."""
 
     name: str
-    during: Callable[[Scene], AbstractContextManager[None]]
+    during: Callable[[Scene], AbstractContextManager[object]]
     doctor: str
     """What `day1 doctor` says of it."""
     list: str = OK

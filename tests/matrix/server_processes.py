@@ -33,7 +33,7 @@ CALLS = {
 class ServerProcesses:
     """All of them; each call says `ok` or the code of its error."""
 
-    def __init__(self, store: Path, command: list[str], settings: dict[str, str]) -> None:
+    def __init__(self, store: Path, command: list[str], settings: dict[str, Any]) -> None:
         self.store, self._command, self._settings = store, command, settings
         self._leaving = ExitStack()
         self.written: list[str] = []

@@ -232,8 +232,8 @@ def _keep_together(plan: Mapping[str, Planned]) -> None:
 def undone(plan: dict[str, Planned], target: Rows) -> dict[str, Planned]:
     """A plan that undoes something, so that no fact is superseded by one that is not there."""
     every = dict(plan)
-    for row_id, row in target.items():
-        every.setdefault(row_id, Planned(row, row, row, row))
+    for row_id, there in target.items():
+        every.setdefault(row_id, Planned(there, there, there, there))
 
     def successor(row: Row | None) -> str | None:
         return (row or {}).get("superseded_by")

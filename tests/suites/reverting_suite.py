@@ -71,7 +71,9 @@ class RevertingSuite:
         assert memory.state("main") == state
 
     @pytest.mark.parametrize(("take", "category"), [("theirs", "base"), ("ours", "right")])
-    def test_choices_decide_what_clashes(self, memory: Memory, take: str, category: str) -> None:
+    def test_choices_decide_where_a_revert_clashes(
+        self, memory: Memory, take: str, category: str
+    ) -> None:
         forked(memory, category="base")
         changed = memory.update_fact("main", A, category="wrong").at
         memory.update_fact("main", A, category="right")

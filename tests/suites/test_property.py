@@ -7,7 +7,7 @@ A failure that this finds becomes a plain test in `contract.py`.
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -389,7 +389,7 @@ def databases(server: Callable[[], str]) -> Iterator[Callable[[], str]]:
         yield lambda: made.enter_context(servers.database(url))
 
 
-PLACES = {
+PLACES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "doltlite": folders,
     "dolt": partial(databases, servers.dolt_url),
     "matrixone": partial(databases, servers.matrixone_url),

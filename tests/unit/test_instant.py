@@ -26,15 +26,27 @@ def test_a_time_is_read_to_the_microsecond(text, instant):
 def test_a_date_ends_with_its_last_microsecond_and_a_time_is_its_own_end():
     for date in ("2026-03-01", "20260301", "2026-W09-7"):
         assert parse(date, end=True) == MARCH + DAY - 1
-    assert parse("2026-03-01T00:00", end=True) == MARCH
+    for time in ("2026-03-01T00:00", "2026W09T00"):
+        assert parse(time, end=True) == parse(time)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "2026-13-01", "2026-02-30", "10:00", "9999-12-31T23:59:59-23:00", "1e9"]
+    "text",
+    [
+        "",
+        "soon",
+        "2026-13-01",
+        "2026-02-30",
+        "10:00",
+        "9999-12-31T23:59:59-23:00",
+        "1e9",
+        "soon " * 9,
+    ],
 )
 def test_what_is_no_time_is_refused(text):
-    with pytest.raises(InvalidRequest, match="ISO 8601"):
+    with pytest.raises(InvalidRequest, match=r"^A time is ISO 8601, .*T10:00:00Z\.$") as refused:
         parse(text)
+    assert refused.value.details == {"given": text.strip()[:40]}
 
 
 def test_a_time_is_shown_with_offset_and_microseconds_and_read_back():

@@ -1,7 +1,7 @@
 """Clients that begin to listen while the store does not answer."""
 
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,7 +50,7 @@ class SlowStore:
 def test_who_begins_to_listen_waits_beside_the_event_loop(era: str) -> None:
     """B5: while the store is asked how it stands, the server answers others; who leaves is gone."""
     store = SlowStore()
-    begin: Callable[..., Awaitable[Any]] = getattr(store.listening, era)
+    begin: Callable[..., Coroutine[Any, Any, Any]] = getattr(store.listening, era)
 
     async def both() -> None:
         async with anyio.create_task_group() as tasks:

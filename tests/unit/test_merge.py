@@ -1,6 +1,7 @@
 """What `plan_merge` alone decides; the contract suite asks the same of whole stores."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_the_digest_names_all_that_is_decided():
     assert digest == plan_merge(found, "auto", ()).digest
     other_text = {"fact_text": "b", "content_hash": content_hash("b")}
     choices = [Choice("fact_a", "ours", "category"), Choice("fact_a", "skip", "confidence")]
-    others = [
+    others: list[Any] = [
         plan_merge(found, "squash", ()).digest,
         plan_merge(found, "auto", choices[:1]).digest,
         plan_merge(found, "auto", choices).digest,

@@ -141,8 +141,8 @@ class Session:
     ) -> Future[CallToolResult]:
         """Call a tool that reports progress; cancelling the future cancels the call."""
 
-        async def tell(done: float, total: float | None, _message: str | None) -> None:
-            told(done, total)
+        async def tell(progress: float, total: float | None, message: str | None) -> None:
+            told(progress, total)
 
         work = partial(self._client.call_tool, tool, arguments, progress_callback=tell)
         return self._portal.start_task_soon(work)

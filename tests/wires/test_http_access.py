@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
 
 from day1.model.access.permissions import SCOPES
 from day1.toolsets import TOOLSETS
@@ -86,7 +87,7 @@ def test_a_scope_opens_what_needs_it_or_less_and_nothing_else(guarded: Guarded, 
     token = server.token(f"of {scope}", scope, guarded.admin, branches=["none"])
     for name, operation in OPERATIONS.items():
         answer = server.post(name, token, wrong_argument=1)
-        opened = SCOPES.index(operation.needs) <= SCOPES.index(scope)  # type: ignore[arg-type]  # one of them
+        opened = SCOPES.index(operation.needs) <= SCOPES.index(scope)
         assert answer.code == ("invalid_request" if opened else "forbidden"), name
     with HttpSession(server, token=token) as session:
         refused = session.call("memory_write_fact", {"fact_text": "x", "branch": "none"})
@@ -290,6 +291,7 @@ def test_a_limited_token_hears_nothing_of_main(guarded: Guarded) -> None:
             async with session._client.listen(resource_subscriptions=uris) as stream:
                 heard.append("listening")
                 async for event in stream:
+                    assert isinstance(event, ResourceUpdated)
                     heard.append(event.uri)
 
         task = session._portal.start_task_soon(listen)

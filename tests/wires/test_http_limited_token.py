@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -29,7 +30,7 @@ def listed(session: HttpSession) -> list[str]:
     found: list[str] = []
     cursor = None
     while True:
-        page = session._portal.call(lambda c=cursor: session._client.list_resources(cursor=c))
+        page = session._portal.call(partial(session._client.list_resources, cursor=cursor))
         found += [str(one.uri) for one in page.resources]
         cursor = page.next_cursor
         if cursor is None:

@@ -52,7 +52,7 @@ def test_calls_of_a_session_at_once_share_its_head() -> None:
     house = Mock()
     house.repo.ledger.branch.side_effect = lambda _: together.wait(20)
     house.context.side_effect = lambda caller: caller
-    callers = Callers(house, Mock())
+    callers: Any = Callers(house, Mock())
     headers = [(b"mcp-session-id", b"one")]
     request = HTTPConnection({"type": "http", "headers": headers, ACCESS: EVERYTHING})
     with ThreadPoolExecutor(4) as pool:

@@ -291,7 +291,7 @@ def test_a_choice_for_a_cell_of_a_row_that_one_side_has_is_refused(
     core: Session, pair: Pair, write: Write, take: str
 ) -> None:
     fresh = write(pair.source, "new, and to be worded otherwise")
-    choice = {"id": fresh, "cell": "fact_text", "take": take}
+    choice: dict[str, Any] = {"id": fresh, "cell": "fact_text", "take": take}
     if take == "value":
         choice["value"] = {"fact_text": "worded otherwise"}
     sides = {"source_branch": pair.source, "target_branch": pair.target}

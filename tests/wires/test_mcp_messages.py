@@ -129,8 +129,8 @@ def test_messages_are_found_by_meaning(tmp_path: Path) -> None:
                 "said a vehicle",
             }
         merge(session, "side", "main")
-        found = session.found("memory_search_messages", query="car", limit=2)
-        assert sorted(hit["sequence"] for hit in found) == [1, 3]
+        hits = session.found("memory_search_messages", query="car", limit=2)
+        assert sorted(hit["sequence"] for hit in hits) == [1, 3]
 
 
 @pytest.mark.parametrize("options", [[], ["--all"]])

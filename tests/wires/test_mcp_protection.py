@@ -1,5 +1,6 @@
 """Protected branches: no operation writes to one, and only merges that fulfil its rules come in."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -202,9 +203,7 @@ def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) ->
         for own in OWN:
             choices = [{"id": fact, **own}]
             refused(
-                lambda choices=choices: by(
-                    house, "bob", "memory_revert", commit=merge_id, choices=choices
-                ),
+                partial(by, house, "bob", "memory_revert", commit=merge_id, choices=choices),
                 "branch_protected",
             )
         by(house, "bob", "memory_revert", commit=merge_id)
@@ -242,10 +241,10 @@ def test_another_token_than_the_authors_must_merge(tmp_path: Path) -> None:
         fork_by(house, "ann", "side")
         fact = write_by(house, "ann", "side")
         for token in ("ann", None):
-            refused(lambda token=token: merge_by(house, token, "side"), "branch_protected", "token")
+            refused(partial(merge_by, house, token, "side"), "branch_protected", "token")
     with opened(tmp_path / "store") as house:  # who wrote is known to the next process
         for more in ({}, {"strategy": "cherry_pick", "items": [fact]}):
-            refused(lambda more=more: merge_by(house, "ann", "side", **more), "branch_protected")
+            refused(partial(merge_by, house, "ann", "side", **more), "branch_protected")
         assert merge_by(house, "bob", "side")["merged_count"] == 1
 
 
@@ -288,7 +287,7 @@ def test_a_fork_or_a_merge_is_no_way_around_for_the_author(tmp_path: Path) -> No
         fork_by(house, "bob", "gathered")
         merge_by(house, "bob", "side", target_branch="gathered")
         for source in ("side/fork", "gathered"):
-            refused(lambda source=source: merge_by(house, "ann", source), "branch_protected")
+            refused(partial(merge_by, house, "ann", source), "branch_protected")
         merge_by(house, "cy", "side/fork")  # what she wrote on main is there already
         write_by(house, "dan", "gathered")
         merge_by(house, "bob", "gathered")
@@ -310,7 +309,7 @@ def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path, 
             missing = by(house, token, "review_show", review_id=review)["missing"]
             assert list(missing) == ["other"]
             refused(
-                lambda token=token: by(house, token, "review_merge", review_id=review),
+                partial(by, house, token, "review_merge", review_id=review),
                 "branch_protected",
             )
         assert by(house, "dan", "review_show", review_id=review)["can_merge"]

@@ -12,7 +12,7 @@ from tests.wires.mcp_session import Session
 from tests.wires.minimal_arguments import prepared
 
 WRITING = {o.name: o for o in operations("core,review") if o.effect is not Effect.READ}
-SAYS = {
+SAYS: dict[str, dict[str, Any]] = {
     "memory_write_fact": {"fact_text": "Ada drinks tea.", "category": "drinks"},
     "memory_write_observation": {
         "observation_type": "insight",

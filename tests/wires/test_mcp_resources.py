@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
 from mcp.types import ResourceTemplateReference
 
 from tests.wires.http_server import HttpServer, HttpSession
@@ -191,6 +192,7 @@ async def listen(agent: Session, uri: str, heard: queue.Queue[str]) -> None:
     async with agent._client.listen(resource_subscriptions=[uri]) as stream:
         heard.put("listening")
         async for event in stream:
+            assert isinstance(event, ResourceUpdated)
             heard.put(event.uri)
 
 

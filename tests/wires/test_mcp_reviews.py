@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -303,7 +302,7 @@ def test_what_a_review_says_of_a_redacted_row_goes_with_it(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Path]:
+def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 

@@ -199,7 +199,7 @@ def test_an_unknown_task_or_objective_is_refused(core: Session, made: dict[str, 
     )
     assert error["details"] == {"objectives": [2]}
     assert "0 to 1" in error["message"]
-    for index, given in ((2, "objectives"), (-1, "problems"), (200, "problems")):
+    for index, named in ((2, "objectives"), (-1, "problems"), (200, "problems")):
         error = core.refused(
             "memory_task_update",
             "invalid_request",
@@ -207,7 +207,7 @@ def test_an_unknown_task_or_objective_is_refused(core: Session, made: dict[str, 
             objective_id=index,
             status="completed",
         )
-        assert set(error["details"]) == {given}
+        assert set(error["details"]) == {named}
     join(core, made, "ada", assigned_objectives=[0])
     core.refused(
         "memory_task_join", "invalid_request", **task, agent_id="ada", assigned_objectives=[5]
@@ -297,7 +297,7 @@ def test_processes_that_create_and_join_at_once_end_with_one_branch_each(
     with peers(core) as (one, other):
         for number in range(ROUNDS):
             agent = f"agent {number}"
-            joined = at_once(*(lambda s=s: join(s, made, agent) for s in (one, other)))  # type: ignore[misc]  # noqa: B023 - used up before the next turn
+            joined = at_once(*(lambda s=s: join(s, made, agent) for s in (one, other)))  # noqa: B023 - used up before the next turn
             assert {j["branch_name"] for j in joined} == {f"{made['branch_name']}/agent-{number}"}
             alike = at_once(
                 lambda: join(one, made, f"like {number}"),  # noqa: B023 - called in this round
@@ -309,7 +309,7 @@ def test_processes_that_create_and_join_at_once_end_with_one_branch_each(
             name = f"twice {branch} {number}"
             tasks = at_once(
                 *(
-                    lambda s=s: s.ok("memory_task_create", name=name, parent_branch=branch)  # type: ignore[misc]  # noqa: B023 - called in this round
+                    lambda s=s: s.ok("memory_task_create", name=name, parent_branch=branch)  # noqa: B023 - called in this round
                     for s in (one, other)
                 )
             )

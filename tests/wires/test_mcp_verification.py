@@ -204,6 +204,7 @@ def test_the_calling_agent_judges_by_itself(core: Session, branch: str, write: W
     assert answer["verdict"] == "invalidated"
     answer = core.ok("verify_fact", fact_id=fact, branch=branch, verdict="unverified")
     assert (answer["verdict"], answer["judge"], answer["scores"]) == ("unverified", "agent", [])
+    wrong: dict[str, Any]
     for wrong in (
         {"reason": "because"},
         {"verdict": "verified", "scores": {"accuracy": 0.59}},

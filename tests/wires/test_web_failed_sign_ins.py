@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -36,7 +37,7 @@ class Signer:
 
 
 @contextmanager
-def signing(folder: Path, **settings: str) -> Iterator[Signer]:
+def signing(folder: Path, **settings: Any) -> Iterator[Signer]:
     with HttpServer(folder / "store", **settings) as server, Browser(server) as browser:
         server.token("only")
         yield Signer(browser, server)

@@ -102,7 +102,7 @@ def test_every_choice_is_kept_and_merged_as_it_was_made(review: Reviewed) -> Non
     page = review.decide(review.clash, "theirs", "fact_text")
     assert page.address.startswith(review.path)
     assert "1 decision, 1 to go" in page.text
-    edited = {"v.category": "both"}
+    edited: dict[str, Any] = {"v.category": "both"}
     assert (
         "2 decisions, 0 to go" in review.decide(review.labelled, "value", "category", **edited).text
     )

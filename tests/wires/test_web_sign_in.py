@@ -14,7 +14,7 @@ import pytest
 from tests.wires.http_server import HttpServer
 from tests.wires.scriptless_browser import Browser
 
-SECRETS = {
+SECRETS: dict[str, dict[str, Any]] = {
     "admin": {"scope": "admin"},
     "reader": {"scope": "read"},
     "writer": {"scope": "write"},
