@@ -81,8 +81,8 @@ def revive(house: OpenStore, deed: Deed) -> None:
 
 
 def merge(house: OpenStore, deed: Deed) -> None:
-    ends = (lookup.find(house.repo, deed[end]) for end in ("source", "target"))
-    request = planning.MergeRequest(*ends, "auto")
+    source, target = (lookup.find(house.repo, deed[end]) for end in ("source", "target"))
+    request = planning.MergeRequest(source, target, "auto")
     merging.merge(house.repo, request, ORIGIN, now())
 
 

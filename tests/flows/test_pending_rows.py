@@ -35,7 +35,8 @@ def ends(memory):
 
 
 def preview(memory, **more):
-    return planning.preview(memory.repo, planning.MergeRequest(*ends(memory), "auto"), **more)
+    source, target = ends(memory)
+    return planning.preview(memory.repo, planning.MergeRequest(source, target, "auto"), **more)
 
 
 def test_a_comparison_shows_them(memory):
