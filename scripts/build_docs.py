@@ -38,7 +38,11 @@ def pages() -> dict[Path, str]:
 
 def tool_page(name: str, toolset: Toolset) -> str:
     """The reference of one toolset."""
-    return HEAD + f"\n# Toolset `{name}`\n\n{_ABOUT}\n\n" + "\n".join(map(tool_entry, toolset))
+    return (
+        HEAD
+        + f"\n# Toolset `{name}`\n\n{_ABOUT}\n\n"
+        + "\n".join(map(tool_entry, toolset.operations))
+    )
 
 
 _ABOUT = """A number behind a type is its bound: of a text its characters, of a list its entries.
@@ -91,7 +95,7 @@ def schema_page(toolset: Toolset) -> str:
     """Input and output schemas: a change of a wire contract shows in review."""
     content = {
         op.name: {"input": listed_schema(op), "output": output_schema(op.response)}
-        for op in toolset
+        for op in toolset.operations
     }
     return json.dumps(content, indent=1, sort_keys=True) + "\n"
 

@@ -16,13 +16,13 @@ from day1.logs import to_stderr
 from day1.model.access.permissions import EVERYTHING
 from day1.model.branches.branch import MAIN
 from day1.settings import Settings
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 
 
 def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:
     """Serve toolsets over stdio until the client leaves."""
     to_stderr(settings.log_level)
-    chosen = operations(toolsets)
+    chosen = TOOLSETS.choose(toolsets)
     store = open_store(settings, create=True, serves=True)
     head = ProcessHead(store.repo, branch or settings.branch or MAIN)
     worker = background_worker(store)

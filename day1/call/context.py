@@ -50,6 +50,20 @@ class Caller:
     access: Access = EVERYTHING
 
 
+BranchRule = Callable[[Caller], str]
+"""The branch of a call that names none."""
+
+
+def active_branch(caller: Caller) -> str:
+    """The branch that the wire names, the client's HEAD, the token's home or main, in this order.
+
+    Raises:
+        UnknownBranch: the branch that HEAD points at is known to be gone.
+    """
+    head = None if caller.branch or caller.head is None else caller.head.name()
+    return caller.branch or head or caller.access.home or MAIN
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Settings that operations obey."""
@@ -86,8 +100,10 @@ class Context:
     stopped: Callable[[], bool] = never
     """Whether the caller wants no more: an operation asks between parts of its work."""
 
+    branch_rule: BranchRule = active_branch
+
     def branch(self, given: str | None) -> str:
-        """The branch of this call: given, named by the wire, the client's HEAD, else main.
+        """The branch of this call: the one given, else as the rule says.
 
         Raises:
             UnknownBranch: there is no such branch.
@@ -112,10 +128,7 @@ class Context:
             note(self.repo, branch, Origin(), self.clock(), token)
 
     def _branch(self, given: str | None) -> Branch:
-        name = given or self.caller.branch
-        if name is None and self.caller.head is not None:
-            name = self.caller.head.name()
-        return find(self.repo, name or self.caller.access.home or MAIN)
+        return find(self.repo, given or self.branch_rule(self.caller))
 
     def repeatable(self, request: Repeatable, branch: Branch | None = None) -> Repository:
         """The repository, whose new ids are those of the request if it has a `request_id`.

@@ -1,9 +1,177 @@
-"""A toolset."""
+"""A toolset: operations that belong together, and what every wire asks about them.
+
+A toolset says the form of its errors, its HTTP routes, the branch of a call that names none, and
+what a client is told. So no wire knows a toolset by name.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from string import Formatter
+from typing import Any, Final
 
+from day1.call.context import BranchRule, Context, active_branch
 from day1.call.operation import Operation
+from day1.errors import Day1Error, Json
 
-Toolset = tuple[Operation[Any, Any], ...]
+_FAILURE: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "details"],
+            "properties": {
+                "code": {"type": "string", "description": "stable; see docs/errors.md"},
+                "message": {"type": "string", "description": "what to do next"},
+                "details": {"type": "object"},
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShape:
+    """The form in which a toolset's errors are answered."""
+
+    body: Callable[[Day1Error], Mapping[str, Json]] = Day1Error.body
+    schema: Mapping[str, Any] = field(default_factory=lambda: _FAILURE)
+    """The JSON schema of `body`."""
+    statuses: Mapping[type[Day1Error], int] = field(default_factory=dict)
+    """HTTP statuses that differ from day1's; the nearest class above an error decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Which operation a route calls, and which of its arguments the path and the query give.
+
+    The JSON object in the body gives the others. `{id}` in a path gives the argument `id` unless
+    `path` names another.
+    """
+
+    operation: str
+    path: Mapping[str, str] = field(default_factory=dict)
+    """Name in the path -> argument."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Name in the query -> argument. A query takes no other names."""
+    only: str | None = None
+    """Answer only this field of the operation's answer, such as a bare list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One HTTP call of a toolset; its path lies below the prefix of the toolset's namespace."""
+
+    method: str
+    path: str
+    status: int
+    binding: Binding
+    id: str | None = None
+    """Its id in the OpenAPI document; default: the operation's name."""
+
+    @property
+    def in_path(self) -> dict[str, str]:
+        """The names in the path, and the arguments that they give."""
+        names = [name for _, name, _, _ in Formatter().parse(self.path) if name]
+        return {name: self.binding.path.get(name, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """Where toolsets have their HTTP routes; those of one namespace share one OpenAPI document."""
+
+    prefix: str
+    title: str
+    about: str
+    document: str
+    """The path of the OpenAPI document, which may lie outside the prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A text that a person picks in a client; it has a `{name}` for each argument."""
+
+    name: str
+    title: str
+    description: str
+    arguments: Mapping[str, str]
+    """Name -> what it is; the first is required."""
+    text: str
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What a client is told of a toolset besides its tools."""
+
+    lines: tuple[str, ...] = ()
+    """How to work with it. A line that names tools, in braces, is told if they are all served."""
+    prompts: tuple[Prompt, ...] = ()
+
+    def told(self, served: Mapping[str, Any]) -> list[str]:
+        """The lines for a client that is served the tools of these names."""
+        return [
+            line.format_map({name: name for name in served})
+            for line in self.lines
+            if all(name in served for _, name, _, _ in Formatter().parse(line) if name)
+        ]
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """Operations under one name; inside, an operation is called `NAME.operation`."""
+
+    name: str
+    operations: tuple[Operation[Any, Any], ...]
+    namespace: Namespace
+    errors: ErrorShape = field(default_factory=ErrorShape)
+    routes: tuple[Route, ...] = ()
+    """Default: POST to the name of each operation."""
+    branch_rule: BranchRule = active_branch
+    """The branch of a call that names none."""
+    hints: Hints = field(default_factory=Hints)
+
+    @cached_property
+    def tools(self) -> dict[str, Tool]:
+        """Its operations by their bare names."""
+        return {operation.name: Tool(self, operation) for operation in self.operations}
+
+    @cached_property
+    def served_routes(self) -> tuple[Route, ...]:
+        """Its routes, or the ones that it has without any of its own."""
+        return self.routes or tuple(
+            Route("POST", f"/{name}", 200, Binding(name)) for name in self.tools
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """An operation of a toolset."""
+
+    toolset: Toolset
+    operation: Operation[Any, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name on the toolset's own endpoint."""
+        return self.operation.name
+
+    @property
+    def qualified_name(self) -> str:
+        """Its name among all toolsets."""
+        return f"{self.toolset.name}.{self.operation.name}"
+
+    def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
+        """Call the operation under the toolset's rule for branches.
+
+        Raises:
+            InvalidRequest: the arguments do not fit; every problem is named.
+            Day1Error: as the operation says.
+        """
+        rule = self.toolset.branch_rule
+        if ctx.branch_rule is not rule:
+            ctx = replace(ctx, branch_rule=rule)
+        return self.operation.call(ctx, arguments)

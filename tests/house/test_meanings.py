@@ -12,11 +12,13 @@ import pytest
 from day1.call.fields import Request
 from day1.call.meanings import explained, meanings
 from day1.interfaces.cli.main import day1
-from day1.interfaces.http.rest import openapi
+from day1.interfaces.http.openapi import openapi
 from day1.interfaces.mcp.schemas import documented_schema, input_schema
 from day1.toolsets import TOOLSETS
 
-OPERATIONS = {operation.name: operation for ops in TOOLSETS.values() for operation in ops}
+OPERATIONS = {
+    operation.name: operation for ops in TOOLSETS.values() for operation in ops.operations
+}
 TOOLS = Path(__file__).resolve().parents[2] / "docs" / "tools"
 
 
@@ -46,7 +48,8 @@ def test_the_pages_of_the_tools_have_no_empty_meaning() -> None:
 
 
 def test_openapi_tells_the_same_meanings() -> None:
-    schemas = openapi(tuple(OPERATIONS.values()))["components"]["schemas"]
+    namespace = TOOLSETS["core"].namespace
+    schemas = openapi(namespace, list(TOOLSETS.values()))["components"]["schemas"]
     written = schemas["WriteFact"]["properties"]
     assert written["confidence"]["description"].startswith("How sure you are")
     assert written["agent_id"]["description"].startswith("Who writes")

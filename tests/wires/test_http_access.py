@@ -17,7 +17,9 @@ from tests.wires.command_line import CommandLine
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.minimal_arguments import prepared
 
-OPERATIONS = {operation.name: operation for toolset in TOOLSETS.values() for operation in toolset}
+OPERATIONS = {
+    operation.name: operation for toolset in TOOLSETS.values() for operation in toolset.operations
+}
 HIDDEN = ("milk", "Tea?", "Ada")
 """Words of what stands on main and beside it."""
 

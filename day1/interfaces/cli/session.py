@@ -26,8 +26,6 @@ Watch = tuple[Callable[[int, int | None], None], Callable[[], bool]]
 HEAD = "cli"
 """The ledger's key of the HEAD that the command line has in each store, on each machine."""
 
-EVERY_TOOLSET = "core,review,admin"
-
 
 class Session:
     """What a command works with; the store is opened when it is first asked for."""
@@ -118,14 +116,13 @@ class Session:
 
         `watch` is told how far it is, and says whether it shall stop.
         """
-        from day1.toolsets import operations
+        from day1.toolsets import TOOLSETS
 
-        operation = next(o for o in operations(EVERY_TOOLSET) if o.name == tool)
         given = {name: value for name, value in arguments.items() if value is not None}
         context = self.context(create=create)
         if watch is not None:
             context = replace(context, progress=watch[0], stopped=watch[1])
-        answer: dict[str, Any] = operation.call(context, given)
+        answer: dict[str, Any] = TOOLSETS.tools[tool].call(context, given)
         return answer
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from day1.call.context import Context
+from day1.call.registry import Registry
+from day1.call.toolset import ErrorShape
 from day1.errors import InvalidRequest, NotFound
 from day1.interfaces.background import run_forever
 from day1.interfaces.broadcast import Broadcaster
@@ -32,7 +34,7 @@ from day1.interfaces.web.events import Events
 from day1.interfaces.web.site import Server, Site, cookie_of
 from day1.services.access.authentication import Authenticator
 from day1.settings import HttpSettings
-from day1.toolsets import LISTS, TOOLSETS, operations
+from day1.toolsets import TOOLSETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Served:
     authenticator: Authenticator
     called: Callable[[], None]
     """Told of each call."""
+    toolsets: Registry = field(default_factory=lambda: TOOLSETS)
 
 
 def build_app(served: Served) -> Starlette:
@@ -55,14 +58,17 @@ def build_app(served: Served) -> Starlette:
 
     feed = Broadcaster(house.repo)
     listening = Listening(feed, lambda ctx: access_of(ctx.request))
+    toolsets = served.toolsets
     servers = {
-        path: build_server(operations(names), context, listening) for path, names in _toolsets()
+        f"/mcp/{name}".rstrip("/"): build_server(toolsets.choose(choice), context, listening)
+        for name, choice in toolsets.endpoints()
     }
     mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse)
 
-    every = operations(",".join(TOOLSETS))
     asking = partial(callers.context, source="user")
-    site = Site.of(Server(served.authenticator, house.clock, asking, access_of, status_of), every)
+    site = Site(
+        Server(served.authenticator, house.clock, asking, access_of, status_of), toolsets.tools
+    )
     events = Events(feed, access_of)
 
     @asynccontextmanager
@@ -73,6 +79,8 @@ def build_app(served: Served) -> Starlette:
             yield
             tasks.cancel_scope.cancel()
 
+    shape = partial(rest.shape_at, toolsets)
+    unrouted = _Unrouted(shape)
     rules = AccessRules(
         names=settings.names,
         rate=settings.rate,
@@ -81,13 +89,14 @@ def build_app(served: Served) -> Starlette:
         page=pages.is_page,
         cookie=cookie_of,
         refused=site.refused,
+        shape=shape,
     )
     app = Starlette(
         lifespan=lifespan,
         routes=[
             *mcp.routes,  # routes are tried in turn, and these are asked for most
             *probes.routes(house, metrics, mcp),
-            *rest.routes(every, callers),
+            *rest.routes(toolsets, callers),
             *pages.routes(site, events),
         ],
         middleware=[
@@ -99,31 +108,29 @@ def build_app(served: Served) -> Starlette:
                 clock=house.clock,
             )
         ],
-        exception_handlers={404: _no_path, 405: _no_method},
+        exception_handlers={404: unrouted.no_path, 405: unrouted.no_method},
     )
     app.state.leaving = [listening.close, events.close]
     return app
 
 
-def _toolsets() -> Iterator[tuple[str, str]]:
-    """Where each choice of tools is served: `/mcp` the core, `/mcp/NAME` others.
+class _Unrouted:
+    """Answers where no route is, in the form of errors that the path has."""
 
-    `all` leaves out who may come in: no agent needs that beside its work.
-    """
-    yield "/mcp", "core"
-    for name in (*TOOLSETS, *LISTS):
-        yield f"/mcp/{name}", name
-    yield "/mcp/all", ",".join(name for name in TOOLSETS if name != "admin")
+    def __init__(self, shape: Callable[[str], ErrorShape]) -> None:
+        self._shape = shape
 
+    async def no_path(self, request: Request, _: Exception) -> Response:
+        """Say which paths there are."""
+        message = "There is no such path here: /mcp, /api/v1/openapi.json and /review are."
+        answer = failure(NotFound(message), self._shape(request.url.path))
+        return await reply(answer, request.scope, request.receive)
 
-async def _no_path(request: Request, _: Exception) -> Response:
-    message = "There is no such path here: /mcp, /api/v1/openapi.json and /review are."
-    return await reply(failure(NotFound(message)), request.scope, request.receive)
-
-
-async def _no_method(request: Request, exc: Exception) -> Response:
-    body = InvalidRequest(f"{request.method} is not for this path.").body()
-    return JSONResponse(body, 405, getattr(exc, "headers", None))
+    async def no_method(self, request: Request, exc: Exception) -> Response:
+        """Say that the path has no such method."""
+        error = InvalidRequest(f"{request.method} is not for this path.")
+        body = self._shape(request.url.path).body(error)
+        return JSONResponse(body, 405, getattr(exc, "headers", None))
 
 
 def needs_door(settings: HttpSettings) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from starlette.responses import JSONResponse
 
 from day1 import errors
+from day1.call.toolset import ErrorShape
 from day1.errors import Day1Error
 
 log = logging.getLogger(__name__)
@@ -31,21 +32,24 @@ STATUS: Final[Mapping[type[Day1Error], int]] = {
 }
 """The nearest class above an error decides; what is not here is the server's own fault: 500."""
 RETRY_S: Final = "1"
+SHAPE: Final = ErrorShape()
+"""The form of errors where no toolset says another."""
 
 
-def status_of(error: type[Day1Error]) -> int:
+def status_of(error: type[Day1Error], shape: ErrorShape = SHAPE) -> int:
     """The HTTP status of an error."""
-    return next((STATUS[kind] for kind in error.__mro__ if kind in STATUS), 500)
+    statuses = {**STATUS, **shape.statuses}
+    return next((statuses[kind] for kind in error.__mro__ if kind in statuses), 500)
 
 
-def failure(error: Day1Error) -> JSONResponse:
-    """An error as a response."""
+def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
+    """An error as a response, in the form of the toolset that was called."""
     headers = {}
     if isinstance(error, errors.Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
     if error.retryable:
         headers["Retry-After"] = RETRY_S
-    return JSONResponse(error.body(), status_of(type(error)), headers)
+    return JSONResponse(shape.body(error), status_of(type(error), shape), headers)
 
 
 def refusal(code: str, message: str, status: int) -> JSONResponse:
@@ -53,9 +57,8 @@ def refusal(code: str, message: str, status: int) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "message": message, "details": {}}}, status)
 
 
-def fault(exc: Exception) -> JSONResponse:
+def fault(exc: Exception, shape: ErrorShape = SHAPE) -> JSONResponse:
     """What went wrong is in the log, and nowhere else."""
     log.error("a request failed", exc_info=exc)
-    message = "day1 failed on this request; its log on stderr says more."
-    body = {"error": {"code": "internal", "message": message, "details": {}}}
-    return JSONResponse(body, 500)
+    failed = Day1Error("day1 failed on this request; its log on stderr says more.")
+    return JSONResponse(shape.body(failed), 500)

@@ -21,10 +21,11 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from day1.call.toolset import ErrorShape
 from day1.errors import Day1Error, TooManyRequests
 from day1.interfaces.http.bodies import WholeBodies
 from day1.interfaces.http.callers import ACCESS
-from day1.interfaces.http.failures import failure, fault, refusal
+from day1.interfaces.http.failures import SHAPE, failure, fault, refusal
 from day1.interfaces.http.probes import Metrics
 from day1.interfaces.http.replies import reply
 from day1.model.access.permissions import Access
@@ -64,6 +65,8 @@ class AccessRules:
     """The value of the cookie of a browser that signed in."""
     refused: Callable[[Day1Error, Request], Response]
     """The page that tells why a request was refused."""
+    shape: Callable[[str], ErrorShape] = lambda _: SHAPE
+    """The form of errors at a path."""
 
 
 class Buckets:
@@ -182,10 +185,10 @@ class AccessMiddleware:
         except Day1Error as exc:
             said = without_place(exc)
             if not self._rules.page(scope["path"]) or "authorization" in headers:
-                return failure(said)
+                return failure(said, self._rules.shape(scope["path"]))
             return self._rules.refused(said, Request(scope))
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
-            return fault(exc)
+            return fault(exc, self._rules.shape(scope["path"]))
         scope[ACCESS] = access
         if access.token_id is not None:  # what the SDK ties MCP sessions to
             known = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])

@@ -1,72 +1,164 @@
-"""`/api/v1`: one route for each operation, and what they take and answer as OpenAPI 3.1."""
+"""The HTTP routes of toolsets: by default one for each operation, at `/api/v1`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from json import loads
 from typing import Any, Final
 
 from anyio import to_thread
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
+from starlette.routing import Route as Path
 
-from day1 import __version__
 from day1.call.fields import Repeatable
-from day1.call.meanings import explained
-from day1.call.operation import Operation
-from day1.call.toolset import Toolset
+from day1.call.registry import Registry
+from day1.call.toolset import ErrorShape, Namespace, Route, Tool, Toolset
 from day1.errors import Day1Error, InvalidRequest
 from day1.interfaces.http.callers import Callers
-from day1.interfaces.http.failures import STATUS, failure, fault
+from day1.interfaces.http.failures import failure, fault
+from day1.interfaces.http.openapi import openapi, takes_body
 
-PREFIX: Final = "/api/v1"
-_REFERENCE: Final = "#/components/schemas/{model}"
 _IDEMPOTENCY: Final = "idempotency-key"
 """Another name, known to HTTP clients, of the argument `request_id`."""
-_BY_THE_DOOR: Final = (408, 413, 421)
-"""What is refused before any operation: a body too slow or too long, a Host that is not ours."""
 
 
-def routes(toolset: Toolset, callers: Callers) -> list[BaseRoute]:
-    """The routes of a toolset's operations."""
-    document = openapi(toolset)
-
-    async def described(_: Request) -> Response:
-        return JSONResponse(document)
-
-    found: list[BaseRoute] = [Route(f"{PREFIX}/openapi.json", described, methods=["GET"])]
-    for operation in toolset:
-        call = partial(_call, operation, callers)
-        found.append(Route(f"{PREFIX}/{operation.name}", call, methods=["POST"]))
+def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
+    """The routes of every toolset, and the OpenAPI document of each namespace."""
+    found: list[BaseRoute] = []
+    for namespace, toolsets in namespaces(registry):
+        document = openapi(namespace, toolsets)
+        found.append(Path(namespace.document, partial(_document, document), methods=["GET"]))
+        found += _paths(namespace, toolsets, callers)
     return found
 
 
-async def _call(operation: Operation[Any, Any], callers: Callers, request: Request) -> Response:
-    """Run one operation in a worker thread."""
-    try:
-        arguments = _arguments(operation.name, await request.body())
-        repeated = request.headers.get(_IDEMPOTENCY)
-        if repeated is not None and issubclass(operation.request, Repeatable):
-            arguments.setdefault("request_id", repeated)
-        run = partial(_run, operation, callers, request, arguments)
-        return JSONResponse(await to_thread.run_sync(run))
-    except Day1Error as exc:
-        return failure(exc)
-    except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
-        return fault(exc)
+def namespaces(registry: Registry) -> list[tuple[Namespace, list[Toolset]]]:
+    """Each namespace with its toolsets."""
+    found: dict[str, tuple[Namespace, list[Toolset]]] = {}
+    for toolset in registry.values():
+        namespace = toolset.namespace
+        found.setdefault(namespace.prefix, (namespace, []))[1].append(toolset)
+    return list(found.values())
 
 
-def _run(
-    operation: Operation[Any, Any], callers: Callers, request: Request, arguments: dict[str, Any]
-) -> Mapping[str, Any]:
-    return operation.call(callers.context(request), arguments)
+def shape_at(registry: Registry, path: str) -> ErrorShape:
+    """The form of errors at a path: that of the toolset whose prefix it has, else day1's."""
+    for toolset in registry.values():
+        if f"{path}/".startswith(f"{toolset.namespace.prefix}/"):
+            return toolset.errors
+    return ErrorShape()
 
 
-def _arguments(name: str, body: bytes) -> dict[str, Any]:
+async def _document(document: Mapping[str, Any], _: Request) -> Response:
+    return JSONResponse(document)
+
+
+def _paths(namespace: Namespace, toolsets: Iterable[Toolset], callers: Callers) -> list[BaseRoute]:
+    """One route for each path, whatever its methods.
+
+    A path that another one's parameters would fit as well comes first, with every method: so
+    `GET /search` never means `/{id}`.
+    """
+    by_path: dict[str, dict[str, _Call]] = {}
+    for toolset in toolsets:
+        for route in toolset.served_routes:
+            call = _Call(route, toolset.tools[route.binding.operation], callers)
+            by_path.setdefault(route.path, {})[route.method] = call
+    return [
+        Path(f"{namespace.prefix}{path}", _endpoint(by_path[path]), methods=_METHODS)
+        for path in sorted(by_path, key=_fixed_first)
+    ]
+
+
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+
+
+def _fixed_first(path: str) -> list[bool]:
+    return [part.startswith("{") for part in path.split("/")]
+
+
+def _endpoint(calls: Mapping[str, _Call]) -> Any:
+    shape = next(iter(calls.values())).tool.toolset.errors
+
+    async def answer(request: Request) -> Response:
+        call = calls.get("GET" if request.method == "HEAD" else request.method)
+        if call is None:
+            refused = InvalidRequest(f"{request.method} is not for this path.")
+            return JSONResponse(shape.body(refused), 405, {"Allow": ", ".join(calls)})
+        return await call.answer(request)
+
+    return answer
+
+
+class _Call:
+    """A route of a tool."""
+
+    def __init__(self, route: Route, tool: Tool, callers: Callers) -> None:
+        self.route, self.tool, self._callers = route, tool, callers
+        schema = tool.operation.request.model_json_schema()["properties"]
+        self._lists = {name for name, part in schema.items() if _is_list(part)}
+
+    async def answer(self, request: Request) -> Response:
+        """Run the operation in a worker thread."""
+        shape = self.tool.toolset.errors
+        try:
+            arguments = self._arguments(request, await request.body())
+            repeated = request.headers.get(_IDEMPOTENCY)
+            if repeated is not None and issubclass(self.tool.operation.request, Repeatable):
+                arguments.setdefault("request_id", repeated)
+            answer = await to_thread.run_sync(partial(self._run, request, arguments))
+        except Day1Error as exc:
+            return failure(exc, shape)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
+            return fault(exc, shape)
+        if self.route.status == _NO_CONTENT:
+            return Response(status_code=_NO_CONTENT)
+        only = self.route.binding.only
+        return JSONResponse(answer if only is None else answer[only], self.route.status)
+
+    def _run(self, request: Request, arguments: dict[str, Any]) -> Mapping[str, Any]:
+        return self.tool.call(self._callers.context(request), arguments)
+
+    def _arguments(self, request: Request, body: bytes) -> dict[str, Any]:
+        arguments = _in_body(self.tool.name, body) if takes_body(self.route) else {}
+        for name, argument in self.route.in_path.items():
+            self._put(arguments, argument, request.path_params[name])
+        if self.route.binding.query or not takes_body(self.route):
+            for name in request.query_params:
+                self._put(arguments, *self._asked(request, name))
+        return arguments
+
+    def _asked(self, request: Request, name: str) -> tuple[str, Any]:
+        argument = self.route.binding.query.get(name)
+        if argument is None:
+            known = ", ".join(self.route.binding.query) or "none"
+            raise InvalidRequest(
+                f"{self.tool.name}: the query has no {name[:80]!r}; known are: {known}."
+            )
+        given = request.query_params.getlist(name)
+        if argument not in self._lists and len(given) > 1:
+            raise InvalidRequest(f"{self.tool.name}: the query gives {name!r} more than once.")
+        return argument, given if argument in self._lists else given[0]
+
+    def _put(self, arguments: dict[str, Any], argument: str, value: Any) -> None:
+        if argument in arguments:
+            raise InvalidRequest(
+                f"{self.tool.name}: {argument!r} is given by the address: leave it out of the body."
+            )
+        arguments[argument] = value
+
+
+_NO_CONTENT: Final = 204
+
+
+def _is_list(schema: Mapping[str, Any]) -> bool:
+    return any(part.get("type") == "array" for part in schema.get("anyOf", [schema]))
+
+
+def _in_body(name: str, body: bytes) -> dict[str, Any]:
     try:
         given = loads(body or b"{}")
     except (ValueError, RecursionError) as exc:  # of text, and of numbers with 5,000 digits
@@ -74,79 +166,3 @@ def _arguments(name: str, body: bytes) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidRequest(f"{name}: the body is a JSON object of arguments.")
     return given
-
-
-def openapi(toolset: Toolset) -> dict[str, Any]:
-    """Describe the routes (OpenAPI 3.1), from the models that every wire uses."""
-    models: list[tuple[type[BaseModel], Any]] = []
-    for operation in toolset:
-        models += [(operation.request, "validation"), (operation.response, "serialization")]
-    names, schemas = models_json_schema(list(dict.fromkeys(models)), ref_template=_REFERENCE)
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "day1",
-            "version": __version__,
-            "description": "Git for agent memory: every operation, as MCP has it.",
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "servers": [{"url": "/"}],
-        "security": [{"token": []}, {}],
-        "paths": {
-            f"{PREFIX}/{operation.name}": {"post": _path(operation, names)} for operation in toolset
-        },
-        "components": {
-            "schemas": {**explained(schemas.get("$defs", {})), "Failure": _FAILURE},
-            "responses": {"Failure": _content("Refused, or failed: why.", _ref("Failure"))},
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    }
-
-
-def _path(operation: Operation[Any, Any], names: Mapping[Any, Any]) -> dict[str, Any]:
-    summary, _, rest = operation.description.partition("\n")
-    statuses = sorted({*STATUS.values(), *_BY_THE_DOOR, 500})
-    fields = operation.request.model_fields.values()
-    return {
-        "operationId": operation.name,
-        "summary": summary,
-        "description": f"{rest.strip()}\n\nNeeds the scope `{operation.needs}`.".strip(),
-        "tags": [operation.effect.value],
-        "requestBody": {
-            "required": any(field.is_required() for field in fields),
-            "content": _json(names[(operation.request, "validation")]),
-        },
-        "responses": {
-            "200": _content("The answer.", names[(operation.response, "serialization")]),
-            **{str(status): {"$ref": "#/components/responses/Failure"} for status in statuses},
-        },
-    }
-
-
-def _ref(model: str) -> dict[str, str]:
-    return {"$ref": _REFERENCE.format(model=model)}
-
-
-def _json(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
-
-
-def _content(description: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"description": description, "content": _json(schema)}
-
-
-_FAILURE: Final = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message", "details"],
-            "properties": {
-                "code": {"type": "string", "description": "stable; see docs/errors.md"},
-                "message": {"type": "string", "description": "what to do next"},
-                "details": {"type": "object"},
-            },
-        }
-    },
-}

@@ -35,14 +35,13 @@ from mcp.types import (
 
 from day1.call.context import Context
 from day1.errors import NotFound
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 
 BRANCHES: Final = "day1://branches"
 _JSON: Final = "application/json"
 _FACTS, _PAGE = 50, 100
 _COMPLETED = 100
 _CURSOR: Final = re.compile("[0-9]{1,9}")
-_OPERATIONS: Final = {operation.name: operation for operation in operations("core,browse")}
 
 
 def branch_uri(name: str) -> str:
@@ -145,7 +144,7 @@ def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
 
 
 def _call(ctx: Context, name: str, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = _OPERATIONS[name].call(ctx, arguments)
+    answer: dict[str, Any] = TOOLSETS.tools[name].call(ctx, arguments)
     return answer
 
 

@@ -17,8 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from day1.call.context import Context
-from day1.call.operation import Operation
-from day1.call.toolset import Toolset
+from day1.call.toolset import Tool
 from day1.errors import Day1Error, Forbidden, TooManyRequests, Unauthorized
 from day1.interfaces.web.rendering import environment
 from day1.model.access.permissions import Access, Scope
@@ -80,7 +79,7 @@ class Visit:
         if self._context is None:
             self._context = self.site.server.context(self.request)
         given = {key: value for key, value in arguments.items() if value is not None}
-        return self.site.operations[operation].call(self._context, given)
+        return self.site.tools[operation].call(self._context, given)
 
     def asked(self, name: str) -> str | None:
         """A value of the address, if there is one."""
@@ -129,12 +128,8 @@ class Site:
     """All pages over one memory. Made once for a server."""
 
     server: Server
-    operations: Mapping[str, Operation[Any, Any]]
-
-    @staticmethod
-    def of(server: Server, every: Toolset) -> Site:
-        """Pages that call some operations."""
-        return Site(server, {operation.name: operation for operation in every})
+    tools: Mapping[str, Tool]
+    """What pages call, by name."""
 
     def route(self, path: str, view: View, methods: Iterable[str] = ("GET",)) -> Route:
         """A page at a path."""

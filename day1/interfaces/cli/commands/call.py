@@ -12,7 +12,7 @@ from day1.errors import InvalidRequest, UnknownTool
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
-    from day1.call.operation import Operation
+    from day1.call.toolset import Tool
 
 
 @click.command("call")
@@ -33,7 +33,7 @@ def call_command(
     if tool is None:
         _list(session, toolset)
         return
-    operation = _find(tool, toolset)
+    found = _find(tool, toolset)
     given = sys.stdin.read() if arguments == "-" else arguments or "{}"
     try:
         parsed = json.loads(given)
@@ -41,30 +41,28 @@ def call_command(
         raise InvalidRequest(f"{tool}: the arguments are no JSON.") from exc
     if not isinstance(parsed, dict):
         raise InvalidRequest(f"{tool}: the arguments are a JSON object.")
-    context = session.context(create=operation.effect is not Effect.READ)
-    session.screen.json(operation.call(context, parsed))
+    context = session.context(create=found.operation.effect is not Effect.READ)
+    session.screen.json(found.call(context, parsed))
 
 
-def _toolsets(toolset: str | None) -> dict[str, tuple[Operation[Any, Any], ...]]:
-    from day1.toolsets import TOOLSETS, operations
+def _find(name: str, toolset: str | None) -> Tool:
+    from day1.toolsets import TOOLSETS
 
-    return {name: operations(name) for name in ([toolset] if toolset else TOOLSETS)}
-
-
-def _find(tool: str, toolset: str | None) -> Operation[Any, Any]:
-    found = [o for toolset_ in _toolsets(toolset).values() for o in toolset_]
-    for operation in found:
-        if operation.name == tool:
-            return operation
-    names = sorted({operation.name for operation in found})
-    raise UnknownTool(f"There is no operation {tool[:80]!r}; `day1 call` lists them.", tools=names)
+    tools = TOOLSETS.tools if toolset is None else {t.name: t for t in TOOLSETS.choose(toolset)}
+    tool = tools.get(name) or (TOOLSETS.tool(name) if toolset is None else None)
+    if tool is None:
+        message = f"There is no operation {name[:80]!r}; `day1 call` lists them."
+        raise UnknownTool(message, tools=sorted(tools))
+    return tool
 
 
 def _list(session: Session, toolset: str | None) -> None:
+    from day1.toolsets import TOOLSETS
+
     rows = [
-        (name, operation.name, operation.description.partition("\n")[0])
-        for name, operations in _toolsets(toolset).items()
-        for operation in operations
+        (tool.toolset.name, tool.name, tool.operation.description.partition("\n")[0])
+        for name in ([toolset] if toolset else TOOLSETS)
+        for tool in TOOLSETS.choose(name)
     ]
     documents = [{"toolset": a, "name": b, "description": c} for a, b, c in rows]
     if not session.answer({"result": documents}):

@@ -1,6 +1,5 @@
 """The core toolset: seed 001's tools, in the seed's order."""
 
-from day1.call.toolset import Toolset
 from day1.toolsets.day1.core import (
     branches,
     bundles,
@@ -16,24 +15,28 @@ from day1.toolsets.day1.core import (
     templates,
     verification,
 )
+from day1.toolsets.day1.family import toolset
 
-CORE: Toolset = (
-    *memory.OPERATIONS,
-    *search.OPERATIONS,
-    branches.CREATE,
-    branches.LIST,
-    branches.SWITCH,
-    merges.DIFF,
-    merges.MERGE,
-    *snapshots.OPERATIONS,
-    *tasks.OPERATIONS,
-    *task_memory.OPERATIONS,
-    *conversations.OPERATIONS,
-    *curation.OPERATIONS,
-    branches.TOPOLOGY,
-    branches.ENRICH,
-    *templates.OPERATIONS,
-    *verification.OPERATIONS,
-    *handoffs.OPERATIONS,
-    *bundles.OPERATIONS,
+CORE = toolset(
+    "core",
+    (
+        *memory.OPERATIONS,
+        *search.OPERATIONS,
+        branches.CREATE,
+        branches.LIST,
+        branches.SWITCH,
+        merges.DIFF,
+        merges.MERGE,
+        *snapshots.OPERATIONS,
+        *tasks.OPERATIONS,
+        *task_memory.OPERATIONS,
+        *conversations.OPERATIONS,
+        *curation.OPERATIONS,
+        branches.TOPOLOGY,
+        branches.ENRICH,
+        *templates.OPERATIONS,
+        *verification.OPERATIONS,
+        *handoffs.OPERATIONS,
+        *bundles.OPERATIONS,
+    ),
 )

@@ -1,6 +1,6 @@
 """The review toolset: editing and deciding, beside the core's tools."""
 
-from day1.call.toolset import Toolset
+from day1.toolsets.day1.family import toolset
 from day1.toolsets.day1.review import (
     editing,
     merges,
@@ -12,13 +12,16 @@ from day1.toolsets.day1.review import (
     tracing,
 )
 
-REVIEW: Toolset = (
-    *editing.OPERATIONS,
-    *restoring.OPERATIONS,
-    *redacting.OPERATIONS,
-    *merges.OPERATIONS,
-    *reviews.OPERATIONS,
-    *protection.OPERATIONS,
-    *tracing.OPERATIONS,
-    *reverting.OPERATIONS,
+REVIEW = toolset(
+    "review",
+    (
+        *editing.OPERATIONS,
+        *restoring.OPERATIONS,
+        *redacting.OPERATIONS,
+        *merges.OPERATIONS,
+        *reviews.OPERATIONS,
+        *protection.OPERATIONS,
+        *tracing.OPERATIONS,
+        *reverting.OPERATIONS,
+    ),
 )

@@ -1,0 +1,155 @@
+"""Which toolsets there are, and which tools a server was asked to serve."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from day1.call.toolset import Tool, Toolset
+from day1.errors import InvalidRequest, NotFound
+
+_NAME: Final = re.compile("[a-z][a-z0-9_]*")
+
+
+class Registry(Mapping[str, Toolset]):
+    """Toolsets by name.
+
+    A bare name of a tool means the one of the toolset that was registered first;
+    `TOOLSET.tool` names any. Toolsets of one namespace have no two tools of one name.
+    """
+
+    def __init__(self, lists: Mapping[str, tuple[str, ...]], default: str, everything: str) -> None:
+        """Begin without toolsets.
+
+        Args:
+            lists: named lists of bare names.
+            default: the choice of tools for a client that asks for none.
+            everything: the choice of tools for a client that asks for all.
+        """
+        self.lists, self.default, self.everything = lists, default, everything
+        self._toolsets: dict[str, Toolset] = {}
+        self._first: dict[str, Tool] = {}
+        self._qualified: dict[str, Tool] = {}
+
+    def __getitem__(self, name: str) -> Toolset:
+        """A toolset by its name."""
+        return self._toolsets[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the toolsets, in the order in which they were registered."""
+        return iter(self._toolsets)
+
+    def __len__(self) -> int:
+        """How many toolsets there are."""
+        return len(self._toolsets)
+
+    def register(self, toolset: Toolset) -> None:
+        """Add a toolset.
+
+        Raises:
+            ValueError: it clashes with another in its name, its namespace, a tool or a route, or
+                one of its routes calls no operation that it has.
+        """
+        if not _NAME.fullmatch(toolset.name) or len(toolset.tools) != len(toolset.operations):
+            raise ValueError(f"Toolset {toolset.name!r} has a name twice, or one that is no word.")
+        if toolset.name in {*self, *self.lists, *self._first, "all"}:
+            raise ValueError(f"The name {toolset.name!r} is taken: give the toolset another one.")
+        for other in self.values():
+            _refuse_clash(toolset, other)
+        _check_routes(toolset)
+        self._toolsets[toolset.name] = toolset
+        for name, tool in toolset.tools.items():
+            self._first.setdefault(name, tool)
+            self._qualified[tool.qualified_name] = tool
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools by bare name; of those with one name, the one that was registered first."""
+        return self._first
+
+    def tool(self, name: str) -> Tool | None:
+        """The tool of a bare or a qualified name, if there is one."""
+        return self._first.get(name) or self._qualified.get(name)
+
+    def choose(self, names: str) -> tuple[Tool, ...]:
+        """The tools of toolsets, named lists or single tools, named with commas, in order.
+
+        Raises:
+            NotFound: there is no such toolset, list or tool.
+            InvalidRequest: two toolsets of the choice have a tool of one name.
+        """
+        found: dict[str, Tool] = {}
+        for name in filter(None, (part.strip() for part in names.split(","))):
+            for tool in self._named(name):
+                other = found.setdefault(tool.name, tool)
+                if other is not tool:
+                    raise InvalidRequest(
+                        f"{other.qualified_name} and {tool.qualified_name} have one name, and a "
+                        "client could not tell them apart: serve one of the two, or each toolset "
+                        "at an endpoint of its own.",
+                        tools=[other.qualified_name, tool.qualified_name],
+                    )
+        return tuple(found.values())
+
+    def _named(self, name: str) -> tuple[Tool, ...]:
+        if name in self._toolsets:
+            return tuple(self._toolsets[name].tools.values())
+        if name in self.lists:
+            return tuple(self._first[tool] for tool in self.lists[name])
+        tool = self.tool(name)
+        if tool is None:
+            there = ", ".join((*self, *self.lists))
+            raise NotFound(
+                f"There is no toolset, list or tool {name[:80]!r}; there are {there}, and the "
+                "tools that `day1 call` lists.",
+                toolset=name[:80],
+            )
+        return (tool,)
+
+    def endpoints(self) -> Iterator[tuple[str, str]]:
+        """Each choice of tools that has an endpoint of its own: its name there, and the choice.
+
+        The default has the empty name.
+        """
+        yield "", self.default
+        for name in (*self, *self.lists):
+            yield name, name
+        yield "all", self.everything
+
+
+def _refuse_clash(toolset: Toolset, other: Toolset) -> None:
+    one, two = toolset.namespace, other.namespace
+    if one is not two:
+        inside = (f"{one.prefix}/".startswith(f"{two.prefix}/"), one.document == two.document)
+        if any(inside) or f"{two.prefix}/".startswith(f"{one.prefix}/"):
+            raise ValueError(
+                f"Toolset {toolset.name!r} would have its routes at {one.prefix}, where "
+                f"{other.name!r} has its own at {two.prefix}: give it another prefix."
+            )
+        return
+    both = sorted(toolset.tools.keys() & other.tools.keys())
+    if both:
+        raise ValueError(
+            f"Toolsets {other.name!r} and {toolset.name!r} share a namespace, and both have "
+            f"{', '.join(both)}: rename one, or give {toolset.name!r} a namespace of its own."
+        )
+
+
+def _check_routes(toolset: Toolset) -> None:
+    seen = set()
+    for route in toolset.served_routes:
+        operation = route.binding.operation
+        if operation not in toolset.tools:
+            raise ValueError(f"{route.method} {route.path} calls {operation!r}, which is not here.")
+        known = toolset.tools[operation].operation.request.model_fields.keys()
+        given = (*route.in_path.values(), *route.binding.query.values())
+        unknown = [argument for argument in given if argument not in known]
+        if unknown or len(set(given)) != len(given):
+            raise ValueError(
+                f"{route.method} {route.path} gives arguments twice, or ones that {operation!r} "
+                f"does not take: {', '.join(given)}."
+            )
+        if (route.method, route.path) in seen:
+            raise ValueError(f"Toolset {toolset.name!r} has {route.method} {route.path} twice.")
+        seen.add((route.method, route.path))
