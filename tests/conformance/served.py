@@ -123,5 +123,5 @@ async def _set_level(_ctx: Any, _params: SetLevelRequestParams) -> EmptyResult:
 
 if __name__ == "__main__":
     logging.captureWarnings(True)
-    app.build_server = with_fixtures  # type: ignore[attr-defined]  # where the app looks it up
+    app.build_server = with_fixtures  # type: ignore[assignment,attr-defined]  # where the app looks it up
     sys.exit(main())

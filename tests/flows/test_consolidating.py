@@ -20,7 +20,7 @@ from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.day1.core import CORE, task_memory
 
 MODEL = os.environ.get("DAY1_EMBEDDER__MODEL_DIR")
-OPERATIONS = {operation.name: operation for operation in CORE}
+OPERATIONS = {operation.name: operation for operation in CORE.operations}
 PAIR = (
     "The gateway drops all idle connections after 30 seconds",
     "After 30 seconds all idle connections: the gateway drops them",
