@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Select, Table, bindparam, func, literal_column, select
+from sqlalchemy import Connection, Dialect, Select, Table, bindparam, func, literal_column, select
 from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 
 from day1.adapters.rows.prepared import Prepared
@@ -17,7 +17,6 @@ from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Changes, CommitId, Pending, Query
 from day1.model.rows.kind import MEMORIES, Cell, Kind, Row, when
 
-_PREPARED: dict[tuple[object, ...], Prepared] = {}
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
 
@@ -32,11 +31,14 @@ def prepared(
     connection: Connection, build: Callable[..., ClauseElement], *shape: object
 ) -> Prepared:
     """The statement that `build` makes of a shape, compiled once for each dialect."""
-    key = (connection.dialect.name, build, *shape)
-    found = _PREPARED.get(key)
-    if found is None:
-        found = _PREPARED[key] = Prepared(build(*shape), connection.dialect)
-    return found
+    return _prepared(connection.dialect, build, shape)
+
+
+@lru_cache(maxsize=512)
+def _prepared(
+    dialect: Dialect, build: Callable[..., ClauseElement], shape: tuple[object, ...]
+) -> Prepared:
+    return Prepared(build(*shape), dialect)
 
 
 class SqlReading:

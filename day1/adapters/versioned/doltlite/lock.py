@@ -1,16 +1,14 @@
-"""day1's own write lock: one `flock` per store, held by a unit of work from first to last.
+"""The write lock of a store in a folder, which a unit of work holds from first to last.
 
-The engine's lock is not enough: `dolt_commit` frees it while the transaction still seems open.
-The kernel frees a `flock` when its process ends, however it ends.
+The engine's own lock is not enough: `dolt_commit` frees it while the transaction still seems open.
 """
 
-import fcntl
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from day1.adapters import flock
 from day1.adapters.failures import of_system
 from day1.errors import StoreBusy
 
@@ -31,64 +29,28 @@ class WriteLock:
             StoreBusy: another writer held it for longer than the limit.
             StoreReadOnly: the lock file cannot be made.
         """
-        handle = self._open()
-        if not self._acquire(handle):
-            raise StoreBusy(
-                f"Another writer has held this store for {self._limit_s:g} s; try again.",
-                limit_s=self._limit_s,
-            )
-        try:
+        with self._taken(self._limit_s) as got:
+            if not got:
+                raise StoreBusy(
+                    f"Another writer has held this store for {self._limit_s:g} s; try again.",
+                    limit_s=self._limit_s,
+                )
             yield
-        finally:
-            os.close(handle)
 
     @contextmanager
     def held_if_free(self) -> Iterator[bool]:
-        """Hold the lock for the block if nobody has it; says whether."""
-        handle = self._open()
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            free = True
-        except BlockingIOError:
-            free = False
-        try:
-            yield free
-        finally:
-            os.close(handle)
+        """Hold the lock for the block if nobody has it; yields whether it was free."""
+        with self._taken(0) as got:
+            yield got
 
-    def _open(self) -> int:
+    @contextmanager
+    def _taken(self, limit_s: float) -> Iterator[bool]:
         try:
-            return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = flock.take(self._path, limit_s)
         except OSError as exc:
             raise of_system(exc, self._path, writing=True) from exc
-
-    def _acquire(self, handle: int) -> bool:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return self._wait(handle)
-        return True
-
-    def _wait(self, handle: int) -> bool:
-        """Queue in the kernel, which wakes waiters in order; polling would starve some.
-
-        A blocked `flock` has no time limit of its own, so a thread blocks and this one gives
-        up on it; the thread then lets go of the lock when it gets it.
-        """
-        decided = threading.Lock()
-        done = threading.Event()
-        state = {"got": False, "given_up": False}
-
-        def block() -> None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            with decided:
-                state["got"] = True
-                if state["given_up"]:
-                    os.close(handle)
-            done.set()
-
-        threading.Thread(target=block, name="day1-lock", daemon=True).start()
-        done.wait(self._limit_s)
-        with decided:
-            state["given_up"] = not state["got"]
-        return state["got"]
+            yield handle is not None
+        finally:
+            if handle is not None:
+                os.close(handle)
