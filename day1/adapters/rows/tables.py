@@ -13,7 +13,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateTable
 from sqlalchemy.types import TypeEngine
 
-from day1.model.rows.kind import KINDS
+from day1.model.rows.column import Column as Described
+from day1.model.rows.column import ColumnType
+from day1.model.rows.kind import KINDS, Kind
 
 SCHEMA_VERSION = 1
 
@@ -49,49 +51,32 @@ def _by_bytes(table: CreateTable, compiler: Any, **options: Any) -> str:
     return f"{created} CHARSET=utf8mb4 COLLATE=utf8mb4_0900_bin"
 
 
-_ID = String(64)
-_TYPES: dict[str, TypeEngine[Any]] = {
-    "confidence": Real(),
-    "created_at": BigInteger(),
-    "happened_at": BigInteger(),
-}
-_IDS = {"agent_id", "session_id", "task_id", "origin_id", "row_id", "closes", "superseded_by"}
-_IDS |= {"conversation_id", "previous_id", "content_hash", "merge_id", "source_commit"}
-_LONG = {"fact_text", "summary", "raw_input", "raw_output", "properties", "scores", "content"}
-_LONG |= {"thinking", "tool_calls", "ours", "theirs", "reason", "title"}
-_INDEXED: dict[str, tuple[str | tuple[str, ...], ...]] = {
-    "facts": ("content_hash", "session_id", "task_id", "created_at"),
-    "observations": ("content_hash", "session_id", "task_id", "created_at"),
-    "relations": ("source_entity", "target_entity", "session_id", "created_at"),
-    "conversations": ("session_id", "created_at"),
-    # A conversation's newest message is what a new one looks for first.
-    "messages": (
-        "content_hash",
-        ("conversation_id", "created_at"),
-        "session_id",
-        "task_id",
-        "created_at",
-    ),
-    "edits": ("row_id",),
-    "held": ("row_id",),
+_TYPES: dict[ColumnType, TypeEngine[Any]] = {
+    "id": String(64),
+    "label": String(255),
+    "text": UnboundedText(),
+    "json": UnboundedText(),
+    "time": BigInteger(),
+    "real": Real(),
 }
 
 
-def _column(name: str) -> Column[Any]:
-    if name == "id":
-        # The engine keeps a key from being null by itself, at no cost.
-        return Column(name, _ID, primary_key=True, nullable=True)
-    kind: TypeEngine[Any] = _TYPES.get(name) or (
-        _ID if name in _IDS else UnboundedText() if name in _LONG else String(255)
-    )
-    return Column(name, kind)
+def _column(column: Described) -> Column[Any]:
+    # The engine keeps a key from being null by itself, at no cost.
+    return Column(column.name, _TYPES[column.type], primary_key=column.name == "id", nullable=True)
 
 
-TABLES = {kind.table: Table(kind.table, versioned, *map(_column, kind.columns)) for kind in KINDS}
-for _table, _indexes in _INDEXED.items():
-    for _index in _indexes:
-        _names = (_index,) if isinstance(_index, str) else _index
-        Index(f"{_table}_{'_'.join(_names)}", *(TABLES[_table].c[_name] for _name in _names))
+def _table(kind: Kind) -> Table:
+    columns = kind.column.values()
+    table = Table(kind.table, versioned, *map(_column, columns))
+    indexes = [(c.name, c.indexed_with) for c in columns if c.indexed or c.indexed_with]
+    for first, second in (*indexes, *((name, None) for name in kind.origin_indexes)):
+        names = [name for name in (first, second) if name is not None]
+        Index(f"{kind.table}_{'_'.join(names)}", *(table.c[name] for name in names))
+    return table
+
+
+TABLES = {kind.table: _table(kind) for kind in KINDS}
 
 SCHEMA = Table(
     "schema",

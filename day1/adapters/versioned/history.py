@@ -16,7 +16,7 @@ from day1.adapters.versioned.dialect import Dialect
 from day1.errors import BranchExists
 from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Changes, Commit, CommitId, Ref
-from day1.model.rows.kind import HELD, Cell, Kind, Row
+from day1.model.rows.kind import Cell, Kind, Row
 
 _REMEMBERED, _REMEMBERED_ROWS = 8, 2_000
 """Differences that are kept, and how large one may be."""
@@ -145,7 +145,6 @@ class SqlHistory(ABC):
 
         A past is read once, whichever branches share it.
         """
-        key = "row_id" if kind is HELD else "id"
         with self._connections.fresh() as connection:
             tips, tags = self._dialect.branches(connection), self._dialect.tags(connection)
             dirty = self._dialect.dirty(connection)
@@ -167,7 +166,7 @@ class SqlHistory(ABC):
                 for name in names:
                     columns = _columns(kind)
                     statement = select(*columns).distinct().select_from(table(name, *columns))
-                    rows = connection.execute(statement.where(column(key) == row_id)).all()
+                    rows = connection.execute(statement.where(column(kind.about) == row_id)).all()
                     found |= {tuple(row): row_of(kind, row) for row in rows}
         return list(found.values())
 

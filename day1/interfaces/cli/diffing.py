@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from day1.interfaces.cli.render import WHOLE_ID, Part, Screen, one_line, plural, short
 from day1.model.merge.word_diff import changed_words
-from day1.model.rows.kind import BY_TABLE
+from day1.model.rows.kind import BY_NAME, BY_TABLE
 
 if TYPE_CHECKING:
     from day1.model.rows.change import Changes, Commit
@@ -58,17 +58,8 @@ def draw(
 
 def text_of(row: Document) -> str:
     """What a memory says, on one line."""
-    match row["type"]:
-        case "relation":
-            said = f"{row['source_entity']} -{row['relation_type']}-> {row['target_entity']}"
-        case "fact":
-            said = str(row["fact_text"])
-        case "observation":
-            said = f"({row['observation_type']}) {row['summary']}"
-        case "conversation":
-            said = str(row["title"] or "")
-        case _:
-            said = f"({row['role']}) {row['content']}"
+    words = {column: "" if cell is None else cell for column, cell in row.items()}
+    said = BY_NAME[row["type"]].line.format_map(words)
     label = f"[{row['category']}] " if row.get("category") else ""
     return one_line(label + said)
 

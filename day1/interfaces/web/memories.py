@@ -9,14 +9,14 @@ from starlette.responses import Response
 from day1.errors import NotFound
 from day1.interfaces.web.site import Visit
 from day1.model.branches.branch import MAIN
+from day1.model.rows.kind import BY_NAME, ORIGIN, words_of
 
 _LIMIT: Final = 25
 _VERSIONS: Final = 100
 _TYPES: Final = ("fact", "observation")
 _MODES: Final = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}
-HIDDEN: Final = frozenset({"type", "id", "revision", "created_at", "source", "origin_id"})
-"""Columns of a row that are no part of what it says."""
-_ORIGIN: Final = frozenset({"agent_id", "session_id", "task_id"})
+_HIDDEN: Final = frozenset({"type", "id", "revision", *ORIGIN})
+"""What is shown of a row and is no part of what it says."""
 
 
 def search(visit: Visit) -> Response:
@@ -96,19 +96,9 @@ def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def columns(row: dict[str, Any]) -> list[str]:
     """The columns of a row that say something, without where it comes from."""
-    return [c for c in row if c not in HIDDEN and c not in _ORIGIN and row[c] is not None]
+    return [c for c in row if c not in _HIDDEN and row[c] is not None]
 
 
 def said(row: dict[str, Any]) -> str:
     """What a memory says, in one text."""
-    match row["type"]:
-        case "fact":
-            return str(row["fact_text"])
-        case "observation":
-            return str(row["summary"])
-        case "relation":
-            return f"{row['source_entity']} {row['relation_type']} {row['target_entity']}"
-        case "conversation":
-            return str(row["title"] or "")
-        case _:
-            return str(row["content"])
+    return words_of(BY_NAME[row["type"]], row)

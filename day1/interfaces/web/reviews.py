@@ -12,6 +12,8 @@ from day1.errors import Conflict, Day1Error, InvalidRequest
 from day1.interfaces.web.memories import said
 from day1.interfaces.web.signing import inside
 from day1.interfaces.web.site import HOME, Visit
+from day1.model.rows.column import Column
+from day1.model.rows.kind import BY_NAME, MEMORIES, Kind
 
 _PAGE: Final = 50
 GROUPS: Final = {
@@ -40,35 +42,11 @@ class Field(NamedTuple):
     """text, line, number, or the values there are, with blanks."""
 
 
-_STATUS, _VERDICT = "active archived", "unverified verified invalidated"
-_FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
-    "fact": (
-        Field("fact_text", "text"),
-        Field("category", "line"),
-        Field("confidence", "number"),
-        Field("status", _STATUS),
-        Field("verification", _VERDICT),
-        Field("happened_at", "line"),
-    ),
-    "observation": (
-        Field("summary", "text"),
-        Field("observation_type", "line"),
-        Field("tool_name", "line"),
-        Field("raw_input", "text"),
-        Field("raw_output", "text"),
-        Field("happened_at", "line"),
-    ),
-    "relation": (
-        Field("source_entity", "line"),
-        Field("target_entity", "line"),
-        Field("relation_type", "line"),
-        Field("happened_at", "line"),
-    ),
-}
-_WHOLE: Final = {"fact": 3, "observation": 1, "relation": 3}
-"""How many of the fields are given for a row as a whole."""
 _GIVEN: Final = "v."
-_TEXTS: Final = frozenset({"fact_text", "summary", "content"})
+_TEXTS: Final = frozenset(kind.text for kind in MEMORIES if kind.text)
+_NUMBERS: Final = frozenset(
+    c.name for kind in MEMORIES for c in kind.column.values() if c.type == "real"
+)
 
 
 def address(review_id: str, offset: int = 0, place: str = "") -> str:
@@ -163,13 +141,25 @@ def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def _fields(kind: Kind, cell: str) -> list[Field]:
+    """The columns that a form asks for: of a cell its first, of a row as a whole the main ones."""
+    wanted = (
+        column
+        for name, column in kind.column.items()
+        if column.given and column.type != "json" and (column.main if cell == "*" else name == cell)
+    )
+    return [Field(column.name, _form(column)) for column in wanted]
+
+
+def _form(column: Column) -> str:
+    if column.among and column.choices:
+        return " ".join(column.choices)
+    return {"text": "text", "real": "number"}.get(column.type, "line")
+
+
 def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict[str, Any]:
     """A cell, or the row as a whole, with both its sides and what was decided about it."""
-    every = _FIELDS.get(row["type"], ())
-    if cell == "*":
-        fields = every[: _WHOLE.get(row["type"], 0)]
-    else:
-        fields = tuple(field for field in every if field.column == cell)
+    fields = _fields(BY_NAME[row["type"]], cell)
     made = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
     decided = made[0] if made else None
     ours, theirs = row["ours"] or {}, row["theirs"] or {}
@@ -218,11 +208,11 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
             continue
         # Browsers send each line's end as two characters.
         given[column] = text.replace("\r\n", "\n") or None
-        if column == "confidence":
+        if column in _NUMBERS:
             try:
                 given[column] = float(text)
             except ValueError as exc:
-                raise InvalidRequest("The confidence is a number from 0 to 1.") from exc
+                raise InvalidRequest(f"The {column} is a number from 0 to 1.") from exc
     return given
 
 

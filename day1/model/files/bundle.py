@@ -48,8 +48,8 @@ def digest(rows: Mapping[Kind, Sequence[Row]]) -> str:
 
 def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, int]:
     """How many rows of each kind there are, as a bundle states it."""
-    kinds = {"fact": FACT, "relation": RELATION, "conversation": CONVERSATION, "message": MESSAGE}
-    return {f"{name}_count": len(rows.get(kind, ())) for name, kind in kinds.items()}
+    kinds = (FACT, RELATION, CONVERSATION, MESSAGE)
+    return {f"{kind.name}_count": len(rows.get(kind, ())) for kind in kinds}
 
 
 def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:

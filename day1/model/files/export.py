@@ -17,33 +17,16 @@ from typing import Final
 
 from day1.errors import ImportBroken, InvalidRequest, Json
 from day1.model.branches.names import check_name
+from day1.model.rows.column import Column
 from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row, canonical
 from day1.model.values.ids import content_hash
 
 _FORMAT: Final = "day1-export"
 _VERSION: Final = 1
-_INTEGERS: Final = frozenset(("created_at", "happened_at"))
 _LARGEST: Final = 2**53
 _LONGEST_ID: Final = 64
 _ID: Final = re.compile("[0-9A-Za-z_-]+")
 """What follows the kind in an id: it stands in addresses and command lines as it is."""
-_NEEDED: Final = frozenset(
-    (
-        "content_hash",
-        "source_entity",
-        "target_entity",
-        "relation_type",
-        "row_id",
-        "row_kind",
-        "conversation_id",
-    )
-)
-_AMONG: Final[Mapping[str, frozenset[str]]] = {
-    "status": frozenset(("active", "superseded", "archived")),
-    "verification": frozenset(("unverified", "verified", "invalidated")),
-    "role": frozenset(("user", "assistant", "system", "tool")),
-    "source": frozenset(("user", "agent", "tool", "import", "merge")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,31 +214,31 @@ def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
     if columns.keys() != set(kind.columns):
         raise ValueError(f"its columns are not those of a {kind.name}")
     row: Row = {}
-    for column in kind.columns:
-        value = columns[column]
+    for name, column in kind.column.items():
+        value = columns[name]
         if not _fits(kind, column, value):
-            raise ValueError(f"{column} does not fit")
-        row[column] = value  # type: ignore[assignment]  # no list or mapping fits a column
+            raise ValueError(f"{name} does not fit")
+        row[name] = value  # type: ignore[assignment]  # no list or mapping fits a column
     if kind.text is not None and row["content_hash"] != content_hash(str(row[kind.text])):
         raise ValueError("content_hash is not that of its text")
     return row
 
 
-def _fits(kind: Kind, column: str, value: Json) -> bool:
-    if column in _INTEGERS:
-        least = 0 if column == "created_at" else -_LARGEST + 1  # day1 was not there before 1970
-        whole = type(value) is int and least <= value < _LARGEST
-        return whole or (value is None and column != "created_at")
-    if column == "confidence":
-        return isinstance(value, float) and math.isfinite(value)
+def _fits(kind: Kind, column: Column, value: Json) -> bool:
     if value is None:
-        return column not in _NEEDED and column not in _AMONG and column not in ("id", kind.text)
+        return not column.required and not column.among
+    if column.type == "time":
+        # day1 was not there before 1970.
+        least = 0 if column.name == "created_at" else -_LARGEST + 1
+        return type(value) is int and least <= value < _LARGEST
+    if column.type == "real":
+        return isinstance(value, float) and math.isfinite(value)
     if not isinstance(value, str) or not _is_text(value):
         return False
-    if column == "id":
+    if column.name == "id":
         prefix, _, letters = value.partition("_")
         return prefix == kind.prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(letters))
-    return column not in _AMONG or value in _AMONG[column]
+    return not column.among or value in column.among
 
 
 def _is_text(value: str) -> bool:

@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from day1.model.merge.row_merge import PlanRow
-from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, WHOLE, Row
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, WHOLE, Row, kind_of
 
 STATUS: Final = "status"
-_POINTERS: Final = {"fact": "superseded_by", "msg": "conversation_id"}
-"""By the prefix of a row's id, the column that names the row it needs."""
 
 
 def needed(row: Mapping[str, object] | None) -> str | None:
     """The id of the row that a row points to: what supersedes it, or its conversation."""
     if row is None:
         return None
-    column = _POINTERS.get(str(row["id"]).split("_", 1)[0])
-    found = None if column is None else row[column]
+    kind = kind_of(str(row["id"]))
+    found = None if kind is None or kind.pointer is None else row[kind.pointer[0]]
     return None if found is None else str(found)
 
 

@@ -15,8 +15,6 @@ Take = Literal["ours", "theirs", "value", "delete", "skip"]
 OWN: Final = frozenset[Take]({"value", "delete"})
 """What may bring about what neither side has: whoever decides so is an author."""
 _TEXT, _VERDICT = "fact_text", "verification"
-_LEFT_OUT = "thinking"
-"""What an export or a bundle leaves out: a side that lacks it says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,8 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
             continue
         if cells(row.source, group) == cells(row.target, group):
             continue
-        if name == _LEFT_OUT and row.base is None and None in (source[name], result[name]):
+        if name in row.kind.private and row.base is None and None in (source[name], result[name]):
+            # An export or a bundle leaves it out: a side that lacks it says nothing about it.
             result[name] = source[name] or result[name]
             continue
         reason = _cell_clash(row, group)

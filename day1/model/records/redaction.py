@@ -7,21 +7,18 @@ and the like) are redacted by the row: of a listed row, and of a conversation's 
 are not shown any more, whoever changes them.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 from day1.model.merge.held import columns_of
 from day1.model.rows.change import Query
 from day1.model.rows.kind import (
     BY_TABLE,
     CONVERSATION,
-    EDIT,
-    FACT,
     HELD,
+    KINDS,
     MESSAGE,
-    OBSERVATION,
-    RELATION,
     Cell,
     Kind,
     Row,
@@ -34,20 +31,20 @@ from day1.model.values.ids import content_hash
 REDACTED: Final = "[redacted]"
 REDACTED_HASH: Final = content_hash(REDACTED)
 
-_WORDS: Final[Mapping[str, Row]] = {
-    FACT.table: {"category": REDACTED},
-    OBSERVATION.table: dict.fromkeys(("tool_name", "raw_input", "raw_output"), REDACTED),
-    RELATION.table: {
-        **dict.fromkeys(("source_entity", "target_entity", "relation_type"), REDACTED),
-        "properties": None,
-    },
-    CONVERSATION.table: {"title": REDACTED},
-    MESSAGE.table: {"thinking": REDACTED, "tool_calls": None, "model": REDACTED},
-    EDIT.table: {"reason": REDACTED},
-    HELD.table: {},
+
+def _hidden(kind: Kind, how: Literal["with_text", "with_row"]) -> Row:
+    """The columns that are redacted so, and how they read; what is no text reads as empty."""
+    words = {c.name: c.type in {"label", "text"} for c in kind.column.values() if c.redacted == how}
+    return {name: REDACTED if is_text else None for name, is_text in words.items()}
+
+
+_BY_ROW: Final = {kind: _hidden(kind, "with_row") for kind in KINDS}
+_BY_TEXT: Final = {
+    kind: {**_hidden(kind, "with_text"), "content_hash": REDACTED_HASH}
+    for kind in KINDS
+    if kind.text
 }
-"""By table: the columns that are redacted by the row, and how they read; JSON reads as empty."""
-_KEYS: Final = frozenset({"id", "origin_id", "content_hash", "row_id"})
+_KEYS: Final = frozenset({"id", "origin_id", "content_hash", *(kind.about for kind in KINDS)})
 COPIED: Final = frozenset({CONVERSATION, MESSAGE})
 """Kinds whose rows a conversation's fork copies under new ids."""
 
@@ -89,11 +86,10 @@ class Mask:
         if kind is HELD:
             keys: tuple[str, ...] = ("row_id", "row_kind")
             touched = not {"ours", "theirs"}.isdisjoint(columns)
-        elif kind is EDIT:
-            keys, touched = ("row_id",), "reason" in columns
         else:
-            keys = ("id", "origin_id", *(("content_hash",) if kind.text else ()))
-            touched = not _masked(kind).isdisjoint(columns)
+            by_text = ("content_hash",) if kind.text else ()
+            keys = (kind.about, *(("origin_id",) if kind.about == "id" else ()), *by_text)
+            touched = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(columns)
         return tuple(key for key in keys if key not in columns) if touched else ()
 
     def tuples(
@@ -115,16 +111,15 @@ class Mask:
             return self._held(row)
         hidden: Row = {}
         if row.get("content_hash") in self.hashes:
-            hidden = {str(kind.text): REDACTED, "content_hash": REDACTED_HASH, "scores": None}
+            hidden |= _BY_TEXT[kind]
         if self._lists(kind, row):
-            hidden |= _WORDS[kind.table]
+            hidden |= _BY_ROW[kind]
         shown = {c: cell for c, cell in hidden.items() if row.get(c) is not None}
         return {**row, **shown} if shown else row
 
     def _lists(self, kind: Kind, row: Row) -> bool:
-        if kind is EDIT:
-            return row.get("row_id") in self.rows
-        return row.get("id") in self.rows or (kind in COPIED and row.get("origin_id") in self.rows)
+        about = row.get(kind.about) in self.rows
+        return about or (kind in COPIED and row.get("origin_id") in self.rows)
 
     def _held(self, row: Row) -> Row:
         """A held item: both sides are cells of another row, as JSON."""
@@ -139,14 +134,15 @@ class Mask:
     def cells(self, kind: Kind, row_id: str, cells: Row) -> Row:
         """Some cells of a row, as they read."""
         shown = self.row(kind, {**complete(kind, cells), "id": row_id})
-        if row_id in self.rows and "scores" in cells and "content_hash" not in shown:
-            shown = {**shown, "scores": None}  # nothing tells which text they are of
+        if row_id in self.rows and "content_hash" not in shown:
+            # Nothing tells which text they are of.
+            shown |= {c: cell for c, cell in _BY_TEXT.get(kind, {}).items() if c in cells}
         return {column: shown[column] for column in cells}
 
     def narrowed(self, kind: Kind, query: Query) -> Query:
         """The query that does not find a row by what is masked of it."""
         without = dict(query.without)
-        if not _asked(query).isdisjoint(_WORDS[kind.table]):
+        if not _asked(query).isdisjoint(_BY_ROW[kind]):
             mine = [row_id for row_id in self.rows if row_id.startswith(f"{kind.prefix}_")]
             without["id"] = [*without.get("id", ()), *sorted(mine)]
         hashes = {value for value in _values(query, "content_hash") if value in self.hashes}
@@ -167,12 +163,6 @@ def _asked(query: Query) -> set[str]:
 def _values(query: Query, column: str) -> Iterable[Cell]:
     """The values that a query wants of a column."""
     return (*query.among.get(column, ()), *(v for c, v in query.equal.items() if c == column))
-
-
-def _masked(kind: Kind) -> frozenset[str]:
-    """The columns of a kind that may be masked."""
-    by_text = (kind.text, "content_hash", "scores") if kind.text else ()
-    return frozenset((*by_text, *_WORDS[kind.table]))
 
 
 CLEAR: Final = Mask()

@@ -1,55 +1,130 @@
-"""The kinds of versioned rows, and which of their columns are one cell in a merge.
+"""The kinds of versioned rows: of each one description, from which everything about it follows.
 
-A kind is data, so that diffing, merging, copying, exporting and restoring are written once.
+Tables and their indexes, exports and what they may hold, diffs, the cells of a merge, facets of
+search, masks of redactions, what importers claim, what a person may set, and how tools, pages and
+lists show a row are derived from the columns below. A new column is a line here, and a step of
+the schema.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
+from day1.model.rows.column import Column
 from day1.model.values.ids import content_hash, short_hash
 
 Cell = None | int | float | str
 Row = dict[str, Cell]
 
-ORIGIN: Final = (
-    "agent_id",
-    "session_id",
-    "task_id",
-    "source",
-    "created_at",
-    "origin_id",
-    "origin_branch",
-)
-"""Columns written once, when the row first enters a store. They never clash in a merge."""
-
 WHOLE: Final = "*"
-"""The group that stands for a row's presence."""
+"""The cell that stands for a row's presence."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
-    """One versioned table."""
+    """One versioned table. There is one object for each kind, so they are compared by identity."""
 
     table: str
     name: str
     prefix: str
-    groups: tuple[tuple[str, ...], ...]
-    """Columns that change together; a group is named by its first column."""
-    text: str | None = None
-    """The column that search indexes, by `content_hash`."""
+    cells: tuple[tuple[Column, ...], ...]
+    """Columns that change together are one cell in a merge, named by the first of them."""
+    says: tuple[str, ...] = ()
+    """The columns that tell a reader what the row is about."""
+    line: str = ""
+    """How a list shows it in one line: a format of its columns."""
+    about: str = "id"
+    """The column with the id of the row that it is about."""
+    origin_indexes: tuple[str, ...] = ("session_id", "task_id", "created_at")
 
-    @property
+    @cached_property
+    def column(self) -> Mapping[str, Column]:
+        """Every column by name, id first."""
+        own = (column for cell in self.cells for column in cell)
+        return {column.name: column for column in (_ID, *own, *_ORIGIN)}
+
+    @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Every column, id first."""
-        return ("id", *(c for group in self.groups for c in group), *ORIGIN)
+        """The names of all columns, id first."""
+        return tuple(self.column)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the columns of each cell."""
+        return tuple(tuple(column.name for column in cell) for cell in self.cells)
+
+    @cached_property
+    def text(self) -> str | None:
+        """The column that search indexes, by the `content_hash` in its cell."""
+        return next((cell[0].name for cell in self.cells if _CONTENT_HASH in cell), None)
+
+    @cached_property
+    def pointer(self) -> tuple[str, str] | None:
+        """The column that names the row which this one needs, and the name of that row's kind."""
+        found = (c for c in self.column.values() if c.points_to is not None)
+        return next(((c.name, str(c.points_to)) for c in found), None)
+
+    @cached_property
+    def facets(self) -> tuple[str, ...]:
+        """The columns by which search can narrow."""
+        return tuple(c.name for c in self.column.values() if c.facet)
+
+    @cached_property
+    def claimed(self) -> tuple[str, ...]:
+        """The cells that importers of foreign sources have a say in."""
+        return tuple(cell[0].name for cell in self.cells if any(c.claimed for c in cell))
+
+    @cached_property
+    def private(self) -> tuple[str, ...]:
+        """The columns that leave the store only where somebody asks for them."""
+        return tuple(c.name for c in self.column.values() if c.private)
+
+    @cached_property
+    def blank(self) -> Row:
+        """What a new row has in the columns that it says nothing of."""
+        return {column.name: column.default for cell in self.cells for column in cell}
+
+    @cached_property
+    def _by_cell(self) -> Mapping[str, tuple[str, ...]]:
+        cells = {group[0]: group for group in self.groups}
+        return {**cells, WHOLE: tuple(name for group in self.groups for name in group)}
 
     def group(self, name: str) -> tuple[str, ...]:
-        """The columns of the group called `name` (`*`: all that can change)."""
-        if name == WHOLE:
-            return tuple(c for group in self.groups for c in group)
-        return next(group for group in self.groups if group[0] == name)
+        """The columns of the cell called `name` (`*`: all that can change)."""
+        return self._by_cell[name]
+
+
+_ID = Column("id", "id", required=True)
+_ORIGIN = (
+    Column("agent_id", "id"),
+    Column("session_id", "id"),
+    Column("task_id", "id"),
+    Column("source", among=("user", "agent", "tool", "import", "merge")),
+    Column("created_at", "time", required=True),
+    Column("origin_id", "id", shown=False),
+    Column("origin_branch", shown=False),
+)
+ORIGIN: Final = tuple(column.name for column in _ORIGIN)
+"""Columns written once, when the row first enters a store. They never clash in a merge."""
+
+_CONTENT_HASH = Column(
+    "content_hash", "id", required=True, indexed=True, redacted="with_text", shown=False
+)
+_HAPPENED_AT = Column("happened_at", "time", claimed=True, given=True)
+_SAID_AT = Column("happened_at", "time")
+_VERDICTS = ("unverified", "verified", "invalidated")
+
+
+def _text(name: str) -> Column:
+    """A text that search indexes; its hash stands beside it."""
+    return Column(name, "text", required=True, redacted="with_text")
+
+
+def _set_by_all(column: Column) -> Column:
+    """A column that importers claim, that may be set, and that a page asks for."""
+    return replace(column, claimed=True, given=True, main=True)
 
 
 FACT: Final = Kind(
@@ -57,61 +132,137 @@ FACT: Final = Kind(
     "fact",
     "fact",
     (
-        ("fact_text", "content_hash"),
-        ("category",),
-        ("confidence",),
-        ("status", "superseded_by"),
-        ("verification", "scores"),
-        ("happened_at",),
+        (_set_by_all(_text("fact_text")), _CONTENT_HASH),
+        (_set_by_all(Column("category", facet=True, redacted="with_row")),),
+        (Column("confidence", "real", default=1.0, required=True, given=True, main=True),),
+        (
+            Column(
+                "status",
+                default="active",
+                among=("active", "superseded", "archived"),
+                given=True,
+                choices=("active", "archived"),
+            ),
+            Column("superseded_by", "id", points_to="fact"),
+        ),
+        (
+            Column(
+                "verification",
+                default="unverified",
+                among=_VERDICTS,
+                given=True,
+                choices=_VERDICTS,
+            ),
+            Column("scores", "json", redacted="with_text"),
+        ),
+        (_HAPPENED_AT,),
     ),
-    text="fact_text",
+    says=("fact_text",),
+    line="{fact_text}",
 )
 OBSERVATION: Final = Kind(
     "observations",
     "observation",
     "obs",
     (
-        ("summary", "content_hash"),
-        ("observation_type",),
-        ("tool_name",),
-        ("raw_input",),
-        ("raw_output",),
-        ("happened_at",),
+        (_set_by_all(_text("summary")), _CONTENT_HASH),
+        (
+            Column(
+                "observation_type",
+                facet=True,
+                claimed=True,
+                given=True,
+                choices=("tool_use", "discovery", "decision", "error", "insight"),
+            ),
+        ),
+        (Column("tool_name", redacted="with_row", claimed=True, given=True),),
+        (Column("raw_input", "text", redacted="with_row", claimed=True, given=True),),
+        (Column("raw_output", "text", redacted="with_row", given=True),),
+        (_HAPPENED_AT,),
     ),
-    text="summary",
+    says=("summary",),
+    line="({observation_type}) {summary}",
 )
+
+
+def _end(name: str, *, indexed: bool = True) -> Column:
+    column = Column(name, required=True, indexed=indexed, redacted="with_row")
+    return _set_by_all(column)
+
+
 RELATION: Final = Kind(
     "relations",
     "relation",
     "rel",
     (
-        ("source_entity",),
-        ("target_entity",),
-        ("relation_type",),
-        ("properties",),
-        ("happened_at",),
+        (_end("source_entity"),),
+        (_end("target_entity"),),
+        (_end("relation_type", indexed=False),),
+        (Column("properties", "json", redacted="with_row", given=True),),
+        (_HAPPENED_AT,),
     ),
+    says=("source_entity", "relation_type", "target_entity"),
+    line="{source_entity} -{relation_type}-> {target_entity}",
+    origin_indexes=("session_id", "created_at"),
 )
-CONVERSATION: Final = Kind("conversations", "conversation", "conv", (("title",), ("happened_at",)))
+CONVERSATION: Final = Kind(
+    "conversations",
+    "conversation",
+    "conv",
+    ((Column("title", "text", redacted="with_row"),), (_SAID_AT,)),
+    says=("title",),
+    line="{title}",
+    origin_indexes=("session_id", "created_at"),
+)
 MESSAGE: Final = Kind(
     "messages",
     "message",
     "msg",
     (
-        ("content", "content_hash"),
-        ("conversation_id", "previous_id"),
-        ("role",),
-        ("thinking",),
-        ("tool_calls",),
-        ("model",),
-        ("happened_at",),
+        (_text("content"), _CONTENT_HASH),
+        (
+            # A conversation's newest message is what a new one looks for first.
+            Column(
+                "conversation_id",
+                "id",
+                required=True,
+                indexed_with="created_at",
+                points_to="conversation",
+                facet=True,
+            ),
+            Column("previous_id", "id"),
+        ),
+        (Column("role", among=("user", "assistant", "system", "tool"), facet=True),),
+        (Column("thinking", "text", redacted="with_row", private=True),),
+        (Column("tool_calls", "json", redacted="with_row"),),
+        (Column("model", redacted="with_row"),),
+        (_SAID_AT,),
     ),
-    text="content",
+    says=("content",),
+    line="({role}) {content}",
 )
 MEMORIES: Final = (FACT, OBSERVATION, RELATION, CONVERSATION, MESSAGE)
 """What agents write; what diffs show and merges count."""
 
-EDIT: Final = Kind("edits", "edit", "edit", (("row_id", "row_kind", "cell", "value", "reason"),))
+_ROW_ID = Column("row_id", "id", required=True, indexed=True)
+_ROW_KIND = Column("row_kind", required=True)
+
+EDIT: Final = Kind(
+    "edits",
+    "edit",
+    "edit",
+    (
+        (
+            _ROW_ID,
+            _ROW_KIND,
+            Column("cell"),
+            Column("value"),
+            Column("reason", "text", redacted="with_row"),
+        ),
+    ),
+    about="row_id",
+    origin_indexes=(),
+)
 """Who changed which cell when. Only ever added; always merges whole."""
 
 HELD: Final = Kind(
@@ -120,31 +271,44 @@ HELD: Final = Kind(
     "held",
     (
         (
-            "row_id",
-            "row_kind",
-            "cell",
-            "ours",
-            "theirs",
-            "source_branch",
-            "source_commit",
-            "merge_id",
-            "reason",
-            "closes",
-            "decision",
+            _ROW_ID,
+            _ROW_KIND,
+            Column("cell"),
+            Column("ours", "text"),
+            Column("theirs", "text"),
+            Column("source_branch"),
+            Column("source_commit", "id"),
+            Column("merge_id", "id"),
+            Column("reason", "text"),
+            Column("closes", "id"),
+            Column("decision"),
         ),
     ),
+    about="row_id",
+    origin_indexes=(),
 )
 """What a merge withheld, and (rows with `closes`) how it was decided. Only ever added."""
 
 RECORDS: Final = (EDIT, HELD)
 KINDS: Final = (*MEMORIES, *RECORDS)
 BY_TABLE: Final[Mapping[str, Kind]] = {kind.table: kind for kind in KINDS}
+BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
 BY_PREFIX: Final[Mapping[str, Kind]] = {kind.prefix: kind for kind in KINDS}
 
 
 def kind_of(row_id: str) -> Kind | None:
     """The kind that an id's prefix names; None for an id that is not day1's."""
     return BY_PREFIX.get(row_id.split("_", 1)[0])
+
+
+def new_row(kind: Kind, row_id: str, values: Row, origin: Row) -> Row:
+    """Build a new row, with the hash of its text, and what the kind gives where nothing is said."""
+    return complete(kind, {"id": row_id, **kind.blank, **values, **origin})
+
+
+def words_of(kind: Kind, row: Mapping[str, Cell]) -> str:
+    """What a row is about, in words."""
+    return " ".join(str(row[c]) for c in kind.says if row[c] is not None)
 
 
 def cells(row: Mapping[str, Cell] | None, columns: Iterable[str]) -> tuple[Cell, ...] | None:

@@ -3,9 +3,8 @@
 from dataclasses import asdict, dataclass
 
 from day1.model.rows.change import Query
-from day1.model.rows.kind import CONVERSATION, MESSAGE, Row
+from day1.model.rows.kind import CONVERSATION, MESSAGE, Row, complete, new_row
 from day1.model.rows.origin import Origin
-from day1.model.values.ids import content_hash
 from day1.ports.additions import Additions
 from day1.services.conversations.order import may_bring_messages, order_of
 from day1.services.repository.idempotency import BY_REQUEST, written_by
@@ -44,8 +43,8 @@ def start_conversation(
 ) -> str:
     """Begin a conversation in an open unit; gives its id."""
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
-    row = {"id": conversation_id, "title": title, "happened_at": happened_at}
-    work.add(CONVERSATION, [{**row, **origin.columns(work.now)}])
+    said: Row = {"title": title, "happened_at": happened_at}
+    work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, said, origin.columns(work.now))])
     return conversation_id
 
 
@@ -69,7 +68,7 @@ def add_message(  # noqa: PLR0913 - what is said, where, and by which request
         RequestReused: the request wrote something else.
     """
     message_id = repo.new_id(MESSAGE.prefix, work.now)
-    columns: Row = {**asdict(said), "content_hash": content_hash(said.content)}
+    columns = complete(MESSAGE, asdict(said))
     if request_id is not None:
         place: Row = {} if conversation_id is None else {"conversation_id": conversation_id}
         first = written_by(work, MESSAGE, message_id, {**columns, **place})
@@ -83,14 +82,8 @@ def add_message(  # noqa: PLR0913 - what is said, where, and by which request
     else:
         count = work.count(MESSAGE, {"conversation_id": conversation_id})
         last = _last(repo, work, conversation_id) if count else None
-    row: Row = {
-        "id": message_id,
-        **columns,
-        "conversation_id": conversation_id,
-        "previous_id": last,
-        **origin.columns(work.now),
-    }
-    work.add(MESSAGE, [row])
+    columns |= {"conversation_id": conversation_id, "previous_id": last}
+    work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin.columns(work.now))])
     return LoggedMessage(message_id, conversation_id, count + 1, 1 + begun)
 
 

@@ -20,7 +20,7 @@ from day1.services.rows.transplanting import (
     commit_copy,
     put,
     select_rows,
-    without_thinking,
+    without_private,
 )
 
 
@@ -50,7 +50,7 @@ def create_bundle(repo: Repository, source: str, asked: NewBundle, now: int) -> 
     if first is not None:
         return first
     commit = repo.store.commit_pending(branch.name)
-    rows = without_thinking(_chosen(repo, commit, verified_only=asked.verified_only))
+    rows = without_private(_chosen(repo, commit, verified_only=asked.verified_only))
     bundle = Bundle(
         id=bundle_id,
         name=asked.name,
@@ -140,7 +140,7 @@ def export_bundle(repo: Repository, bundle_id: str) -> Iterator[bytes]:
 
 def _carried(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
     """A bundle's rows as they leave the store."""
-    return without_thinking(_chosen(repo, bundle.commit, verified_only=bundle.verified_only))
+    return without_private(_chosen(repo, bundle.commit, verified_only=bundle.verified_only))
 
 
 def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:

@@ -5,7 +5,7 @@ from operator import itemgetter
 
 from day1.model.files.export import BranchLine, branch_line, end_line, header_line, row_line
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import KINDS, MESSAGE
+from day1.model.rows.kind import KINDS
 from day1.ports.store import Store
 from day1.services.branches.tree import BranchState, states
 from day1.services.repository.repository import Repository
@@ -47,8 +47,8 @@ def _rows(store: Store, ref: Ref, *, with_thinking: bool) -> Iterator[bytes]:
             # Sorted here: engines do not all collate ids alike.
             for values in sorted(reading.scan(kind, kind.columns, Query()), key=itemgetter(0)):
                 row = dict(zip(kind.columns, values, strict=True))
-                if kind is MESSAGE and not with_thinking:
-                    row["thinking"] = None
+                if not with_thinking:
+                    row.update(dict.fromkeys(kind.private))
                 yield row_line(kind, row)
 
 

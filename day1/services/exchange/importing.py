@@ -5,7 +5,7 @@ begun. Ids say what is there already, so an import that was cut off is done agai
 and adds the rest.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -208,16 +208,9 @@ def _clean(text: str, most: int) -> str:
     return text.replace("\0", "").encode(errors="replace").decode()[:most]
 
 
-_CLAIMED: Final[Mapping[Kind, tuple[str, ...]]] = {
-    FACT: ("fact_text", "category", "happened_at"),
-    OBSERVATION: ("summary", "observation_type", "tool_name", "raw_input", "happened_at"),
-    RELATION: ("source_entity", "target_entity", "relation_type", "happened_at"),
-}
-"""The cells that a source has a say in; a verdict or a confidence given here is none of them."""
-
-
 def _claimed(kind: Kind, row: Row) -> Row:
-    return {column: row[column] for cell in _CLAIMED[kind] for column in kind.group(cell)}
+    """What a source has a say in; a verdict or a confidence given here is no part of it."""
+    return {column: row[column] for cell in kind.claimed for column in kind.group(cell)}
 
 
 def _held(work: Work, row_ids: Sequence[str]) -> set[str]:
@@ -236,7 +229,7 @@ def _why_left(
     """
     if before is None:
         return "removed" if was_removed(edits) else None
-    watched = {*_CLAIMED[kind], "status"}
+    watched = {*kind.claimed, "status"}
     given = {edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT}
     by_others = any(e["agent_id"] != AGENT and e["cell"] in watched for e in edits)
     restored = any(

@@ -18,7 +18,7 @@ from day1.model.merge.row_merge import OWN, Choice, differs
 from day1.model.records.sharing import KEPT, Bundle, Handoff, Template
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Query, Ref, Writes
-from day1.model.rows.kind import CONVERSATION, FACT, HELD, MEMORIES, MESSAGE, Row
+from day1.model.rows.kind import BY_NAME, HELD, MEMORIES, Row
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import find, refuse_closed, refuse_protected
@@ -165,12 +165,10 @@ def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
     befores = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
     ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
     rows = rows_by_id(target, ids | {i for row in befores if (i := needed(row)) is not None})
-    for kind, column, owner in (
-        (FACT, "superseded_by", FACT),
-        (MESSAGE, "conversation_id", CONVERSATION),
-    ):
-        gone = [c.id for c in changes.get(owner.table, ()) if c.after is None]
-        if gone:
+    for kind in MEMORIES:
+        column, owner = kind.pointer or ("", kind.name)
+        gone = [c.id for c in changes.get(BY_NAME[owner].table, ()) if c.after is None]
+        if column and gone:
             some = target.find(kind, Query(among={column: gone}))
             rows |= {str(row["id"]): row for row in some}
     return rows

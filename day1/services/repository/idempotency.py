@@ -11,7 +11,7 @@ from typing import TypeVar
 from day1.errors import RequestReused
 from day1.model.records.redaction import REDACTED_HASH
 from day1.model.rows.change import Query
-from day1.model.rows.kind import EDIT, OBSERVATION, RELATION, WHOLE, Cell, Kind, Row
+from day1.model.rows.kind import EDIT, WHOLE, Cell, Kind, Row
 from day1.model.values.instant import SECOND
 from day1.ports.additions import Additions
 from day1.ports.ledger import Ledger
@@ -20,8 +20,6 @@ from day1.ports.reading import Reading
 T = TypeVar("T")
 
 MINUTE = 60 * SECOND
-_KEYS = {OBSERVATION.table: "content_hash", RELATION.table: "source_entity"}
-"""The column with an index by which rows that say the same are found."""
 _OF_A_WRITER = ("agent_id", "session_id", "task_id", "source")
 
 BY_REQUEST = "This request was answered before: nothing was written again."
@@ -130,5 +128,6 @@ def written_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
 
 
 def _alike(work: Additions, kind: Kind, row: Row) -> list[Row]:
-    key = _KEYS[kind.table]
+    # Either has an index.
+    key = "content_hash" if kind.text else kind.says[0]
     return work.find(kind, Query(equal={key: row[key]}, created_after=work.now - MINUTE))

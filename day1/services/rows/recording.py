@@ -1,12 +1,25 @@
 """New rows: facts, observations, relations, and the edits that say who changed what."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from day1.model.merge.held import HeldItem, Resolution, closing_row
 from day1.model.merge.plan import MergePlan
 from day1.model.rows.change import Query
-from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Kind, Row, canonical, cell_value
+from day1.model.rows.kind import (
+    EDIT,
+    FACT,
+    HELD,
+    OBSERVATION,
+    RELATION,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    canonical,
+    cell_value,
+    new_row,
+)
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId, content_hash
 from day1.ports.reading import Reading
@@ -31,19 +44,13 @@ class NewFact:
 
 def fact_row(fact_id: str, fact: NewFact, origin: Origin, now: int) -> Row:
     """Build the row of a new fact: active and unverified."""
-    return {
-        "id": fact_id,
+    values: Row = {
         "fact_text": fact.text,
-        "content_hash": content_hash(fact.text),
         "category": fact.category,
         "confidence": fact.confidence,
-        "status": "active",
-        "superseded_by": None,
-        "verification": "unverified",
-        "scores": None,
         "happened_at": fact.happened_at,
-        **origin.columns(now),
     }
+    return new_row(FACT, fact_id, values, origin.columns(now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +69,7 @@ def observation_row(
     observation_id: str, observation: NewObservation, origin: Origin, now: int
 ) -> Row:
     """Build the row of a new observation."""
-    return {
-        "id": observation_id,
-        "summary": observation.summary,
-        "content_hash": content_hash(observation.summary),
-        "observation_type": observation.observation_type,
-        "tool_name": observation.tool_name,
-        "raw_input": observation.raw_input,
-        "raw_output": observation.raw_output,
-        "happened_at": observation.happened_at,
-        **origin.columns(now),
-    }
+    return new_row(OBSERVATION, observation_id, asdict(observation), origin.columns(now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +87,14 @@ class NewRelation:
 def relation_row(relation_id: str, relation: NewRelation, origin: Origin, now: int) -> Row:
     """Build the row of a new relation."""
     given = relation.properties
-    return {
-        "id": relation_id,
+    values: Row = {
         "source_entity": relation.source_entity,
-        "target_entity": relation.target_entity,
         "relation_type": relation.relation_type,
+        "target_entity": relation.target_entity,
         "properties": None if given is None else canonical(dict(given)),
         "happened_at": relation.happened_at,
-        **origin.columns(now),
     }
+    return new_row(RELATION, relation_id, values, origin.columns(now))
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,10 +140,9 @@ def put(work: Work, branch: str, rows: RowsByKind, *, back: bool = False) -> Cop
 
 
 def _same(kind: Kind, there: Row, row: Row) -> bool:
-    """Equal, or but for the thinking of a message, which is carried only where it is asked for."""
-    if kind is MESSAGE and row["thinking"] is None:
-        return {**there, "thinking": None} == row
-    return there == row
+    """Equal, or but for what is carried only where somebody asks for it."""
+    left_out: Row = {column: None for column in kind.private if row[column] is None}
+    return {**there, **left_out} == row
 
 
 def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId | None:
@@ -151,10 +150,10 @@ def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId 
     return work.commit(Message(op, line)) if copied.total else None
 
 
-def without_thinking(rows: RowsByKind) -> dict[Kind, list[Row]]:
+def without_private(rows: RowsByKind) -> dict[Kind, list[Row]]:
     """The rows as they leave a store: nobody's chain of thought goes along unasked."""
     return {
-        kind: [{**row, "thinking": None} for row in some] if kind is MESSAGE else list(some)
+        kind: [{**row, **dict.fromkeys(kind.private)} for row in some]
         for kind, some in rows.items()
     }
 

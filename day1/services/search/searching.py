@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import CommitId, Pending, Ref
-from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row
+from day1.model.rows.kind import BY_TABLE, KINDS, Cell, Kind, Row
 from day1.model.search.ranking import Candidate, Mode, Scored, Weights, rank
 from day1.model.search.wording import content_words, embedding_query, keyword_query
 from day1.ports.index import IndexBehind, IndexLost, TextId
@@ -35,7 +35,7 @@ from day1.services.search.candidates import (
 )
 from day1.services.search.indexing import catch_up, embed_pending
 from day1.services.search.view_cache import ViewCache, state_of
-from day1.services.search.views import FACETS, SCOPES, CachedView, Filter, LiveQuery
+from day1.services.search.views import SCOPES, CachedView, Filter, LiveQuery
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -106,7 +106,7 @@ class SearchRequest:
     wait: bool = False
     """Wait until every text of the branch has its words and vectors."""
     equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Further columns (`FACETS`, `SCOPES`) and their values: conversation_id, role, task_id."""
+    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, task_id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,10 +356,12 @@ def _filters(request: SearchRequest) -> list[Filter]:
         equal["category"] = request.category
     filters = []
     for table in dict.fromkeys(request.kinds):
-        if table not in FACETS:
-            raise InvalidRequest(f"{table!r} has no text to search.", kinds=[*FACETS])
-        if equal.keys() <= {*FACETS[table], *SCOPES}:
-            kind, inactive = BY_TABLE[table], request.include_inactive
+        kind = BY_TABLE.get(table)
+        if kind is None or kind.text is None:
+            searched = [kind.table for kind in KINDS if kind.text]
+            raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
+        if equal.keys() <= {*kind.facets, *SCOPES}:
+            inactive = request.include_inactive
             scope = {name: cell for name, cell in equal.items() if name in SCOPES}
             facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
             window = (request.after, request.before)

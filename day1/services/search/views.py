@@ -18,19 +18,12 @@ from typing import NamedTuple
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.records.redaction import REDACTED_HASH
 from day1.model.rows.change import CommitId, Query, Ref
-from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.model.rows.kind import FACT, Cell, Kind, Row
 from day1.model.search.wording import content_words
 from day1.model.values.ids import content_hash
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
-
-FACETS: Mapping[str, tuple[str, ...]] = {
-    FACT.table: ("category",),
-    OBSERVATION.table: ("observation_type",),
-    MESSAGE.table: ("conversation_id", "role"),
-}
-"""The columns by which the rows of each kind can be filtered."""
 
 SCOPES = ("task_id", "agent_id")
 """The columns by which a view itself is narrowed, so that a question about the few rows of a task
@@ -70,7 +63,7 @@ class Filter:
     inactive: bool = False
     """Also facts that are superseded, archived or invalidated."""
     equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Facet (`FACETS`) -> value."""
+    """Facet of the kind -> value."""
     after: int | None = None
     before: int | None = None
     scope: Mapping[str, Cell] = field(default_factory=dict)
@@ -107,7 +100,7 @@ class Filter:
         """Those that are wanted of rows that a view for this filter holds."""
         wanted = list(entries)
         for name, cell in self.equal.items():
-            facet = FACETS[self.kind.table].index(name)
+            facet = self.kind.facets.index(name)
             wanted = [entry for entry in wanted if entry.facets[facet] == cell]
         if self.after is not None:
             wanted = [entry for entry in wanted if entry.when >= self.after]
@@ -139,7 +132,7 @@ class CachedView:
         self.unindexed = 0
         """Visible rows whose text the index does not know."""
         self._active = wanted.held
-        self._columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[kind.table])
+        self._columns = ("id", "content_hash", "created_at", "happened_at", *kind.facets)
         self._tip: CommitId | None = None
         self._oldest: int | None = None
         self._newest: int | None = None
@@ -302,7 +295,7 @@ class LiveQuery:
         order = list(dict.fromkeys(texts))
         contents = self._index.words.texts(self.kind, order)
         hashes = {content_hash(text): number for number, text in contents.items()}
-        columns = ("id", "content_hash", "created_at", "happened_at", *FACETS[self.kind.table])
+        columns = ("id", "content_hash", "created_at", "happened_at", *self.kind.facets)
         rows = self._reading.scan(self.kind, columns, wanted.query({"content_hash": [*hashes]}))
         by_text: dict[TextId, list[Entry]] = {}
         for row in rows:

@@ -15,7 +15,7 @@ from day1.errors import ChatUnavailable, NotFound, Refused
 from day1.model.branches.branch import Branch
 from day1.model.records.judgement import DIMENSIONS, Case, Evidence, Judgement, Score, Verdict
 from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
-from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when
+from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when, words_of
 from day1.model.rows.origin import Origin
 from day1.ports.judge import Judge
 from day1.ports.reading import Reading
@@ -178,8 +178,7 @@ def _touching(reading: Reading, text: str) -> tuple[str, ...]:
     for side in ("source_entity", "target_entity"):
         query = Query(among={side: [*words, *pairs[:_ENTITIES]]}, descending=True, limit=_RELATIONS)
         for row in reading.find(RELATION, query):
-            said = f"{row['source_entity']} {row['relation_type']} {row['target_entity']}"
-            found[str(row["id"])] = said
+            found[str(row["id"])] = words_of(RELATION, row)
     return tuple(dict.fromkeys(found.values()))[:_RELATIONS]
 
 

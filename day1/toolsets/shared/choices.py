@@ -14,7 +14,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import HELD, MEMORIES, WHOLE, kind_of
 from day1.services.branches.lookup import name_of
-from day1.toolsets.shared.fields import given_columns
+from day1.toolsets.shared.given import given_columns
 from day1.toolsets.shared.shown import cell_text
 
 

@@ -5,11 +5,21 @@ from typing import Any
 
 from day1.model.merge.row_merge import PlanRow
 from day1.model.rows.change import RowChange
-from day1.model.rows.kind import CONVERSATION, WHOLE, Cell, Kind, Row, revision
+from day1.model.rows.kind import (
+    MEMORIES,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    revision,
+    words_of,
+)
 from day1.model.values.instant import show
 
-_JSON_COLUMNS = frozenset({"properties", "scores", "tool_calls"})
-_HIDDEN = frozenset({"content_hash", "origin_id", "origin_branch", "thinking"})
+_COLUMNS = {name: column for kind in MEMORIES for name, column in kind.column.items()}
+_JSON = frozenset(name for name, column in _COLUMNS.items() if column.type == "json")
+_TIMES = frozenset(name for name, column in _COLUMNS.items() if column.type == "time")
+_HIDDEN = frozenset(name for name, c in _COLUMNS.items() if c.private or not c.shown)
 
 
 def shown(kind: Kind, row: Row) -> dict[str, Any]:
@@ -25,9 +35,9 @@ def shown_columns(columns: Row) -> dict[str, Any]:
 def _shown(column: str, value: Cell) -> Any:
     if value is None:
         return None
-    if column in {"created_at", "happened_at"}:
+    if column in _TIMES:
         return show(int(value))
-    return json.loads(str(value)) if column in _JSON_COLUMNS else value
+    return json.loads(str(value)) if column in _JSON else value
 
 
 def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
@@ -46,12 +56,9 @@ def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
     """What one side of a conflict says in a cell; with cell `*` what the row is about."""
     if row is None:
         return ""
-    column = kind.text if cell == WHOLE and kind.text else cell
-    if column == WHOLE and kind is CONVERSATION:
-        return str(row["title"] or row["id"])
-    if column == WHOLE:
-        return f"{row.get('source_entity')} {row.get('relation_type')} {row.get('target_entity')}"
-    value = row[column] if column in _JSON_COLUMNS else _shown(column, row[column])
+    if cell == WHOLE:
+        return words_of(kind, row) or str(row["id"])
+    value = row[cell] if cell in _JSON else _shown(cell, row[cell])
     return "" if value is None else str(value)
 
 

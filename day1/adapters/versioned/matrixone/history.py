@@ -18,7 +18,7 @@ from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect, differin
 from day1.adapters.versioned.matrixone.time_cursor import PastState
 from day1.errors import BranchExists, NotFound, Refused, Unsupported
 from day1.model.rows.change import CommitId
-from day1.model.rows.kind import HELD, KINDS, Cell, Kind, Row
+from day1.model.rows.kind import KINDS, Cell, Kind, Row
 
 _SLUG = 12
 _QUOTA = "has reached the limit"
@@ -95,9 +95,8 @@ class MatrixOneHistory(SqlHistory):
         found: dict[tuple[Cell, ...], Row] = {}
         with self._connections.plain() as connection:
             for state in self._states(connection):
-                key = "row_id" if kind is HELD else "id"
                 columns = ", ".join(f"`{column}`" for column in kind.columns)
-                statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {key} = %s"  # noqa: S608 - our own names
+                statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
                 rows = connection.exec_driver_sql(statement, (row_id,)).all()
                 found |= {tuple(row): row_of(kind, row) for row in rows}
         return list(found.values())

@@ -13,6 +13,7 @@ from day1.interfaces.cli.diffing import one_spaced, words
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import Screen, plural, short
 from day1.interfaces.cli.session import Session, porcelain
+from day1.model.rows.kind import kind_of
 
 Document = Mapping[str, Any]
 
@@ -70,7 +71,8 @@ def _value(session: Session, item: Document, given: str | None) -> dict[str, Any
     cell = item["cell"]
     offered = item["offered"] or item["present"] or {}
     if cell == WHOLE:
-        cell = next((c for c in ("fact_text", "summary", "content") if c in offered), None)
+        kind = kind_of(item["row_id"])
+        cell = None if kind is None or kind.text not in offered else kind.text
         if cell is None:
             raise Refused("Only its text could be edited, and it has none: take or dismiss it.")
     if given is None:
@@ -109,7 +111,8 @@ def _said(item: Document, side: str) -> str:
     columns = item[side]
     if columns is None:
         return ""
-    for column in (item["cell"], "fact_text", "summary", "content", "source_entity"):
+    kind = kind_of(item["row_id"])
+    for column in (item["cell"], *(() if kind is None else kind.says)):
         if columns.get(column) is not None:
             return one_spaced(str(columns[column]))
     return ""

@@ -26,7 +26,7 @@ from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
 from day1.services.merges.planning import MergeRequest, preview
 from day1.toolsets.shared.choices import ChoiceGiven, Choices, Clash, chosen, clashes
-from day1.toolsets.shared.fields import given_columns
+from day1.toolsets.shared.given import given_columns
 from day1.toolsets.shared.shown import shown_columns, summary
 from day1.toolsets.shared.state import state_of
 

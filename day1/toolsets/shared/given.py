@@ -1,0 +1,71 @@
+"""Columns that a caller gives for a row, held against the same rules as a write."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ValidationError, create_model
+
+from day1.call.fields import JsonObject, Label, LongText, Request, Text
+from day1.call.problems import invalid
+from day1.errors import InvalidRequest
+from day1.model.rows.column import Column, ColumnType
+from day1.model.rows.kind import MEMORIES, WHOLE, Kind, Row, canonical
+from day1.model.values.instant import parse
+from day1.toolsets.shared.fields import Confidence
+
+
+def _instant(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    try:
+        return parse(given)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from exc
+
+
+_TYPES: Mapping[ColumnType, Any] = {
+    "id": Label,
+    "label": Label,
+    "text": LongText,
+    "json": JsonObject,
+    "time": Annotated[int, BeforeValidator(_instant)],
+    "real": Confidence,
+}
+
+
+def _model(kind: Kind) -> type[Request]:
+    """The columns of a kind that can be given; how a fact is superseded is none to choose."""
+    given = [column for column in kind.column.values() if column.given]
+    fields: dict[str, Any] = {column.name: (_type(kind, column), None) for column in given}
+    return create_model(f"{kind.name.title()}Columns", __base__=Request, **fields)
+
+
+def _type(kind: Kind, column: Column) -> Any:
+    """The type of a given column; one that a row can be without can be emptied."""
+    if column.choices:
+        return Literal[column.choices]
+    found = Text if column.name == kind.text else _TYPES[column.type]
+    return found if column.required else found | None
+
+
+_GIVEN = {kind: _model(kind) for kind in MEMORIES}
+
+
+def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row:
+    """The columns that `value` gives for a cell of a row, or with cell `*` for all of it.
+
+    Raises:
+        InvalidRequest: there are none, or one is not of that cell or breaks a rule.
+    """
+    model = _GIVEN[kind]
+    columns = set(model.model_fields) & set(kind.group(cell))
+    if not value or not columns.issuperset(value):
+        named = ", ".join(c for c in kind.group(WHOLE) if c in columns) or "nothing"
+        raise InvalidRequest(
+            f"`value` for {cell!r} of a {kind.name} gives one or more of: {named}."
+        )
+    try:
+        given = model.model_validate(dict(value)).model_dump(exclude_unset=True)
+    except ValidationError as exc:
+        raise invalid("value", model, exc) from exc
+    return {c: canonical(v) if isinstance(v, dict) else v for c, v in given.items()}
