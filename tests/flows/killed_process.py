@@ -48,8 +48,8 @@ def write(house: OpenStore, deed: Deed) -> None:
 
 
 def change(house: OpenStore, deed: Deed) -> None:
-    columns = {"fact_text": deed["text"]}
-    editing.update(house.repo, deed["branch"], deed["id"], columns, ORIGIN)
+    correction = editing.Correction(deed["id"], {"fact_text": deed["text"]})
+    editing.update(house.repo, lookup.find_open(house.repo, deed["branch"]), correction, ORIGIN)
 
 
 def cut(house: OpenStore, deed: Deed) -> None:
@@ -61,7 +61,8 @@ def fork(house: OpenStore, deed: Deed) -> None:
 
 
 def curate(house: OpenStore, deed: Deed) -> None:
-    curating.curate(house.repo, deed["name"], deed["parent"], list(deed["facts"]), (), now())
+    wanted = curating.CurateRequest(deed["name"], deed["parent"], list(deed["facts"]), ())
+    curating.curate(house.repo, wanted, now())
 
 
 def take(house: OpenStore, deed: Deed) -> str:

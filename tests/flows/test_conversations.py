@@ -10,7 +10,7 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE
 from day1.services.conversations import excerpts, messages
 from day1.services.conversations.listing import recent_conversations
-from day1.services.conversations.messages import NewMessage
+from day1.services.conversations.messages import MessageRequest, NewMessage
 from day1.services.conversations.order import messages_of
 from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.exchange.importing import Imported
@@ -30,8 +30,8 @@ class TalkingMemory(ImportedMemory):
                 self.chat = self.chat or messages.start_conversation(
                     self.repo, work, self.origin, None, None
                 )
-                said = NewMessage("user", text, **more)
-                assert messages.add_message(self.repo, work, self.chat, said, self.origin)
+                request = MessageRequest(NewMessage("user", text, **more), self.chat)
+                assert messages.add_message(self.repo, work, request, self.origin)
             self.clock.tick()
         return work.now  # type: ignore[possibly-undefined]  # there is a text
 
@@ -200,9 +200,8 @@ def test_a_fork_is_in_order_though_all_of_it_is_of_one_time(memory):
         part = excerpts.part_of(memory.repo, reading, memory.chat)
     for _ in range(3):
         with memory.store.adding("main") as work:
-            memory.chat, _ = excerpts.copy_conversation(
-                memory.repo, work, "main", part[CONVERSATION][0], part[MESSAGE], memory.origin
-            )
+            excerpt = excerpts.Excerpt("main", part[CONVERSATION][0], part[MESSAGE])
+            memory.chat, _ = excerpts.copy_conversation(memory.repo, work, excerpt, memory.origin)
         assert memory.told() == "abcdefgh"
         memory.say("x")
         assert memory.told() == "abcdefghx"

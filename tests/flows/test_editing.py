@@ -7,8 +7,10 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, revision
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import content_hash
+from day1.services.branches.lookup import find
 from day1.services.history import restoring
 from day1.services.rows import editing
+from day1.services.rows.editing import Correction, Removal, Replacement
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Choice
 
@@ -40,7 +42,8 @@ def authors(memory, branch="main"):
 
 
 def update(memory, origin=ADA, branch="main", **columns):
-    return editing.update(memory.repo, branch, "fact_a", columns, origin, reason="why")
+    correction = Correction("fact_a", columns, "why")
+    return editing.update(memory.repo, find(memory.repo, branch), correction, origin)
 
 
 def test_a_new_text_is_unverified_and_has_its_own_hash(memory):
@@ -132,38 +135,43 @@ def test_a_text_given_in_a_merge_has_its_hash_and_its_author(memory):
 
 
 def test_a_change_of_another_revision_is_refused(memory):
+    def mine(revision):
+        correction = Correction("fact_a", {"category": "mine"}, expect_revision=revision)
+        editing.update(memory.repo, find(memory.repo, "main"), correction, ADA)
+
     seen = revision(FACT, row(memory))
     update(memory, category="new")
     tip = memory.store.commit_pending("main")
     with pytest.raises(RevisionChanged) as refused:
-        editing.update(
-            memory.repo, "main", "fact_a", {"category": "mine"}, ADA, expect_revision=seen
-        )
+        mine(seen)
     now = revision(FACT, row(memory))
     assert refused.value.details["revision"] == now
     assert memory.store.commit_pending("main") == tip
-    editing.update(memory.repo, "main", "fact_a", {"category": "mine"}, ADA, expect_revision=now)
+    mine(now)
     assert row(memory)["category"] == "mine"
 
 
 def test_a_fact_is_superseded_once(memory):
-    done = editing.supersede(memory.repo, "main", "fact_a", "fact_b", "b", ADA, confidence=0.25)
+    main = find(memory.repo, "main")
+    first = Replacement("fact_a", "b", "fact_b", confidence=0.25)
+    done = editing.supersede(memory.repo, main, first, ADA)
     new = row(memory, "fact_b")
     assert (new["category"], new["confidence"], new["agent_id"]) == ("old", 0.25, "ada")
     old = row(memory)
     assert (old["status"], old["superseded_by"]) == ("superseded", "fact_b")
     assert done.superseded == old
     with pytest.raises(Refused, match="by fact_b"):
-        editing.supersede(memory.repo, "main", "fact_a", "fact_c", "c", ADA)
+        editing.supersede(memory.repo, main, Replacement("fact_a", "c", "fact_c"), ADA)
     assert set(memory.state("main")["facts"]) == {"fact_a", "fact_b"}
 
 
 def test_a_removal_is_whole_or_not_at_all(memory):
     memory.add_observation("main", "obs_a", summary="seen")
+    main = find(memory.repo, "main")
     with pytest.raises(NotFound):
-        editing.remove(memory.repo, "main", ["fact_a", "fact_none"], ADA, None)
+        editing.remove(memory.repo, main, Removal(["fact_a", "fact_none"]), ADA)
     assert "fact_a" in memory.state("main")["facts"]
-    editing.remove(memory.repo, "main", ["fact_a", "obs_a", "fact_a"], ADA, "wrong")
+    editing.remove(memory.repo, main, Removal(["fact_a", "obs_a", "fact_a"], "wrong"), ADA)
     state = memory.state("main")
     assert (state["facts"], state["observations"]) == ({}, {})
     assert [(edit["cell"], edit["value"], edit["reason"]) for edit in edits(memory)] == [
@@ -173,5 +181,6 @@ def test_a_removal_is_whole_or_not_at_all(memory):
 
 def test_a_row_of_another_kind_has_no_such_column(memory):
     memory.add_observation("main", "obs_a", summary="seen", observation_type="insight")
+    correction, main = Correction("obs_a", {"fact_text": "x"}), find(memory.repo, "main")
     with pytest.raises(InvalidRequest, match="observation"):
-        editing.update(memory.repo, "main", "obs_a", {"fact_text": "x"}, ADA)
+        editing.update(memory.repo, main, correction, ADA)

@@ -5,6 +5,7 @@ import pytest
 from day1.adapters.sources.markdown import MarkdownSource, sections
 from day1.errors import InvalidRequest, NotFound
 from day1.model.rows.origin import Origin
+from day1.services.branches.lookup import find
 from day1.services.exchange import importing
 from day1.services.rows import editing
 from tests.flows.imported_memory import ImportedMemory, Stopped
@@ -278,5 +279,6 @@ def test_a_row_written_here_with_the_same_text_is_another_row(memory, notes):
     memory.add_fact("main", "fact_own", fact_text="A: b")
     assert memory.take(source(notes)).added == 1
     assert {fact["agent_id"] for fact in memory.facts()} == {"one", "ada"}
-    editing.remove(memory.repo, "main", ["fact_own"], Origin("ada"), None)
+    main = find(memory.repo, "main")
+    editing.remove(memory.repo, main, editing.Removal(["fact_own"]), Origin("ada"))
     assert len(memory.facts()) == 1

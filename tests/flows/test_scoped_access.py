@@ -21,7 +21,7 @@ from day1.services.branches.forking import create
 from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import snapshot
 from day1.services.repository.repository import Repository
-from day1.services.rows.curating import curate
+from day1.services.rows.curating import CurateRequest, curate
 from tests.flows.opened_store import TOOLS, call, opened
 
 Way = Callable[[Repository, str, str], object]
@@ -120,7 +120,8 @@ def test_what_a_branch_had_from_the_start_is_its_own(house: OpenStore) -> None:
 def test_a_chosen_part_of_a_visible_branch_makes_another(house: OpenStore) -> None:
     limited = scoped(house.repo, Access("token", "write", ("mine/*",)))
     create(house.repo, "mine/a", MAIN, 1)
-    assert curate(limited, "mine/part", "mine/a", [], [], 2).branch.name == "mine/part"
+    part = CurateRequest("mine/part", "mine/a", [], [])
+    assert curate(limited, part, 2).branch.name == "mine/part"
 
 
 def test_a_bundle_does_not_name_a_hidden_branch(house: OpenStore) -> None:

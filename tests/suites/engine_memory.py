@@ -96,24 +96,30 @@ class EngineMemory:
         return _asked(deed)
 
     def update_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
-        return _asked(
-            lambda: Receipt(editing.update(self.repo, branch, fact_id, columns, self.origin).at)
-        )
+        def action() -> Receipt:
+            on = lookup.find_open(self.repo, branch)
+            correction = editing.Correction(fact_id, columns)
+            return Receipt(editing.update(self.repo, on, correction, self.origin).at)
+
+        return _asked(action)
 
     def judge(self, branch: str, fact_id: str, verification: str, scores: str | None) -> Receipt:
         return self.update_fact(branch, fact_id, verification=verification, scores=scores)
 
     def supersede(self, branch: str, fact_id: str, new_id: str, text: str) -> Receipt:
-        return _asked(
-            lambda: Receipt(
-                editing.supersede(self.repo, branch, fact_id, new_id, text, self.origin).at, new_id
-            )
-        )
+        def action() -> Receipt:
+            new = editing.Replacement(fact_id, text, new_id)
+            on = lookup.find_open(self.repo, branch)
+            return Receipt(editing.supersede(self.repo, on, new, self.origin).at, new_id)
+
+        return _asked(action)
 
     def remove(self, branch: str, row_id: str) -> Receipt:
-        return _asked(
-            lambda: Receipt(editing.remove(self.repo, branch, [row_id], self.origin, None).at)
-        )
+        def action() -> Receipt:
+            on = lookup.find_open(self.repo, branch)
+            return Receipt(editing.remove(self.repo, on, editing.Removal([row_id]), self.origin).at)
+
+        return _asked(action)
 
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
         def deed() -> Receipt:

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, Kind, Row
 from day1.model.rows.origin import Origin
-from day1.services.rows.editing import update
+from day1.services.branches.lookup import find
+from day1.services.rows.editing import Correction, update
 from tests.flows.opened_store import opened
 from tests.wires.mcp_session import Session
 
@@ -50,7 +51,8 @@ def judge(core: Session, branch: str, verdict: str, *facts: str) -> None:
     """Give facts a verdict, as a judge in another process does."""
     with opened(core.folder) as house:
         for fact in facts:
-            update(house.repo, branch, fact, {"verification": verdict}, Origin(agent_id="judge"))
+            correction = Correction(fact, {"verification": verdict})
+            update(house.repo, find(house.repo, branch), correction, Origin(agent_id="judge"))
 
 
 def same_rows(core: Session, one: str, other: str, kind: Kind, ids: Any) -> None:

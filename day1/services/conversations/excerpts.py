@@ -1,7 +1,7 @@
 """Parts of conversations, and copies of them that are conversations of their own."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from day1.errors import InvalidRequest, NotFound
 from day1.model.rows.change import Query, Ref
@@ -15,28 +15,26 @@ from day1.services.repository.idempotency import reused, written_by
 from day1.services.repository.repository import Repository
 
 
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A conversation up to a message."""
+
+    branch: str
+    """Where it was read."""
+    conversation: Row
+    messages: Sequence[Row]
+    """In sequence."""
+
+
 def copy_conversation(
-    repo: Repository,
-    work: Additions,
-    branch: str,
-    conversation: Row,
-    messages: Sequence[Row],
-    origin: Origin,
+    repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin
 ) -> tuple[str, int]:
-    """Copy messages into a conversation of their own, in an open unit.
+    """Copy an excerpt into a conversation of its own, in an open unit.
 
     Gives its id, and how many rows this call added: none if the request did before.
 
     Every row is new, so that nothing that happens to one conversation happens to the other. The
     conversation is the forking agent's, its messages are still those of who said them.
-
-    Args:
-        repo: makes the ids.
-        work: of the branch that they go to.
-        branch: they were read from, as the copies will say.
-        conversation: as it is there, but for the title.
-        messages: in sequence.
-        origin: who forks.
 
     Raises:
         RequestReused: the request copied something else.
@@ -44,9 +42,10 @@ def copy_conversation(
 
     def copied(row: Row, row_id: str) -> Row:
         new: Row = {"id": row_id, "happened_at": when(row), "created_at": work.now}
-        return {**row, **new, "origin_id": row["id"], "origin_branch": branch}
+        return {**row, **new, "origin_id": row["id"], "origin_branch": excerpt.branch}
 
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
+    conversation, messages = excerpt.conversation, excerpt.messages
     same = {"origin_id": conversation["id"]}
     if written_by(work, CONVERSATION, conversation_id, same) is not None:
         if not _has_copies(work, conversation_id, messages):
@@ -100,7 +99,7 @@ def part_of(
 
 def up_to(
     repo: Repository, conversation_id: str, message_id: str, looked: Sequence[str]
-) -> tuple[str, Row, list[Row]]:
+) -> Excerpt:
     """A conversation up to a message, with the branch it was found on: one of `looked`, or any.
 
     Raises:
@@ -117,7 +116,8 @@ def up_to(
             conversation_id=conversation_id,
             message_id=message_id,
         )
-    return source, part[CONVERSATION][0], part[MESSAGE][: ids.index(message_id) + 1]
+    messages = part[MESSAGE][: ids.index(message_id) + 1]
+    return Excerpt(source, part[CONVERSATION][0], messages)
 
 
 # Finding

@@ -48,35 +48,43 @@ def start_conversation(
     return conversation_id
 
 
-def add_message(  # noqa: PLR0913 - what is said, where, and by which request
-    repo: Repository,
-    work: Additions,
-    conversation_id: str | None,
-    said: NewMessage,
-    origin: Origin,
-    title: str | None = None,
-    request_id: str | None = None,
+@dataclass(frozen=True, slots=True)
+class MessageRequest:
+    """A message to log, and where."""
+
+    message: NewMessage
+    conversation_id: str | None = None
+    """Default: a new conversation."""
+    title: str | None = None
+    """Of a new conversation."""
+    request_id: str | None = None
+
+
+def add_message(
+    repo: Repository, work: Additions, request: MessageRequest, origin: Origin
 ) -> LoggedMessage | None:
     """Add a message at the end of a conversation or of a new one, in an open unit.
 
     What the request added before is not added again. Without a request id a message is always one
-    more: a conversation is what was said, and "ok" or a tool's result may be said twice.
+    more: "ok" or a tool's result may be said twice.
 
-    None if the conversation is not on the branch.
+    Gives None if the conversation is not on the branch.
 
     Raises:
         RequestReused: the request wrote something else.
     """
-    message_id = repo.new_id(MESSAGE.prefix, work.now)
-    columns = complete(MESSAGE, asdict(said))
-    if request_id is not None:
+    message_id, conversation_id = repo.new_id(MESSAGE.prefix, work.now), request.conversation_id
+    message = request.message
+    columns = complete(MESSAGE, asdict(message))
+    if request.request_id is not None:
         place: Row = {} if conversation_id is None else {"conversation_id": conversation_id}
         first = written_by(work, MESSAGE, message_id, {**columns, **place})
         if first is not None:
             return _logged_before(repo, work, first)
     count, last, begun = 0, None, conversation_id is None
     if conversation_id is None:
-        conversation_id = start_conversation(repo, work, origin, title, said.happened_at)
+        title, happened_at = request.title, message.happened_at
+        conversation_id = start_conversation(repo, work, origin, title, happened_at)
     elif not work.get(CONVERSATION, [conversation_id]):
         return None
     else:

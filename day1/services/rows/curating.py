@@ -19,15 +19,20 @@ class Curated:
     counts: dict[str, int]
 
 
-def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
-    repo: Repository,
-    name: str,
-    parent_name: str,
-    facts: Sequence[str],
-    conversations: Sequence[str],
-    now: int,
-    description: str | None = None,
-) -> Curated:
+@dataclass(frozen=True, slots=True)
+class CurateRequest:
+    """A branch to make of chosen rows of another."""
+
+    name: str
+    parent: str
+    facts: Sequence[str]
+    """Ids."""
+    conversations: Sequence[str]
+    """Ids."""
+    description: str | None = None
+
+
+def curate(repo: Repository, request: CurateRequest, now: int) -> Curated:
     """Make a branch of chosen rows of its parent, and of nothing else.
 
     It begins at the store's first commit: with a later base a merge would take what was not
@@ -39,22 +44,22 @@ def curate(  # noqa: PLR0913 - what is chosen, and the branch's own columns
         NotFound: the parent has not all of the ids; they are named.
     """
     branch_id = repo.new_id("branch", now)
-    check_free(repo, name, branch_id)
-    parent = find(repo, parent_name)
+    check_free(repo, request.name, branch_id)
+    parent = find(repo, request.parent)
     with repo.store.reading(Ref(branch=parent.name)) as reading:
-        rows = select_rows(reading, Selection(facts, conversations))
+        rows = select_rows(reading, Selection(request.facts, request.conversations))
     branch = Branch(
         id=branch_id,
-        name=name,
+        name=request.name,
         parent_id=parent.id,
         fork_commit=first_commit(repo, parent.name),
         created_at=now,
-        description=description,
+        description=request.description,
     )
 
     def fill() -> None:
-        with repo.store.changing(name) as work:
-            copied = put(work, name, rows, back=True)
+        with repo.store.changing(request.name) as work:
+            copied = put(work, request.name, rows, back=True)
             commit_copy(work, copied, "pick", f"pick {copied.total} rows of {parent.name}")
 
     return Curated(fork(repo, branch, fill=fill), counts(rows))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
+from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, keeps_out, open_items
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import (
@@ -19,10 +20,10 @@ from day1.model.rows.kind import (
     complete,
     kind_of,
     revision,
+    text_of,
 )
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.branches.lookup import find_open
 from day1.services.repository.idempotency import reused, written_by, written_lately
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import (
@@ -48,21 +49,22 @@ class Edited:
     superseded: Row | None = None
 
 
-def update(  # noqa: PLR0913 - one change
-    repo: Repository,
-    branch: str,
-    row_id: str,
-    columns: Mapping[str, Cell],
-    origin: Origin,
-    *,
-    reason: str | None = None,
-    expect_revision: str | None = None,
-    first_edit: str | None = None,
-) -> Edited:
-    """Set columns of a row, as a commit of its own; a fact's new text makes it unverified.
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What to set on a row."""
 
-    `first_edit` is the id that the request gives its first edit: where that is, it was done before,
-    and what others changed since stays.
+    row_id: str
+    columns: Mapping[str, Cell]
+    reason: str | None = None
+    expect_revision: str | None = None
+    """Refuse the correction if the row has another revision by now."""
+    first_edit: str | None = None
+    """The id that the request gives its first edit: where that edit is, the request was answered
+    before, and what others changed since stays."""
+
+
+def update(repo: Repository, branch: Branch, correction: Correction, origin: Origin) -> Edited:
+    """Set columns of a row, as a commit of its own; a fact's new text makes it unverified.
 
     Raises:
         RequestReused: the request changed something else.
@@ -70,18 +72,21 @@ def update(  # noqa: PLR0913 - one change
         InvalidRequest: rows of its kind have no such column.
         RevisionChanged: `expect_revision` is given and is not the row's.
     """
-    with repo.store.changing(find_open(repo, branch).name) as work:
+    row_id, columns, expected = correction.row_id, correction.columns, correction.expect_revision
+    with repo.store.changing(branch.name) as work:
         kind, before = present(work, row_id, branch)
-        done_at = _edited_before(work, first_edit, row_id, _sets(kind, before, dict(columns)))
+        done_at = _edited_before(
+            work, correction.first_edit, row_id, _sets(kind, before, dict(columns))
+        )
         if done_at is not None:
             return Edited(kind, before, work.tip, done_at)
-        if expect_revision is not None and expect_revision != revision(kind, before):
+        if expected is not None and expected != revision(kind, before):
             raise RevisionChanged(
                 "The row was changed since you read it: read it again, then decide.",
                 id=row_id,
                 revision=revision(kind, before),
             )
-        done = change(repo, work, kind, before, columns, origin, reason)
+        done = Editor(repo, work, origin, correction.reason).change(kind, before, columns)
         if not done.groups:
             return Edited(kind, before, work.tip, work.now)
         line = f"change {kind.name} {row_id}: {', '.join(done.groups)}"
@@ -98,94 +103,102 @@ class Changed:
     closed: tuple[str, ...] = ()
 
 
-def change(  # noqa: PLR0913 - one change
-    repo: Repository,
-    work: Work,
-    kind: Kind,
-    before: Row,
-    columns: Mapping[str, Cell],
-    origin: Origin,
-    reason: str | None,
-) -> Changed:
-    """Set columns of a row in open work, with all that goes with it.
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """Who changes rows in open work, and why: notes each change and closes held items."""
 
-    Raises:
-        InvalidRequest: rows of its kind have no such column.
-    """
-    row_id = str(before["id"])
-    foreign = sorted(set(columns) - set(kind.group(WHOLE)))
-    if foreign:
-        raise InvalidRequest(
-            f"{row_id} is a{'n' if kind.name[0] in 'aeiou' else ''} {kind.name}, which has no "
-            f"{', '.join(foreign)}.",
-            id=row_id,
-        )
-    values = complete(kind, dict(columns))
-    if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
-        values = {"verification": "unverified", "scores": None, **values}
-    groups = changed_groups(kind, before, values)
-    if not groups:
-        return Changed(before, groups)
-    after = {**before, **values}
-    work.change(kind, row_id, values)
-    _note(repo, work, kind, after, groups, origin, reason)
-    return Changed(after, groups, _close(repo, work, _decided(work, row_id, groups), origin))
+    repo: Repository
+    work: Work
+    origin: Origin
+    reason: str | None = None
+
+    def change(self, kind: Kind, before: Row, columns: Mapping[str, Cell]) -> Changed:
+        """Set columns of a row, with all that goes with it.
+
+        Raises:
+            InvalidRequest: rows of its kind have no such column.
+        """
+        row_id = str(before["id"])
+        foreign = sorted(set(columns) - set(kind.group(WHOLE)))
+        if foreign:
+            raise InvalidRequest(
+                f"{row_id} is a{'n' if kind.name[0] in 'aeiou' else ''} {kind.name}, which has no "
+                f"{', '.join(foreign)}.",
+                id=row_id,
+            )
+        values = complete(kind, dict(columns))
+        if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
+            values = {"verification": "unverified", "scores": None, **values}
+        groups = changed_groups(kind, before, values)
+        if not groups:
+            return Changed(before, groups)
+        after = {**before, **values}
+        self.work.change(kind, row_id, values)
+        self.note(kind, after, groups)
+        return Changed(after, groups, self.close(_decided(self.work, row_id, groups)))
+
+    def note(self, kind: Kind, after: Row, groups: Sequence[str]) -> None:
+        """Add an edit for each changed cell of a row."""
+        edited = EditedCells(kind, after, groups, self.reason)
+        self.work.add(EDIT, edit_rows(edited, self.origin, self.work.now, self.repo.new_id))
+
+    def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:
+        """Close held items that a change of their row decides; gives their ids."""
+        close_items(self.work, items, "edited", self.origin, self.repo.new_id)
+        return tuple(item.id for item in items)
 
 
-def supersede(  # noqa: PLR0913 - one change
-    repo: Repository,
-    branch: str,
-    fact_id: str,
-    new_fact_id: str | None,
-    text: str,
-    origin: Origin,
-    *,
-    category: str | None = None,
-    confidence: float | None = None,
-    reason: str | None = None,
-    first_edit: str | None = None,
-) -> Edited:
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A fact to add in place of another."""
+
+    fact_id: str
+    """The fact that is replaced."""
+    text: str
+    new_fact_id: str | None = None
+    """Given by tests; else made."""
+    category: str | None = None
+    """Default: that of the replaced fact."""
+    confidence: float = 1.0
+    reason: str | None = None
+    first_edit: str | None = None
+    """As with `Correction`."""
+
+
+def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin) -> Edited:
     """Add a fact in place of another, which stays and points to it; one commit.
-
-    `first_edit` is as with `update`.
 
     Raises:
         NotFound: the fact is not on this branch.
         Refused: it is superseded already, unless by this request or the same words lately.
         RequestReused: the request did something else.
     """
-    with repo.store.changing(find_open(repo, branch).name) as work:
-        kind, before = present(work, fact_id, branch)
+    with repo.store.changing(branch.name) as work:
+        kind, before = present(work, new.fact_id, branch)
         if kind is not FACT:
-            raise Refused("Only a fact can be superseded.", id=fact_id)
-        made = fact_row(
-            new_fact_id or repo.new_id(FACT.prefix, work.now),
-            NewFact(
-                text,
-                category=_or(category, before["category"]),
-                confidence=1.0 if confidence is None else confidence,
-            ),
-            origin,
-            work.now,
-        )
+            raise Refused("Only a fact can be superseded.", id=new.fact_id)
+        new_id = new.new_fact_id or repo.new_id(FACT.prefix, work.now)
+        category = text_of(before["category"]) if new.category is None else new.category
+        made = fact_row(new_id, NewFact(new.text, category, new.confidence), origin, work.now)
         first = _superseded_before(work, before, made)
         if first is not None:
             return Edited(FACT, first, work.tip, int(first["created_at"] or 0), (), before)
         if before["superseded_by"] is not None:
             raise Refused(
-                f"{fact_id} is superseded already, by {before['superseded_by']}: supersede that.",
-                id=fact_id,
+                f"{new.fact_id} is superseded already, by {before['superseded_by']}: supersede "
+                "that.",
+                id=new.fact_id,
                 superseded_by=str(before["superseded_by"]),
             )
-        if first_edit is not None and work.get(EDIT, [first_edit]):
-            raise reused(first_edit)
-        values: Row = {"status": "superseded", "superseded_by": made["id"]}
+        if new.first_edit is not None and work.get(EDIT, [new.first_edit]):
+            raise reused(new.first_edit)
+        values: Row = {"status": "superseded", "superseded_by": new_id}
         work.add(FACT, [made])
-        work.change(FACT, fact_id, values)
-        _note(repo, work, FACT, {**before, **values}, ["status"], origin, reason)
-        closed = _close(repo, work, _decided(work, fact_id, ["status"]), origin)
-        line = f"supersede fact {fact_id} by {made['id']}"
-        commit = work.commit(Message("change", line))
+        work.change(FACT, new.fact_id, values)
+        editor = Editor(repo, work, origin, new.reason)
+        editor.note(FACT, {**before, **values}, ["status"])
+        closed = editor.close(_decided(work, new.fact_id, ["status"]))
+        commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
         return Edited(FACT, made, commit, work.now, closed, {**before, **values})
 
 
@@ -250,37 +263,42 @@ def _sets(kind: Kind, before: Row, columns: Row) -> Callable[[Row, Collection[Ce
     return same
 
 
-def remove(
-    repo: Repository,
-    branch: str,
-    row_ids: Sequence[str],
-    origin: Origin,
-    reason: str | None,
-    first_edit: str | None = None,
-) -> Edited:
-    """Remove rows from a branch, as one commit; history keeps them and `restore` brings them back.
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Rows to remove."""
 
-    `first_edit` is as with `update`.
+    row_ids: Sequence[str]
+    reason: str | None = None
+    first_edit: str | None = None
+    """As with `Correction`."""
+
+
+def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -> Edited:
+    """Remove rows from a branch, as one commit; history keeps them and `restore` brings them back.
 
     Raises:
         NotFound: a row is not on this branch; nothing is removed then.
         RequestReused: the request edited something else.
     """
-    with repo.store.changing(find_open(repo, branch).name) as work:
-        done_at = _edited_before(work, first_edit, row_ids[0], lambda made, _: WHOLE in made)
+    row_ids = removal.row_ids
+    with repo.store.changing(branch.name) as work:
+        done_at = _edited_before(
+            work, removal.first_edit, row_ids[0], lambda made, _: WHOLE in made
+        )
         if done_at is not None:
             return Edited(FACT, {"id": row_ids[0]}, work.tip, done_at)
+        editor = Editor(repo, work, origin, removal.reason)
         found = [present(work, row_id, branch) for row_id in dict.fromkeys(row_ids)]
         for kind, row in found:
             work.apply({kind.table: {str(row["id"]): None}})
-            _note(repo, work, kind, row, [WHOLE], origin, reason)
-            _close(repo, work, _untaken(work, str(row["id"])), origin)  # it was here
+            editor.note(kind, row, [WHOLE])
+            editor.close(_untaken(work, str(row["id"])))  # it was here
         names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
         commit = work.commit(Message("remove", f"remove {names}"))
         return Edited(*found[0], commit, work.now)
 
 
-def present(work: Work, row_id: str, branch: str) -> tuple[Kind, Row]:
+def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
     """A row of any kind that is on the branch.
 
     Raises:
@@ -290,10 +308,10 @@ def present(work: Work, row_id: str, branch: str) -> tuple[Kind, Row]:
     row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
     if kind is None or row is None:
         raise NotFound(
-            f"{row_id} is not on branch {branch!r}. It may be on another branch, or was removed: "
-            "`day1 log` shows when, `memory_restore` brings it back.",
+            f"{row_id} is not on branch {branch.name!r}. It may be on another branch, or was "
+            "removed: `day1 log` shows when, `memory_restore` brings it back.",
             id=row_id,
-            branch=branch,
+            branch=branch.name,
         )
     return kind, row
 
@@ -303,28 +321,6 @@ def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
     with repo.store.reading(ref) as reading:
         edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
     return newest_edits(kind, row, edits)
-
-
-def _note(  # noqa: PLR0913 - what an edit records
-    repo: Repository,
-    work: Work,
-    kind: Kind,
-    after: Row,
-    groups: list[str],
-    origin: Origin,
-    reason: str | None,
-) -> None:
-    work.add(
-        EDIT, edit_rows(EditedCells(kind, after, groups, reason), origin, work.now, repo.new_id)
-    )
-
-
-def _close(
-    repo: Repository, work: Work, items: Sequence[HeldItem], origin: Origin
-) -> tuple[str, ...]:
-    """Close held items that a change of their row decides."""
-    close_items(work, items, "edited", origin, repo.new_id)
-    return tuple(item.id for item in items)
 
 
 def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
@@ -337,7 +333,3 @@ def _untaken(work: Work, row_id: str) -> list[HeldItem]:
     """Items that keep a row out elsewhere, dismissed or open."""
     rows = work.find(HELD, Query(equal={"row_id": row_id}))
     return [i for i in open_items(r for r in rows if r["decision"] != "dismissed") if keeps_out(i)]
-
-
-def _or(given: str | None, before: Cell) -> str | None:
-    return given if given is not None or before is None else str(before)

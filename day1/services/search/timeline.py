@@ -1,9 +1,9 @@
 """Memories in the order of time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from day1.model.rows.change import Query
-from day1.model.rows.kind import FACT, OBSERVATION, Cell, Kind, Row, when
+from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row, when
 from day1.ports.reading import Reading
 
 
@@ -17,19 +17,15 @@ class Moment:
     """When it happened, else when it was learned."""
 
 
-def timeline(
-    reading: Reading,
-    *,
-    session_id: str | None = None,
-    agent_id: str | None = None,
-    after: int | None = None,
-    before: int | None = None,
-    limit: int = 50,
-) -> list[Moment]:
-    """The newest `limit` facts and observations of a window, in ascending order of time."""
-    writer: dict[str, Cell] = {"session_id": session_id, "agent_id": agent_id}
-    equal = {name: cell for name, cell in writer.items() if cell is not None}
-    query = Query(equal=equal, after=after, before=before, descending=True, limit=limit)
+def timeline(reading: Reading, window: Query) -> list[Moment]:
+    """The newest facts and observations of a window, in ascending order of time.
+
+    Args:
+        reading: of the state to look at.
+        window: whose rows, from when to when, and at most how many (default 50).
+    """
+    limit = 50 if window.limit is None else window.limit
+    query = replace(window, descending=True, limit=limit)
     moments = [
         Moment(kind, row, when(row))
         for kind in (FACT, OBSERVATION)

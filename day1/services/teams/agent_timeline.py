@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from day1.model.rows.change import Query
 from day1.services.repository.repository import Repository
 from day1.services.search.timeline import Moment, timeline
 from day1.services.teams.sessions import WrittenBranch
@@ -24,10 +25,11 @@ def agent_timeline(
     A row that several branches have is given once: on the agent's own branch, else on the first.
     """
     deeds: dict[str, AgentMoment] = {}
+    window = Query(equal={"agent_id": agent_id}, limit=limit)
     own_first = sorted(found, key=lambda place: place.branch.agent_id != agent_id)
     for place in own_first:
         with repo.store.reading(place.ref) as reading:
-            for moment in timeline(reading, agent_id=agent_id, limit=limit):
+            for moment in timeline(reading, window):
                 deeds.setdefault(str(moment.row["id"]), AgentMoment(moment, place.branch.name))
     ordered = sorted(deeds.items(), key=lambda item: (item[1].moment.at, item[0]))
     return [deed for _, deed in ordered[-limit:]]

@@ -89,10 +89,13 @@ class Consolidated:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """Who words a fact that several texts say."""
+class ConsolidateRequest:
+    """Where candidate facts go, who writes them, and who words them."""
 
+    branch: Branch
+    origin: Origin
     chat: Chat | None = None
+    """Words a fact that several texts say; default: one of these texts."""
     report: Callable[[int, int | None], None] = lambda _done, _total: None
     stopped: Callable[[], bool] = lambda: False
     """Whether the caller wants no more: then nothing is added."""
@@ -102,11 +105,10 @@ def consolidate(
     repo: Repository,
     ports: SearchPorts,
     observations: Sequence[Row],
-    branch: Branch,
-    origin: Origin,
-    wording: Wording,
+    request: ConsolidateRequest,
 ) -> Consolidated:
     """Add what observations say to a branch as candidate facts, as far as it is not there yet."""
+    branch = request.branch
     observations = [row for row in observations if row["summary"] != REDACTED]
     grouped = group_rows(ports, OBSERVATION, observations)
     candidates = [_candidate(rows) for rows in grouped.groups]
@@ -116,13 +118,14 @@ def consolidate(
         fresh = _unknown(reading, candidates, grouped)
     said = said_by_facts(repo, ports, branch, [c.text for c in fresh])
     fresh = [candidate for candidate in fresh if candidate.text not in said]
-    _word(fresh, wording, done.notes)
-    if wording.stopped():
+    _word(fresh, request, done.notes)
+    if request.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
     if fresh:
-        with repo.store.adding(find_open(repo, branch.name).name) as work:
+        find_open(repo, branch.name)  # it may have been closed while the texts were compared
+        with repo.store.adding(branch.name) as work:
             fresh = _unknown(work, fresh, grouped)  # by now another process may have been here
-            _add(work, fresh, origin)
+            _add(work, fresh, request.origin)
     done.facts = [(candidate.fact_id, candidate) for candidate in fresh]
     done.duplicates += len(candidates) - len(fresh)
     return done
@@ -211,30 +214,30 @@ def _edit_id(observation: Row) -> str:
     return derived_id(EDIT.prefix, learned, _SAYS, str(observation["id"]))
 
 
-def _word(candidates: list[CandidateFact], wording: Wording, notes: list[str]) -> None:
+def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: list[str]) -> None:
     """Let the chat model word what several texts say; what it cannot, stays as it is chosen."""
-    if wording.chat is None:
+    if request.chat is None:
         return
     several = [n for n, c in enumerate(candidates) if len(_texts(c)) > 1]
     asked, refused = several[:_MOST_ASKED], 0
     if len(several) > len(asked):
-        notes.append(f"{wording.chat.name} worded the first {len(asked)} of {len(several)} facts.")
+        notes.append(f"{request.chat.name} worded the first {len(asked)} of {len(several)} facts.")
     for done, number in enumerate(asked):
-        if wording.stopped():
+        if request.stopped():
             break
-        wording.report(done, len(asked))
+        request.report(done, len(asked))
         candidate = candidates[number]
         try:
-            sentence = _sentence(wording.chat, _texts(candidate))
+            sentence = _sentence(request.chat, _texts(candidate))
         except ChatUnavailable as error:
             log.warning("facts are worded by choice: %s", error.code)
-            notes.append(f"{wording.chat.name} does not answer: the best-worded text was taken.")
+            notes.append(f"{request.chat.name} does not answer: the best-worded text was taken.")
             break
         refused += sentence is None
         candidates[number] = replace(candidate, text=sentence or candidate.text)
     if refused:
         notes.append(
-            f"{refused} sentences of {wording.chat.name} strayed from their sources: the "
+            f"{refused} sentences of {request.chat.name} strayed from their sources: the "
             "best-worded text was taken."
         )
 

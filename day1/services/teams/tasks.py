@@ -109,14 +109,18 @@ def tasks(repo: Repository, task_type: str | None = None) -> list[TaskState]:
     return [task_state(repo, task.id) for task in reversed(found)]
 
 
-def join(
-    repo: Repository,
-    task_id: str,
-    agent_id: str,
-    now: int,
-    role: str | None = None,
-    assigned: Sequence[int] | None = None,
-) -> Branch:
+@dataclass(frozen=True, slots=True)
+class JoinRequest:
+    """An agent that joins a task; what is not given stays as it was."""
+
+    task_id: str
+    agent_id: str
+    role: str | None = None
+    assigned: Sequence[int] | None = None
+    """Indices of objectives."""
+
+
+def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
     """Give an agent its branch of a task; joining again returns it, and sets what is given.
 
     One whose branch was squashed or deleted gets a new one.
@@ -125,6 +129,7 @@ def join(
         NotFound: there is no such task.
         InvalidRequest: it has no objective of an assigned index.
     """
+    task_id, agent_id, assigned = request.task_id, request.agent_id, request.assigned
     state = task_state(repo, task_id)
     above = repo.ledger.record(Branch, state.task.branch_id)
     wrong = [index for index in assigned or () if not 0 <= index < len(state.objectives)]
@@ -145,7 +150,7 @@ def join(
         )
         known = repo.ledger.record(TaskAgent, key)
         member = known or TaskAgent(key, task_id, agent_id, None, (), "", now)
-        return made, (_said(replace(member, branch_id=made.id), role, assigned),)
+        return made, (_said(replace(member, branch_id=made.id), request),)
 
     def there() -> Branch | None:
         member = repo.ledger.record(TaskAgent, key)
@@ -154,19 +159,20 @@ def join(
             return None
         if own.closed:  # it was squashed: what comes now needs a branch that takes it
             return None
-        if _said(member, role, assigned) != member:
+        if _said(member, request) != member:
             with repo.ledger.together():
                 member = repo.ledger.record(TaskAgent, key) or member
-                repo.ledger.put(_said(member, role, assigned))
+                repo.ledger.put(_said(member, request))
         return revive(repo, own.name, now)
 
     return fork_under(repo, lambda: f"{parent.name}/{branch_part(agent_id)}", branch, there)
 
 
-def _said(member: TaskAgent, role: str | None, assigned: Sequence[int] | None) -> TaskAgent:
-    """The member with what is said anew of it."""
-    indices = member.assigned if assigned is None else tuple(dict.fromkeys(assigned))
-    return replace(member, role=role or member.role, assigned=indices)
+def _said(member: TaskAgent, request: JoinRequest) -> TaskAgent:
+    """The member with what the request gives."""
+    given = request.assigned
+    indices = member.assigned if given is None else tuple(dict.fromkeys(given))
+    return replace(member, role=request.role or member.role, assigned=indices)
 
 
 def _refuse_indices(wrong: Sequence[int], count: int) -> None:
@@ -186,15 +192,19 @@ class Progress:
     state: TaskState
 
 
-def update_objective(  # noqa: PLR0913 - what can be said of an objective
-    repo: Repository,
-    task_id: str,
-    index: int,
-    status: ObjectiveStatus,
-    now: int,
-    agent_id: str | None = None,
-    notes: str | None = None,
-) -> Progress:
+@dataclass(frozen=True, slots=True)
+class ObjectiveUpdate:
+    """How far an objective is; what is not given stays as it was."""
+
+    task_id: str
+    index: int
+    """Place of the objective in its task, from 0."""
+    status: ObjectiveStatus
+    agent_id: str | None = None
+    notes: str | None = None
+
+
+def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Progress:
     """Set how far an objective is. Two that do so at once come one after the other.
 
     Raises:
@@ -202,18 +212,18 @@ def update_objective(  # noqa: PLR0913 - what can be said of an objective
         InvalidRequest: it has no objective of this index.
     """
     with repo.ledger.together():
-        state = task_state(repo, task_id)
+        state, index = task_state(repo, update.task_id), update.index
         objectives = state.objectives
         if not 0 <= index < len(objectives):
             _refuse_indices([index], len(objectives))
         before = objectives[index]
-        begun = None if status == "pending" else before.started_at or now
-        done = None if status != "completed" else before.completed_at or now
+        begun = None if update.status == "pending" else before.started_at or now
+        done = None if update.status != "completed" else before.completed_at or now
         after = replace(
             before,
-            status=status,
-            agent_id=agent_id or before.agent_id,
-            notes=notes or before.notes,
+            status=update.status,
+            agent_id=update.agent_id or before.agent_id,
+            notes=update.notes or before.notes,
             started_at=begun,
             completed_at=done,
             updated_at=max(now, before.updated_at + 1),

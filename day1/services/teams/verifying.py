@@ -21,7 +21,7 @@ from day1.ports.judge import Judge
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import branches_with, find_open
 from day1.services.repository.repository import Repository
-from day1.services.rows.editing import change
+from day1.services.rows.editing import Editor
 from day1.services.search.searching import Hit, SearchPorts, SearchRequest, search
 
 _EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
@@ -182,16 +182,19 @@ def _touching(reading: Reading, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found.values()))[:_RELATIONS]
 
 
-def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Origin) -> KeptVerdicts:
+def keep(
+    repo: Repository, branch: Branch, verdicts: Sequence[Judged], origin: Origin
+) -> KeptVerdicts:
     """Write verdicts to their facts as one commit; those of changed texts are left."""
     ids = [str(one.row["id"]) for one in verdicts]
-    with repo.store.reading(Ref(branch=branch)) as reading:
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = reading.get(FACT, ids)
         if all(_has_verdict(rows.get(i), one) for i, one in zip(ids, verdicts, strict=True)):
             return KeptVerdicts(reading.tip, reading.pending)
     left: list[str] = []
     said: list[str] = []
-    with repo.store.changing(find_open(repo, branch).name) as work:
+    find_open(repo, branch.name)  # it may have been closed while the facts were judged
+    with repo.store.changing(branch.name) as work:
         rows = work.get(FACT, ids)
         for fact_id, one in zip(ids, verdicts, strict=True):
             row, judgement = rows.get(fact_id), one.judgement
@@ -199,7 +202,7 @@ def keep(repo: Repository, branch: str, verdicts: Sequence[Judged], origin: Orig
                 left.append(fact_id)
             elif not _has_verdict(row, one):
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
-                change(repo, work, FACT, row, columns, origin, judgement.reason)
+                Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
                 said.append(f"{fact_id}: {judgement.verdict}")
         if not said:
             return KeptVerdicts(work.tip, work.pending, tuple(left))
@@ -254,16 +257,25 @@ class BatchWatch:
     stopped: Callable[[], bool]
 
 
+@dataclass(frozen=True, slots=True)
+class FactSelection:
+    """Which facts to judge."""
+
+    equal: Row
+    """Column -> value."""
+    limit: int
+
+
 def verify_many(
-    court: Court, branch: Branch, equal: Row, limit: int, origin: Origin, watch: BatchWatch
+    court: Court, branch: Branch, selection: FactSelection, origin: Origin, watch: BatchWatch
 ) -> VerifiedBatch:
-    """Judge facts with these values one by one; those first that no judge has seen, newest first.
+    """Judge chosen facts one by one; those first that no judge has seen, newest first.
 
     Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
     """
     batch, waiting = VerifiedBatch(), list[Judged]()
     with court.repo.store.reading(Ref(branch=branch.name)) as reading:
-        rows = _chosen(reading, equal, limit)
+        rows = _chosen(reading, selection)
     try:
         for number, row in enumerate(rows, start=1):
             if watch.stopped():
@@ -276,11 +288,12 @@ def verify_many(
     finally:  # what was judged is kept, whatever happens to the next
         _write_verdicts(court, branch, waiting, origin, batch)
     with court.repo.store.reading(Ref(branch=branch.name)) as reading:
-        batch.remaining = reading.count(FACT, {**equal, "scores": None})
+        batch.remaining = reading.count(FACT, {**selection.equal, "scores": None})
     return batch
 
 
-def _chosen(reading: Reading, equal: Row, limit: int) -> list[Row]:
+def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
+    equal, limit = selection.equal, selection.limit
     unseen = Query(equal={**equal, "scores": None}, descending=True, limit=limit)
     first = reading.find(FACT, unseen)
     if len(first) == limit:
@@ -295,7 +308,7 @@ def _write_verdicts(
     """Write what waits and count it."""
     some = list(waiting)
     waiting.clear()
-    batch.kept = keep(court.repo, branch.name, some, origin)
+    batch.kept = keep(court.repo, branch, some, origin)
     for one in some:
         if one.row["id"] in batch.kept.left:
             batch.errors += 1

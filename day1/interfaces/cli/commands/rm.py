@@ -25,13 +25,15 @@ def rm_command(
     from day1.model.rows.change import Ref
     from day1.model.values.instant import show
     from day1.services.branches.resolving import row_ids
-    from day1.services.rows.editing import remove
+    from day1.services.rows.editing import Removal, remove
 
     context = session.context()
-    name = context.branch(branch)
+    target = context.writable(branch)
+    name = target.name
     with context.repo.store.reading(Ref(branch=name)) as reading:
         found = row_ids(reading, ids)
-    done = remove(context.repo, name, found, context.origin(WriteRequest()), reason)
+    removal = Removal(found, reason)
+    done = remove(context.repo, target, removal, context.origin(WriteRequest()))
     written = {"branch": name, "commit": done.commit, "pending": 0, "notes": []}
     before = show(done.at - 1)
     answer = {"ids": found, "removed_at": show(done.at), "before": before, "written": written}

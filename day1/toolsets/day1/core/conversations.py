@@ -1,5 +1,6 @@
 """Seed 001, "Conversation Management": log, list, search, fork, cherry-pick."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -31,7 +32,7 @@ from day1.services.conversations.excerpts import (
     up_to,
 )
 from day1.services.conversations.listing import recent_conversations
-from day1.services.conversations.messages import NewMessage, add_message
+from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
 from day1.services.conversations.order import order_of
 from day1.services.repository.idempotency import BY_REQUEST
 from day1.services.rows.transplanting import commit_copy, put
@@ -90,14 +91,15 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     calls = None if request.tool_calls is None else canonical(request.tool_calls)
     notes = secret_notes(ctx, request.content, request.thinking, calls)
     happened_at = None if request.happened_at is None else parse(request.happened_at)
-    said = NewMessage(
+    message = NewMessage(
         request.role, request.content, request.thinking, calls, request.model, happened_at
     )
+    to_log = MessageRequest(message, given, request.title, request.request_id)
     branch = ctx.writable(request.branch)
     origin = ctx.writer(request, branch)
     repo = ctx.repeatable(request, branch)
     with ctx.repo.store.adding(branch.name) as work:
-        logged = add_message(repo, work, given, said, origin, request.title, request.request_id)
+        logged = add_message(repo, work, to_log, origin)
     if logged is None:
         raise unknown_conversation(ctx.repo, str(given), branch.name)
     pending = work.pending.count + logged.added
@@ -289,18 +291,18 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
     """Copy a conversation up to a message into a new one that shares nothing with it."""
     target = ctx.writable(request.branch)
     looked = (ctx.branch(None), target.name)
-    source, conversation, messages = up_to(
-        ctx.repo, request.conversation_id, request.fork_at_message_id, looked
-    )
-    titled = {**conversation, "title": request.title or conversation["title"]}
+    excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, looked)
+    if request.title:
+        titled = {**excerpt.conversation, "title": request.title}
+        excerpt = replace(excerpt, conversation=titled)
     origin = ctx.writer(request, target)
     repo = ctx.repeatable(request, target)
     with ctx.repo.store.adding(target.name) as work:
-        forked, added = copy_conversation(repo, work, source, titled, messages, origin)
+        forked, added = copy_conversation(repo, work, excerpt, origin)
     notes = [] if added else [BY_REQUEST]
     return ConversationForked(
         forked_conversation_id=forked,
-        messages_copied=len(messages),
+        messages_copied=len(excerpt.messages),
         written=written(target.name, work.tip, work.pending.count + added, notes),
     )
 

@@ -10,7 +10,7 @@ from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import CONVERSATION, FACT, text_of
 from day1.model.values.instant import show
-from day1.services.rows.curating import curate
+from day1.services.rows.curating import CurateRequest, curate
 from day1.services.teams.session_context import (
     ConversationEnd,
     QuotedRow,
@@ -52,15 +52,14 @@ class Curated(Response):
 
 def create_curated(ctx: Context, request: CurateBranch) -> Curated:
     """Make a branch that holds only the chosen rows of its parent, not the parent's others."""
-    done = curate(
-        ctx.repeatable(request),
+    wanted = CurateRequest(
         request.branch_name,
         request.parent_branch or MAIN,
         request.fact_ids or (),
         request.conversation_ids or (),
-        ctx.clock(),
         request.description,
     )
+    done = curate(ctx.repeatable(request), wanted, ctx.clock())
     return Curated(
         branch_name=done.branch.name,
         conversations=done.counts.get(CONVERSATION.table, 0),

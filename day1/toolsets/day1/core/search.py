@@ -9,8 +9,8 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Request, Response, Text, When
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
-from day1.model.rows.change import Ref
-from day1.model.rows.kind import FACT, OBSERVATION, revision, text_of
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, OBSERVATION, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.branches.lookup import find
 from day1.services.search.graph import neighbourhood
@@ -262,14 +262,10 @@ def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
     before = None if request.before is None else parse(request.before, end=True)
     if after is not None and before is not None and after > before:
         raise InvalidRequest("`after` is later than `before`: swap them.")
+    of: Row = {} if request.session_id is None else {"session_id": request.session_id}
+    window = Query(equal=of, after=after, before=before, limit=request.limit or 50)
     with ctx.repo.store.reading(at(branch, request.at)) as reading:
-        moments = timeline(
-            reading,
-            session_id=request.session_id,
-            after=after,
-            before=before,
-            limit=request.limit or 50,
-        )
+        moments = timeline(reading, window)
         return TimelineItems(
             result=[shown_moment(moment) for moment in moments], read=read_of(reading, branch)
         )

@@ -14,7 +14,13 @@ from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
 from day1.services.search.searching import SearchRequest
 from day1.services.teams.agent_timeline import agent_timeline
-from day1.services.teams.consolidating import COLUMNS, MOST, Wording, consolidate, waiting_first
+from day1.services.teams.consolidating import (
+    COLUMNS,
+    MOST,
+    ConsolidateRequest,
+    consolidate,
+    waiting_first,
+)
 from day1.services.teams.consolidating import Consolidated as Done
 from day1.services.teams.sessions import WrittenBranch, written_branches
 from day1.services.teams.task_rows import newest_rows, task_branches_written
@@ -100,8 +106,8 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     if "agent_id" in equal:  # that is whose observations they are
         who = ctx.caller.agent_id or who
     origin = ctx.writer(request.model_copy(update={"agent_id": who}), branch)
-    wording = Wording(ctx.chat, ctx.progress, ctx.stopped)
-    done = consolidate(ctx.repo, ctx.search, rows, branch, origin, wording)
+    wanted = ConsolidateRequest(branch, origin, ctx.chat, ctx.progress, ctx.stopped)
+    done = consolidate(ctx.repo, ctx.search, rows, wanted)
     notes = list(done.notes)
     if more:
         notes.append(f"{MOST} observations were looked at; consolidate again for {more} more.")

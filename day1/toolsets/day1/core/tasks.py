@@ -14,7 +14,9 @@ from day1.model.values.instant import show, show_optional
 from day1.services.branches.lookup import name_of
 from day1.services.branches.tree import states
 from day1.services.teams.tasks import (
+    JoinRequest,
     NewObjective,
+    ObjectiveUpdate,
     TaskState,
     create_task,
     join,
@@ -150,14 +152,9 @@ class TaskJoined(Response):
 
 def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
     """Join a task: you get your own branch of it, the same one each time. Write there."""
-    branch = join(
-        ctx.repo,
-        request.task_id,
-        ctx.agent(request.agent_id) or request.agent_id,
-        ctx.clock(),
-        request.role,
-        request.assigned_objectives,
-    )
+    agent = ctx.agent(request.agent_id) or request.agent_id
+    joining = JoinRequest(request.task_id, agent, request.role, request.assigned_objectives)
+    branch = join(ctx.repo, joining, ctx.clock())
     state = task_state(ctx.repo, request.task_id)
     return TaskJoined(
         branch_name=branch.name,
@@ -274,15 +271,10 @@ class TaskUpdated(Response):
 def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
     """Say how far an objective is."""
     agent = ctx.agent(request.agent_id)
-    done = update_objective(
-        ctx.repo,
-        request.task_id,
-        request.objective_id,
-        request.status,
-        ctx.clock(),
-        agent,
-        request.notes,
+    update = ObjectiveUpdate(
+        request.task_id, request.objective_id, request.status, agent, request.notes
     )
+    done = update_objective(ctx.repo, update, ctx.clock())
     read = _stand(ctx, done.state)
     return TaskUpdated(
         task_id=request.task_id,

@@ -30,6 +30,7 @@ from day1.services.merges.gate import gate
 from day1.services.teams.verifying import (
     BatchWatch,
     Court,
+    FactSelection,
     Judged,
     fact_on,
     judged,
@@ -133,7 +134,7 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         one = Judged(row, _own(request, origin.agent_id))
     else:
         one = judged(court, branch, row, dimensions, request.context)
-    kept = keep(ctx.repo, branch.name, [one], origin)
+    kept = keep(ctx.repo, branch, [one], origin)
     if kept.left:
         raise Conflict(
             "The fact was changed or removed while it was judged: read it again, then verify.",
@@ -216,7 +217,8 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
         equal["verification"] = "unverified"
     watch = BatchWatch(ctx.progress, ctx.stopped)
     origin = ctx.origin(request, branch)
-    batch = verify_many(court, branch, equal, request.limit or 50, origin, watch)
+    selection = FactSelection(equal, request.limit or 50)
+    batch = verify_many(court, branch, selection, origin, watch)
     counts = batch.verdicts
     return BatchVerified(
         total_processed=counts.total() + batch.errors,

@@ -11,7 +11,15 @@ from day1.errors import InvalidRequest
 from day1.model.branches.branch import Branch
 from day1.model.rows.kind import EDIT, Cell, revision
 from day1.model.values.instant import parse, show
-from day1.services.rows.editing import Edited, remove, supersede, update
+from day1.services.rows.editing import (
+    Correction,
+    Edited,
+    Removal,
+    Replacement,
+    remove,
+    supersede,
+    update,
+)
 from day1.toolsets.shared.fields import Confidence
 
 
@@ -67,13 +75,15 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
     branch = ctx.writable(request.branch)
     done = update(
         ctx.repeatable(request, branch),
-        branch.name,
-        request.fact_id,
-        columns,
+        branch,
+        Correction(
+            request.fact_id,
+            columns,
+            request.reason,
+            request.expect_revision,
+            _first_edit(ctx, request, branch),
+        ),
         ctx.origin(request, branch),
-        reason=request.reason,
-        expect_revision=request.expect_revision,
-        first_edit=_first_edit(ctx, request, branch),
     )
     return _updated(branch.name, done)
 
@@ -128,18 +138,16 @@ class FactSuperseded(Response):
 def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
     """Replace a fact by a new one; the old stays, marked, out of search."""
     branch = ctx.writable(request.branch)
-    done = supersede(
-        ctx.repeatable(request, branch),
-        branch.name,
+    new = Replacement(
         request.fact_id,
-        None,
         request.fact_text,
-        ctx.writer(request, branch),
         category=request.category,
-        confidence=request.confidence,
+        confidence=1.0 if request.confidence is None else request.confidence,
         reason=request.reason,
         first_edit=_first_edit(ctx, request, branch),
     )
+    repo = ctx.repeatable(request, branch)
+    done = supersede(repo, branch, new, ctx.writer(request, branch))
     return FactSuperseded(
         id=str(done.row["id"]),
         superseded=request.fact_id,
@@ -175,15 +183,9 @@ class FactRetracted(Response):
 def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     """Remove a memory from a branch; history keeps it, memory_restore brings it back."""
     branch = ctx.writable(request.branch)
-    origin = ctx.origin(request, branch)
-    done = remove(
-        ctx.repeatable(request, branch),
-        branch.name,
-        [request.fact_id],
-        origin,
-        request.reason,
-        _first_edit(ctx, request, branch),
-    )
+    removal = Removal([request.fact_id], request.reason, _first_edit(ctx, request, branch))
+    repo = ctx.repeatable(request, branch)
+    done = remove(repo, branch, removal, ctx.origin(request, branch))
     return FactRetracted(
         id=request.fact_id,
         retracted_at=show(done.at),

@@ -1,1 +1,0 @@
-"""Branches: create, find, list, note, archive, and draw their tree."""
