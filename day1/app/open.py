@@ -28,6 +28,7 @@ from day1.model.values.ids import new_id, short_hash
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
+from day1.services.recoveries import RECOVERIES
 from day1.services.redaction.masking import Masking
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.intents import recover
@@ -93,7 +94,9 @@ def open_store(
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
-        repo = Repository(store, store.history, ledger, new_id, store.point, index.forget)
+        repo = Repository(
+            store, store.history, ledger, new_id, RECOVERIES, store.point, index.forget
+        )
         if not read_only:
             _settle(repo)
             forget_redacted(repo)
@@ -148,7 +151,7 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
         memory = open_memory(settings, folder, clock, opened, clock)
         store = memory.store
         point = _point(settings.kill_at)
-        target = Repository(store, store.history, memory.ledger, new_id, point)
+        target = Repository(store, store.history, memory.ledger, new_id, RECOVERIES, point)
         begin(source, target, memory.where, now())
         yield target
 

@@ -23,6 +23,7 @@ from day1.model.values.ids import ulid
 from day1.services.branches import adopting, forking, lookup
 from day1.services.history import restoring, reverting, tracing
 from day1.services.merges import held, merging, planning
+from day1.services.recoveries import RECOVERIES
 from day1.services.repository.repository import Repository
 from day1.services.rows import editing, recording
 from day1.settings import Settings, StoreSettings
@@ -53,7 +54,7 @@ class EngineMemory:
         self.opened = ExitStack()
         memory = open_memory(settings, folder, self.clock, self.opened, self.clock)
         self.store, self.ledger = memory.store, memory.ledger
-        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id)
+        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id, RECOVERIES)
         self.origin = Origin(agent_id=agent)
         adopting.adopt(self.repo, self.clock())
 

@@ -1,10 +1,12 @@
 """Putting branches out of the way: archiving and deleting them."""
 
+from dataclasses import dataclass
+
 from day1.errors import BranchProtected, Conflict, Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.services.branches.lookup import find
-from day1.services.branches.notes import mark
-from day1.services.repository.intents import open_intent
+from day1.services.branches.notes import mark, unmark_retired
+from day1.services.repository.intents import Operation, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -33,7 +35,7 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
         raise Refused(
             f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
         )
-    with open_intent(repo, "delete", {"id": branch.id, "name": name}, now):
+    with open_intent(repo, DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
         tip = repo.store.commit_pending(find(repo, name).name)
         # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
@@ -62,3 +64,22 @@ def refuse_loss(branch: Branch) -> Branch:
             requires=list(branch.protection),
         )
     return branch
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteIntent:
+    """A branch that is to be deleted."""
+
+    id: str
+    name: str
+
+
+def _finish_delete(repo: Repository, intent: DeleteIntent) -> None:
+    """A branch is deleted if its ref is gone; else it stays."""
+    if intent.name in repo.history.branches():
+        unmark_retired(repo, intent.name)
+    else:
+        repo.ledger.remove_branch(intent.id)
+
+
+DELETE = Operation("delete", DeleteIntent, _finish_delete)

@@ -1,15 +1,17 @@
 """Forking branches: from where a parent is now, under a free name, with what they are made for."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from day1.errors import BranchExists, Conflict, Json
 from day1.model.branches.branch import Branch
 from day1.model.branches.names import check_name, numbered
-from day1.model.records.codec import to_json
+from day1.model.records.codec import from_json, to_json
+from day1.model.records.sharing import FILLED, Bundle, Template
+from day1.model.records.task import Objective, Task, TaskAgent
 from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.intents import open_intent, record_fork
+from day1.services.repository.intents import Operation, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -63,10 +65,9 @@ def fork(
         BranchExists: another process was quicker.
         RequestReused: the request made another branch.
     """
-    noted: list[Json] = [[type(record).__name__, to_json(record)] for record in records]
-    payload: dict[str, Json] = {"branch": to_json(branch), "records": noted}
-    with open_intent(repo, "fork" if fill is None else "fill", payload, branch.created_at):
-        # As no other deed is going on, what is found stays so.
+    intent = ForkIntent.of(branch, records)
+    with open_intent(repo, FORK if fill is None else FILL, intent, branch.created_at):
+        # No other intent is open, so what is found stays so.
         same = {"name": branch.name, "parent_id": branch.parent_id}
         first = made_by(repo.ledger, Branch, branch.id, **same, description=branch.description)
         if first is not None:
@@ -78,7 +79,7 @@ def fork(
         if fill is not None:
             fill()
             repo.point("fill.after_rows")
-        record_fork(repo, branch, records)
+        _record(repo, branch, records)
         repo.point("fork.after_ledger")
     return branch
 
@@ -121,3 +122,63 @@ def fork_under(
             continue
         return made
     raise Conflict("Others take every such name first: try again.", branch=wanted())
+
+
+_NOTED: Mapping[str, type] = {
+    kind.__name__: kind for kind in (Task, TaskAgent, Objective, Template, Bundle)
+}
+"""The kinds of records that are noted with a branch, by the names that intents have for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkIntent:
+    """A branch that is to be made, and the records that are noted with it."""
+
+    branch: Mapping[str, Json]
+    records: tuple[tuple[str, Mapping[str, Json]], ...]
+    """Kind and fields of each."""
+
+    @classmethod
+    def of(cls, branch: Branch, records: Sequence[object]) -> "ForkIntent":
+        """The intent to make a branch."""
+        return cls(to_json(branch), tuple((type(one).__name__, to_json(one)) for one in records))
+
+    def record(self, repo: Repository) -> None:
+        """Write to the ledger what was to be noted, if the branch has its ref and no row yet."""
+        branch = from_json(Branch, self.branch)
+        if repo.ledger.branch(branch.name) is None and branch.name in repo.history.branches():
+            records: list[object] = [
+                from_json(_NOTED[kind], values) for kind, values in self.records
+            ]
+            _record(repo, branch, records)
+
+
+def _record(repo: Repository, branch: Branch, records: Sequence[object]) -> None:
+    """Write a branch to the ledger, with the records that it was made for."""
+    with repo.ledger.together():
+        repo.ledger.put_branch(branch)
+        for record in records:
+            if isinstance(record, Bundle) and record.commit == FILLED:
+                tip = repo.history.branches()[branch.name]
+                repo.ledger.put(replace(record, commit=tip))
+            else:
+                repo.ledger.put(record)
+
+
+def _finish_fork(repo: Repository, intent: ForkIntent) -> None:
+    """A branch is made if its ref is there."""
+    intent.record(repo)
+
+
+def _finish_fill(repo: Repository, intent: ForkIntent) -> None:
+    """A branch that was to begin with rows is made if they are there; else its ref goes."""
+    branch = from_json(Branch, intent.branch)
+    tip = repo.history.branches().get(branch.name)
+    if tip == branch.fork_commit and repo.ledger.branch(branch.name) is None:
+        repo.history.drop(branch.name)
+    else:
+        intent.record(repo)
+
+
+FORK = Operation("fork", ForkIntent, _finish_fork)
+FILL = Operation("fill", ForkIntent, _finish_fill)

@@ -1,5 +1,7 @@
 """The notes of a branch: purpose, owner, days, tags and the like."""
 
+from dataclasses import replace
+
 from day1.model.branches.branch import Branch
 from day1.services.branches.lookup import find
 from day1.services.repository.repository import Repository
@@ -15,3 +17,12 @@ def mark(repo: Repository, name: str, **notes: object) -> Branch:
         branch = find(repo, name).noted(**notes)
         repo.ledger.put_branch(branch)
     return branch
+
+
+def unmark_retired(repo: Repository, name: str) -> None:
+    """Take back the note that a branch is retired, if its ref is there."""
+    refs = repo.history.branches()
+    with repo.ledger.together():
+        branch = repo.ledger.branch(name)
+        if branch is not None and branch.name in refs:
+            repo.ledger.put_branch(replace(branch, retired_tip=None))

@@ -13,9 +13,10 @@ from day1.model.rows.kind import FACT, HELD, WHOLE, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
 from day1.services.branches.lookup import find, refuse_closed, refuse_protected
+from day1.services.merges.intent import MERGE, MergeIntent, record_merge
 from day1.services.merges.planning import MergeRequest, check, check_digest, plan_of
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.intents import open_intent, record_merge
+from day1.services.repository.intents import open_intent
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import decided_edits
 
@@ -66,18 +67,19 @@ def merge(
     if request.strategy == "squash" and source.protection:
         raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
     commit = repo.store.commit_pending(source.name)
-    payload: dict[str, Json] = {
-        "id": merge_id,
-        "source_id": source.id,
-        "target_id": target.id,
-        "source_commit": commit,
-        "strategy": request.strategy,
-        "choices": _decided_json(request),
-        "decided_by": origin.agent_id,
-        "created_at": now,
-        "review_id": request.review_id,
-    }
-    with open_intent(repo, "merge", {**payload, "target": target.name}, now):
+    intent = MergeIntent(
+        id=merge_id,
+        source_id=source.id,
+        target_id=target.id,
+        source_commit=commit,
+        strategy=request.strategy,
+        choices=_decided_json(request),
+        decided_by=origin.agent_id,
+        created_at=now,
+        review_id=request.review_id,
+        target=target.name,
+    )
+    with open_intent(repo, MERGE, intent, now):
         # Whatever this request has done, a killed process too, is in the ledger by now.
         first = _merged_before(repo, request, merge_id)
         if first is not None:
@@ -94,7 +96,7 @@ def merge(
             at = work.now
         repo.point("merge.after_deed")
         counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
-        record = MergeRecord(**{**payload, **counts, "base": base, "commit": done})  # type: ignore[arg-type]  # built above
+        record = intent.record(**counts, base=base, commit=done)
         record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan))

@@ -15,12 +15,14 @@ from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.redaction import Clean, Mask, Redaction, mask_of, without
 from day1.model.records.review import Review
+from day1.model.rows.change import CommitId
 from day1.model.rows.kind import BY_TABLE, Row, kind_of
 from day1.ports.index import IndexLost
 from day1.ports.rewriting import Rewriting
 from day1.services.exchange.store_copy import Carry, CommitReplay, Report, born
-from day1.services.repository.commit_ids import carried, put, rename_all
-from day1.services.repository.intents import open_intent, texts_of
+from day1.services.redaction.redacting import texts_of
+from day1.services.repository.commit_ids import carried, new_ids, put, rename_all
+from day1.services.repository.intents import Operation, open_intent
 from day1.services.repository.repository import Repository
 
 T = TypeVar("T")
@@ -112,7 +114,7 @@ def purge(
         replay = CommitReplay(source, replace(source, store=store, history=history), report)
         replay.follow()
         replay.compare()
-        with open_intent(source, "purge", {"tip": source.history.branches()[MAIN]}, now):
+        with open_intent(source, PURGE, PurgeIntent(source.history.branches()[MAIN]), now):
             source.point("purge.after_intent")
             with rewriting.exclusive():
                 replay.compare(replay.rest())
@@ -138,3 +140,20 @@ def _clean_all(source: Repository, clean: Carry) -> None:
             fresh = clean(record)
             if fresh != record:
                 put(source.ledger, fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeIntent:
+    """A store that is to be written anew, with the tip that its main had before."""
+
+    tip: CommitId
+
+
+def _finish(repo: Repository, intent: PurgeIntent) -> None:
+    """A store was written anew if its commits have other ids; then records get these."""
+    ids = new_ids(repo.history)
+    if intent.tip in ids:
+        rename_all(repo.ledger, ids)
+
+
+PURGE = Operation("purge", PurgeIntent, _finish)

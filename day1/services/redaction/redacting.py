@@ -4,16 +4,23 @@ What is written is one record of the ledger, which every reading of rows obeys
 (`model.records.redaction`).
 """
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
-from day1.model.records.codec import to_json
-from day1.model.records.redaction import COPIED, REDACTED_HASH, Redaction, mask_of
+from day1.model.merge.held import columns_of
+from day1.model.records.redaction import COPIED, REDACTED_HASH, Redaction, mask_of, without
+from day1.model.records.review import Review
+from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import MEMORIES, Kind, kind_of
-from day1.services.repository.intents import forget, open_intent, record_redaction, texts_of
+from day1.model.rows.kind import BY_TABLE, HELD, MEMORIES, Kind, Row, kind_of, text_of
+from day1.ports.index import IndexBehind, IndexLost
+from day1.services.repository.intents import Operation, open_intent
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import INDEXED
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ def redact(
             agent_id=agent_id,
             created_at=now,
         )
-    with open_intent(repo, "redact", to_json(redaction), now):
+    with open_intent(repo, REDACT, redaction, now):
         repo.point("redact.after_intent")
         record_redaction(repo, redaction)
         repo.point("redact.after_index")
@@ -121,3 +128,61 @@ def _extent(repo: Repository, target: Target) -> tuple[int, int]:
         rows |= here
         branches += bool(here)
     return len(rows), branches
+
+
+def record_redaction(repo: Repository, redaction: Redaction) -> None:
+    """Write a redaction to the ledger, which masks; then take its texts out of the index.
+
+    They are out of reach already then. So an index that cannot be written now hinders nobody:
+    whoever opens the store next cleans it.
+    """
+    kind = BY_TABLE[redaction.row_kind]
+    texts = texts_of(repo, kind, redaction.row_id).values()
+    with repo.ledger.together():
+        for record in _quoting(repo, redaction, texts):
+            repo.ledger.put(record)
+        repo.ledger.put(redaction)
+    repo.point("redact.after_ledger")
+    forget(repo, redaction.hashes)
+
+
+def forget(repo: Repository, hashes: Collection[str]) -> bool:
+    """Take redacted texts out of this node's index; says whether they are."""
+    try:
+        repo.forget(hashes)
+    except IndexLost:
+        pass  # it is empty, and learns masked texts from now on
+    except IndexBehind as error:
+        log.warning("the index keeps redacted texts: %s", error.details.get("engine_code"))
+        return False
+    return True
+
+
+def texts_of(repo: Repository, kind: Kind, row_id: str) -> dict[str, str]:
+    """Every text that a row ever had, by content hash; those that merges held are among them."""
+    if kind.text is None:
+        return {}
+    rows: list[Row] = repo.history.unmasked(kind, row_id)
+    for item in repo.history.unmasked(HELD, row_id):
+        sides = (columns_of(text_of(item[side])) for side in ("ours", "theirs"))
+        rows += [side for side in sides if side is not None and kind.text in side]
+    return {str(row["content_hash"]): str(row[kind.text]) for row in rows}
+
+
+def _quoting(
+    repo: Repository, redaction: Redaction, texts: Collection[str]
+) -> Iterator[Handoff | Review]:
+    """The handoffs and reviews that quote one of the texts, without it."""
+    clean = without(texts)
+    for handoff in repo.ledger.records(Handoff):
+        said = clean(handoff.context_summary)
+        if said != handoff.context_summary:
+            yield replace(handoff, context_summary=said)
+    for review in repo.ledger.records(Review):
+        fresh = review.cleaned(redaction.rows, clean)
+        if fresh != review:
+            yield fresh
+
+
+REDACT = Operation("redact", Redaction, record_redaction)
+"""What was to be redacted is: the redaction is its own intent."""

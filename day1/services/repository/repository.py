@@ -1,8 +1,9 @@
 """What holds a memory: its rows, its history, and what is said about them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from day1.model.records.intent import Intent
 from day1.model.rows.change import CommitId
 from day1.model.values.ids import NewId
 from day1.ports.history import History
@@ -11,6 +12,10 @@ from day1.ports.store import Store
 
 Point = Callable[[str], None]
 """Called at named points, where a test may kill the process."""
+
+
+Recoveries = Mapping[str, Callable[["Repository", Intent], None]]
+"""By the name of an operation: what finishes or withdraws it after its process died."""
 
 
 def no_point(_: str) -> None:
@@ -29,6 +34,7 @@ class Repository:
     history: History
     ledger: Ledger
     new_id: NewId
+    recoveries: Recoveries
     point: Point = no_point
     forget: Callable[[Collection[str]], None] = nothing_to_forget
     """Take texts out of this node's index, by their hashes."""

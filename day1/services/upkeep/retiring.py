@@ -9,10 +9,10 @@ from day1.model.rows.change import CommitId
 from day1.model.values.instant import DAY
 from day1.services.branches.deleting import refuse_loss
 from day1.services.branches.lookup import find
-from day1.services.branches.notes import mark
+from day1.services.branches.notes import mark, unmark_retired
 from day1.services.branches.tree import BranchState, states
 from day1.services.merges.held import offers
-from day1.services.repository.intents import open_intent
+from day1.services.repository.intents import Operation, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -56,7 +56,7 @@ def retire(repo: Repository, name: str, now: int) -> Branch:
     branch = refuse_loss(find(repo, name))
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
-    with open_intent(repo, "retire", {"name": name}, now):
+    with open_intent(repo, RETIRE, RetireIntent(name), now):
         repo.point("retire.after_intent")
         tip = repo.store.commit_pending(find(repo, name).name)
         # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
@@ -85,7 +85,7 @@ def revive(repo: Repository, name: str, now: int) -> Branch:
     """
     if _retired(repo, name) is None:
         return find(repo, name)
-    with open_intent(repo, "revive", {"name": name}, now):
+    with open_intent(repo, REVIVE, RetireIntent(name), now):
         repo.point("revive.after_intent")
         branch = _retired(repo, name)
         if branch is None:  # another process was quicker
@@ -104,3 +104,19 @@ def _retired(repo: Repository, name: str) -> Branch | None:
     if branch is None or branch.name != name or branch.retired_tip is None:
         return None
     return branch
+
+
+@dataclass(frozen=True, slots=True)
+class RetireIntent:
+    """A branch that is to be retired or revived."""
+
+    name: str
+
+
+def _finish(repo: Repository, intent: RetireIntent) -> None:
+    """A branch is retired if its ref is gone; else it stays."""
+    unmark_retired(repo, intent.name)
+
+
+RETIRE = Operation("retire", RetireIntent, _finish)
+REVIVE = Operation("revive", RetireIntent, _finish)

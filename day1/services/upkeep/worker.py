@@ -10,7 +10,7 @@ from day1.logs import note_failure
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import CommitId
 from day1.services.redaction.masking import Masking
-from day1.services.repository.intents import forget
+from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.search.searching import SearchPorts
