@@ -1,0 +1,185 @@
+"""Branches: forked, found, archived, deleted, and put right after a process died."""
+
+from dataclasses import replace
+
+import pytest
+
+from day1.errors import (
+    BranchClosed,
+    BranchExists,
+    BranchProtected,
+    InvalidRequest,
+    Refused,
+    UnknownBranch,
+)
+from day1.model.branches.branch import MAIN
+from day1.services.branches import adopting, deleting, forking, lookup, notes, tree
+from day1.services.repository.intents import recover
+from day1.services.repository.repository import Repository
+from tests.unit.services.conftest import Bench
+
+
+class Died(BaseException):
+    """As good as a kill: no service catches it."""
+
+
+def dying_at(repo: Repository, point: str) -> Repository:
+    def at(name: str) -> None:
+        if name == point:
+            raise Died
+
+    return replace(repo, point=at)
+
+
+def recover_all(repo: Repository) -> int:
+    return repo.ledger.recover_orphans(lambda intent: recover(repo, intent))
+
+
+def test_a_fork_has_the_pending_rows_of_its_parent(bench: Bench) -> None:
+    bench.add("fact_a", "a")
+    side = bench.fork("side")
+    assert bench.facts("side") == {"fact_a"}
+    assert side.parent_id == bench.branch().id
+    bench.add("fact_b", "b")
+    assert bench.facts("side") == {"fact_a"}
+
+
+def test_a_taken_name_is_refused_whatever_its_case(bench: Bench) -> None:
+    bench.fork("side")
+    with pytest.raises(BranchExists, match="'side' exists already"):
+        bench.fork("SIDE")
+
+
+def test_the_name_of_a_branch_keeps_the_rule(bench: Bench) -> None:
+    with pytest.raises(InvalidRequest):
+        bench.fork("no spaces")
+
+
+def test_a_name_in_another_case_is_told(bench: Bench) -> None:
+    bench.fork("side")
+    with pytest.raises(UnknownBranch, match="Did you mean 'side'"):
+        lookup.find(bench.repo, "Side")
+
+
+def test_a_closed_branch_takes_no_writes_and_a_protected_one_only_merges(bench: Bench) -> None:
+    closed, protected = bench.fork("closed"), bench.fork("kept")
+    bench.repo.ledger.put_branch(replace(closed, closed=True))
+    bench.repo.ledger.put_branch(replace(protected, protection=("approval",)))
+    with pytest.raises(BranchClosed):
+        lookup.find_open(bench.repo, "closed")
+    with pytest.raises(BranchProtected):
+        lookup.find_open(bench.repo, "kept")
+    assert lookup.refuse_closed(bench.branch("kept")).name == "kept"
+
+
+def test_noting_one_thing_keeps_the_others(bench: Bench) -> None:
+    bench.fork("side")
+    notes.mark(bench.repo, "side", purpose="tea", tags=("a",))
+    noted = notes.mark(bench.repo, "side", owner="ada", purpose=None)
+    assert (noted.purpose, noted.owner, noted.tags) == ("tea", "ada", ("a",))
+
+
+def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
+    side = bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    deleting.delete(bench.repo, "side", MAIN, bench.now)
+    assert "side" not in bench.repo.history.branches()
+    kept = bench.repo.history.kept()[f"keep/{side.id}"]
+    assert bench.repo.history.log(kept)
+    assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
+
+
+@pytest.mark.parametrize("name", [MAIN, "here"])
+def test_main_and_the_current_branch_cannot_be_deleted(bench: Bench, name: str) -> None:
+    bench.fork("here")
+    with pytest.raises(Refused):
+        deleting.delete(bench.repo, name, "here", bench.now)
+    assert name in bench.repo.history.branches()
+
+
+def test_forks_under_one_name_get_numbers(bench: Bench) -> None:
+    main = bench.branch()
+
+    def make(name: str) -> forking.NewBranch:
+        return forking.new_below(bench.repo, main, name, bench.now), ()
+
+    names = [forking.fork_under(bench.repo, lambda: "task/x", make).name for _ in range(3)]
+    assert names[0] == "task/x"
+    assert len(set(names)) == 3
+
+
+@pytest.mark.parametrize(
+    ("point", "made"),
+    [("fork.after_intent", False), ("fork.after_deed", True), ("fork.after_ledger", True)],
+)
+def test_a_fork_whose_process_died_is_there_if_its_ref_is(
+    bench: Bench, point: str, made: bool
+) -> None:
+    with pytest.raises(Died):
+        forking.create(dying_at(bench.repo, point), "side", MAIN, bench.now)
+    assert recover_all(bench.repo) == 1
+    assert (bench.repo.ledger.branch("side") is not None) == made
+    assert ("side" in bench.repo.history.branches()) == made
+
+
+@pytest.mark.parametrize(("point", "rows"), [("fork.after_deed", False), ("fill.after_rows", True)])
+def test_a_branch_that_begins_with_rows_is_there_only_with_them(
+    bench: Bench, point: str, rows: bool
+) -> None:
+    repo = dying_at(bench.repo, point)
+    branch = forking.new_below(repo, bench.branch(), "side", bench.now)
+
+    def fill() -> None:
+        bench.add("fact_a", "a", "side")
+        bench.store.commit_pending("side")
+
+    with pytest.raises(Died):
+        forking.fork(repo, branch, fill=fill)
+    recover_all(bench.repo)
+    assert ("side" in bench.repo.history.branches()) == rows
+    assert (bench.repo.ledger.branch("side") is not None) == rows
+
+
+@pytest.mark.parametrize(
+    ("point", "gone"), [("delete.after_keep", False), ("delete.after_deed", True)]
+)
+def test_a_deletion_whose_process_died_is_finished_or_withdrawn(
+    bench: Bench, point: str, gone: bool
+) -> None:
+    bench.fork("side")
+    with pytest.raises(Died):
+        deleting.delete(dying_at(bench.repo, point), "side", MAIN, bench.now)
+    recover_all(bench.repo)
+    if gone:
+        assert bench.repo.ledger.branch("side") is None
+    else:
+        assert bench.branch("side").retired_tip is None
+
+
+def test_a_failed_fill_withdraws_the_branch(bench: Bench) -> None:
+    branch = forking.new_below(bench.repo, bench.branch(), "side", bench.now)
+
+    def fill() -> None:
+        raise Refused("No rows.")
+
+    with pytest.raises(Refused):
+        forking.fork(bench.repo, branch, fill=fill)
+    assert "side" not in bench.repo.history.branches()
+    assert bench.repo.ledger.open_intents() == []
+
+
+def test_a_ref_that_the_ledger_does_not_know_is_adopted_below_main(bench: Bench) -> None:
+    bench.store.tips["lost"] = bench.store.tips[MAIN]
+    assert adopting.adopt(bench.repo, bench.now) == ["lost"]
+    assert bench.branch("lost").parent_id == bench.branch().id
+
+
+def test_the_topology_leaves_out_archived_branches(bench: Bench) -> None:
+    bench.fork("a")
+    bench.fork("b", "a")
+    deleting.archive(bench.repo, "b")
+    assert tree.topology(bench.repo, "a").children == ()
+    (b,) = tree.topology(bench.repo, "a", include_archived=True).children
+    assert b.state.branch.name == "b"
+    with pytest.raises(Refused):
+        deleting.archive(bench.repo, MAIN)

@@ -1,0 +1,116 @@
+"""Merges: what is planned, done, held and decided, and what a process that died leaves."""
+
+from dataclasses import replace
+
+import pytest
+
+from day1.errors import BranchClosed, InvalidRequest, NotFound, PlanChanged, WouldHold
+from day1.model.branches.branch import MAIN
+from day1.model.records.merge_record import MergeRecord
+from day1.model.rows.origin import Origin
+from day1.services.merges import held, merging, planning
+from day1.services.repository.intents import recover
+from day1.services.rows.editing import Correction, update
+from tests.unit.services.conftest import ADA, Bench
+from tests.unit.services.test_branches import Died, dying_at
+
+
+@pytest.fixture(autouse=True)
+def sides(bench: Bench) -> None:
+    """A fact that both branches have."""
+    bench.add("fact_a", "tea")
+    bench.fork("side")
+
+
+def correct(bench: Bench, branch: str, **columns: str) -> None:
+    bench.now += 1
+    update(bench.repo, bench.branch(branch), Correction("fact_a", columns), ADA)
+
+
+def request(bench: Bench, strategy: str = "auto", **more: object) -> planning.MergeRequest:
+    made = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
+    return replace(made, strategy=strategy, **more)  # type: ignore[arg-type]  # fields by name
+
+
+def test_a_merge_brings_new_rows_and_changed_cells(bench: Bench) -> None:
+    bench.add("fact_b", "b", "side")
+    correct(bench, "side", category="theirs")
+    done = merging.merge(bench.repo, request(bench), ADA, bench.now)
+    assert bench.facts() == {"fact_a", "fact_b"}
+    assert bench.present("fact_a")["category"] == "theirs"
+    assert done.record.rejected_count == 0
+    assert bench.branch("side").merged_tip == bench.store.tips["side"]
+
+
+def test_what_both_changed_keeps_the_targets_side_and_is_held(bench: Bench) -> None:
+    correct(bench, "side", category="theirs")
+    correct(bench, MAIN, category="ours")
+    done = merging.merge(bench.repo, request(bench), ADA, bench.now)
+    assert bench.present("fact_a")["category"] == "ours"
+    assert done.record.rejected_count == 1
+    (offer,) = held.offers(bench.repo, MAIN)
+    taken = held.HeldDecision(offer.item.id, "taken")
+    held.decide(bench.repo, bench.branch(), taken, Origin("judge"))
+    assert bench.present("fact_a")["category"] == "theirs"
+    assert held.offers(bench.repo, MAIN) == []
+
+
+def test_a_held_item_is_decided_once_and_by_values_of_its_cell(bench: Bench) -> None:
+    correct(bench, "side", category="theirs")
+    correct(bench, MAIN, category="ours")
+    merging.merge(bench.repo, request(bench), ADA, bench.now)
+    (offer,) = held.offers(bench.repo, MAIN)
+    wrong = held.HeldDecision(offer.item.id, "edited", {"fact_text": "x"})
+    with pytest.raises(InvalidRequest, match="category"):
+        held.decide(bench.repo, bench.branch(), wrong, ADA)
+    dismissed = held.HeldDecision(offer.item.id, "dismissed")
+    held.decide(bench.repo, bench.branch(), dismissed, ADA)
+    with pytest.raises(NotFound):
+        held.decide(bench.repo, bench.branch(), dismissed, ADA)
+    assert bench.present("fact_a")["category"] == "ours"
+
+
+def test_a_plan_that_is_not_the_previewed_one_is_refused(bench: Bench) -> None:
+    correct(bench, "side", category="theirs")
+    seen = planning.preview(bench.repo, request(bench)).plan.digest
+    correct(bench, "side", category="later")
+    with pytest.raises(PlanChanged):
+        merging.merge(bench.repo, request(bench, expect=seen), ADA, bench.now)
+    assert bench.present("fact_a")["category"] is None
+
+
+def test_a_preview_writes_nothing(bench: Bench) -> None:
+    bench.add("fact_b", "b", "side")
+    before = len(bench.store.commits)
+    plan = planning.preview(bench.repo, request(bench)).plan
+    assert plan.merged_count == 1
+    assert len(bench.store.commits) == before
+
+
+def test_a_squash_leaves_nothing_undecided_and_closes_its_source(bench: Bench) -> None:
+    correct(bench, "side", category="theirs")
+    correct(bench, MAIN, category="ours")
+    with pytest.raises(WouldHold):
+        merging.merge(bench.repo, request(bench, "squash"), ADA, bench.now)
+    correct(bench, MAIN, category="theirs")
+    bench.add("fact_b", "b", "side")
+    merging.merge(bench.repo, request(bench, "squash"), ADA, bench.now)
+    assert bench.branch("side").closed
+    with pytest.raises(BranchClosed):
+        merging.merge(bench.repo, request(bench), ADA, bench.now)
+
+
+@pytest.mark.parametrize(
+    ("point", "done"), [("merge.after_intent", False), ("merge.after_deed", True)]
+)
+def test_a_merge_whose_process_died_has_its_record_if_it_was_done(
+    bench: Bench, point: str, done: bool
+) -> None:
+    bench.add("fact_b", "b", "side")
+    with pytest.raises(Died):
+        merging.merge(dying_at(bench.repo, point), request(bench), ADA, bench.now)
+    assert bench.repo.ledger.records(MergeRecord) == []
+    bench.repo.ledger.recover_orphans(lambda intent: recover(bench.repo, intent))
+    records = bench.repo.ledger.records(MergeRecord)
+    assert [record.merged_count for record in records] == [1] * done
+    assert (bench.branch("side").merged_tip is not None) == done
