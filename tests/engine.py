@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.adapters.versioned.store import SqlStore
-from day1.app.engines import open_memory
+from day1.app.engines import open_engine
 from day1.ports.store import Store
 from day1.settings import Settings, StoreSettings
 from tests import servers
@@ -82,7 +82,7 @@ def beside(folder: Path, opened: ExitStack) -> SqlStore:
         opened.callback(store.close)
         return store
     settings = Settings(home=folder, store=store_settings(folder))
-    return open_memory(settings, folder, lambda: 0, opened).store
+    return open_engine(settings, folder, lambda: 0, opened).store
 
 
 def compact(store: Store, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which engine keeps a store, as the settings say; knows the adapters of engines."""
+"""Open, create and copy with the engine that the settings name."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from day1.ports.archive import Archives, Copying
     from day1.ports.rewriting import Rewriting
 
-DEEDS = "deeds.lock"
-_LEAST_ROOM = 256 * 1024
-"""Bytes; a write takes some ten thousand."""
+INTENT_LOCK = "deeds.lock"
+_LEAST_FREE_BYTES = 256 * 1024
+"""A write takes about ten thousand."""
 NODE = "node"
-LEFT = "purged.tmp"
-"""What a process leaves that is killed while it writes a store's rows anew."""
+LEFTOVER = "purged.tmp"
+"""The folder that a process leaves when it is killed while it rewrites a store."""
 
 Clock = Callable[[], int]
 
@@ -44,7 +44,7 @@ Clock = Callable[[], int]
 def create_store(
     settings: Settings, folder: Path, clock: Clock, server_clock: Clock | None = None
 ) -> bool:
-    """Make a store where there is none; says whether one was made. Clocks as in `open_memory`.
+    """Make a store where there is none; answers whether one was made. Clocks: see `open_engine`.
 
     Raises:
         ForeignStore: another program has what would be the store's, or its ledger's.
@@ -61,7 +61,7 @@ def create_store(
 
 @dataclass(frozen=True, slots=True)
 class EngineHandles:
-    """What only the engine's adapter knows how to open."""
+    """The rows and the ledger of an open store."""
 
     store: SqlStore
     ledger: SqlLedger
@@ -70,7 +70,7 @@ class EngineHandles:
     read_only: bool = False
 
 
-def open_memory(
+def open_engine(
     settings: Settings,
     folder: Path,
     clock: Clock,
@@ -79,7 +79,7 @@ def open_memory(
 ) -> EngineHandles:
     """Open rows and ledger; `opened` closes them.
 
-    Rows on a server have its times, unless tests give a `server_clock`.
+    A server gives rows its own times; only tests give a `server_clock`.
 
     Raises:
         NotAStore: there is none.
@@ -94,7 +94,7 @@ def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack
     close_to_others(folder)
     try:
         read_only = folder.is_dir() and not _writable(folder)
-        left = not read_only and (folder / LEFT).exists()
+        left = not read_only and (folder / LEFTOVER).exists()
     except OSError as exc:
         raise of_system(exc, folder, writing=False) from exc
     wait_s = settings.store.wait_s
@@ -104,22 +104,22 @@ def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack
         clear(folder)
     store = DoltLiteStore(folder, clock, read_only=read_only, wait_s=wait_s)
     opened.callback(store.close)
-    deeds = WriteLock(folder / DEEDS, wait_s)
-    ledger = open_ledger(folder, deeds, read_only=read_only, wait_s=wait_s)
+    intents = WriteLock(folder / INTENT_LOCK, wait_s)
+    ledger = open_ledger(folder, intents, read_only=read_only, wait_s=wait_s)
     opened.callback(ledger.close)
     return EngineHandles(store, ledger, str(folder), read_only=read_only)
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """A server that answers, and what its engine's adapter is."""
+    """A connected server, and the adapter for its engine."""
 
     place: ServerUrl
     engine: Engine
     adapter: type[DoltStore] | type[MatrixOneStore]
     version: str
     stamp: str | None
-    """Asks for a value that changes with each write to the ledger."""
+    """SQL that asks for a value which changes with each write to the ledger."""
 
 
 def _server(settings: Settings, opened: ExitStack) -> _Server:
@@ -157,7 +157,7 @@ def _on_server(
 
 
 def _node(folder: Path, clock: Clock) -> str:
-    """What this machine is known by; made when it first opens the store."""
+    """This machine's id; made when it first opens the store."""
     path = folder / NODE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -170,39 +170,39 @@ def _node(folder: Path, clock: Clock) -> str:
 
 
 def _writable(folder: Path) -> bool:
-    """Whether this user may write the folder and what is in it: another one may own a part."""
-    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, DEEDS)]
+    """Whether this user may write the folder and the files in it, which others may own."""
+    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, INTENT_LOCK)]
     return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
 
 
-def in_the_way(folder: Path) -> list[Day1Error]:
-    """What would keep this user from writing a store in a folder now."""
+def obstacles_in(folder: Path) -> list[Day1Error]:
+    """Why this user could not write the store in a folder now; empty if nothing is in the way."""
     found: list[Day1Error] = []
-    for name in (LOCK_FILE, DEEDS):
+    for name in (LOCK_FILE, INTENT_LOCK):
         try:
             with WriteLock(folder / name, 0).held_if_free():
                 pass
         except Day1Error as exc:
             found.append(exc)
     free = shutil.disk_usage(folder).free
-    if free < _LEAST_ROOM:
+    if free < _LEAST_FREE_BYTES:
         text = f"The disk has {free:,} bytes free: free some space. Reading goes on."
         found.append(StoreFull(text, free=free))
     return found
 
 
 def archives() -> Archives:
-    """Where backups are kept: files."""
+    """Backups as files."""
     from day1.adapters.archive.files import FileArchives
 
     return FileArchives()
 
 
 def copying(settings: Settings, folder: Path) -> Copying:
-    """What copies an open store's files.
+    """What copies the files of an open store.
 
     Raises:
-        Unsupported: a server has them.
+        Unsupported: the rows are on a server.
     """
     if settings.store.url is not None:
         raise Unsupported(
@@ -216,14 +216,14 @@ def copying(settings: Settings, folder: Path) -> Copying:
 
 
 def rewriting(settings: Settings, folder: Path) -> Rewriting:
-    """What writes an open store's rows anew, without what is redacted.
+    """What rewrites the rows of an open store without what is redacted.
 
     Raises:
-        Unsupported: a server has them.
+        Unsupported: the rows are on a server.
     """
     if settings.store.url is not None:
         raise Unsupported(
-            "A database on a server cannot be written anew in its place: `day1 copy "
+            "A database on a server cannot be rewritten in its place: `day1 copy "
             "--purge-redacted` writes it into a new one, which you then use instead.",
             operation="purge",
             instead="day1 copy --purge-redacted",

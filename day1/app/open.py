@@ -1,4 +1,4 @@
-"""Settings in, an open memory out; with app/engines.py the only file that knows an adapter."""
+"""Open a store as the settings say: choose the adapters, connect them and recover."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.failures import of_system
 from day1.adapters.judges.rules.judge import RulesJudge
-from day1.app.engines import create_store, in_the_way, open_memory
+from day1.app.engines import create_store, obstacles_in, open_engine
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.redaction import Mask
@@ -66,31 +66,31 @@ def open_store(
     """Open the store that the settings name.
 
     Args:
-        settings: where, and how.
-        create: make the store if it is not there.
-        serves: the process stays, so it may own the Chroma collections.
-        folder: the store's folder; default: as the settings say.
+        settings: where the store is, and how to use it.
+        create: make the store if there is none.
+        serves: the process goes on running, so it may own the Chroma collections.
+        folder: the store's folder; default: where the settings say.
 
     Raises:
-        NotAStore: there is none, and `create` was not said.
+        NotAStore: there is none, and `create` is false.
     """
     try:
         folder = folder or find_home(settings)
     except OSError as exc:  # another user's .day1 on the way up
         raise of_system(exc, Path(exc.filename), writing=False) from exc
-    talker = chat(settings.chat)
+    chat_model = chat(settings.chat)
     with ExitStack() as opened:
         try:
-            memory = open_memory(settings, folder, now, opened)
+            engine = open_engine(settings, folder, now, opened)
         except NotAStore:
             if not create:
                 raise
             create_store(settings, folder, now)
-            memory = open_memory(settings, folder, now, opened)
-        store, ledger, read_only = memory.store, memory.ledger, memory.read_only
-        refuse_half(ledger, memory.where)
+            engine = open_engine(settings, folder, now, opened)
+        store, ledger, read_only = engine.store, engine.ledger, engine.read_only
+        refuse_half(ledger, engine.where)
         store.obey(Masking(ledger))
-        store.point = _point(settings.kill_at)
+        store.point = _point_of(settings.kill_at)
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
@@ -98,27 +98,27 @@ def open_store(
             store, store.history, ledger, new_id, RECOVERIES, store.point, index.forget
         )
         if not read_only:
-            _settle(repo)
+            _recover(repo)
             forget_redacted(repo)
         search = _search_ports(settings, repo, index)
         return OpenStore(
             folder,
-            memory.where,
-            memory.node,
+            engine.where,
+            engine.node,
             settings,
             repo,
             search,
-            talker,
-            _judge(settings, talker),
+            chat_model,
+            _judge(settings, chat_model),
             read_only,
             now,
-            partial(in_the_way, folder),
+            partial(obstacles_in, folder),
             opened.pop_all(),
         )
 
 
 def background_worker(store: OpenStore) -> BackgroundWorker:
-    """What keeps the store up between the calls of a process that stays."""
+    """The worker that indexes and compacts between the calls of a server."""
     from day1.services.upkeep.worker import BackgroundWorker
 
     compacts = store.settings.store.compact and not store.read_only
@@ -127,51 +127,53 @@ def background_worker(store: OpenStore) -> BackgroundWorker:
 
 @contextmanager
 def seen_through(store: OpenStore, mask: Mask) -> Iterator[Repository]:
-    """The rows of an open store through a mask that stays the same, whatever is redacted."""
+    """Open the rows once more, through a mask that no later redaction changes."""
     with ExitStack() as opened:
-        memory = open_memory(store.settings, store.folder, now, opened)
-        memory.store.obey(lambda: mask)
-        yield replace(store.repo, store=memory.store, history=memory.store.history)
+        engine = open_engine(store.settings, store.folder, now, opened)
+        engine.store.obey(lambda: mask)
+        yield replace(store.repo, store=engine.store, history=engine.store.history)
 
 
 @contextmanager
 def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
-    """The store that the settings name, made or found as a copy of `source` that is not whole.
+    """Open the store that the settings name, as a copy of `source` that is still to be filled.
+
+    It is made if there is none; a copy that was interrupted is opened again.
 
     Raises:
         Conflict: another store is there.
     """
     folder, instant = find_home(settings), born(source)
 
-    def clock() -> int:  # that of the first commit; by it nothing waits for too long either
+    def clock() -> int:  # the time of the first commit, so pending rows never become too old
         return instant
 
     create_store(settings, folder, clock, clock)
     with ExitStack() as opened:
-        memory = open_memory(settings, folder, clock, opened, clock)
-        store = memory.store
-        point = _point(settings.kill_at)
-        target = Repository(store, store.history, memory.ledger, new_id, RECOVERIES, point)
-        begin(source, target, memory.where, now())
+        engine = open_engine(settings, folder, clock, opened, clock)
+        store = engine.store
+        point = _point_of(settings.kill_at)
+        target = Repository(store, store.history, engine.ledger, new_id, RECOVERIES, point)
+        begin(source, target, engine.where, now())
         yield target
 
 
-def _settle(repo: Repository) -> None:
-    """Bring ledger and engine together: what a killed process left, and refs nobody noted.
+def _recover(repo: Repository) -> None:
+    """Finish what a killed process left, and note refs of the engine that the ledger lacks.
 
-    A new store's main is such a ref, and every branch once a ledger was lost. No deed may be
-    going on meanwhile: a fork makes its ref before its row.
+    The ledger lacks main in a new store, and every branch after it was lost. No other process
+    may make a branch meanwhile: a fork makes its ref before its row.
     """
     ledger, recover_one = repo.ledger, partial(recover, repo)
     ledger.recover_orphans(recover_one)
     if repo.history.branches().keys() - {branch.name for branch in ledger.branches()}:
-        # Who made a ref may have been killed since: then its row or the ref's end comes first.
+        # A process that made a ref may have been killed since: recover it first.
         with ledger.exclusive(recover_one), ledger.together():
             adopt(repo, now())
 
 
 def _chroma_server(settings: Settings, store: Callable[[], str]) -> ChromaAddress | None:
-    """The Chroma server that the settings name; `store` keeps stores apart there."""
+    """The Chroma server that the settings name; `store` names the collections."""
     if settings.index.chroma_url is None:
         return None
     from day1.adapters.index.chroma_address import ChromaAddress
@@ -213,7 +215,11 @@ def _search_ports(settings: Settings, repo: Repository, index: Index) -> SearchP
 
 
 def embedder(settings: EmbedderSettings) -> Embedder | None:
-    """The embedder that the settings name; it loads when it is first used."""
+    """The embedder that the settings name; it loads its model when it is first used.
+
+    Raises:
+        EmbedderUnavailable: an endpoint is chosen, and its address or model is missing.
+    """
     if settings.kind == "none":
         return None
     if settings.kind == "openai":
@@ -238,7 +244,7 @@ def chat(settings: ChatSettings) -> Chat | None:
     """The chat model that the settings name, if they name one.
 
     Raises:
-        InvalidRequest: they name an address or a model only.
+        InvalidRequest: they name only one of address and model.
     """
     if settings.url is None and settings.model is None:
         return None
@@ -265,8 +271,8 @@ def _judge(settings: Settings, chat: Chat | None) -> Judge:
     return ChatJudge(chat, RulesJudge())
 
 
-def _point(kill_at: str | None) -> Point:
-    """A point at which the process kills itself: how tests prove what survives."""
+def _point_of(kill_at: str | None) -> Point:
+    """A point at which the process kills itself: tests prove with it what survives."""
     if kill_at is None:
         return no_point
 
@@ -278,7 +284,7 @@ def _point(kill_at: str | None) -> Point:
 
 
 def model_place(settings: EmbedderSettings) -> str | None:
-    """Where the embedding model is, at a glance; None if there is none."""
+    """Where the embedding model is: a folder or an address; None if there is none."""
     if settings.kind == "none":
         return None
     if settings.kind == "openai":
@@ -290,14 +296,14 @@ def model_place(settings: EmbedderSettings) -> str | None:
 def install_model(
     settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
 ) -> Path | None:
-    """Put the model where it is looked for; None if no way led to it."""
+    """Put the model where it is looked for, from `given` or by download; None if neither works."""
     from day1.adapters.embedders.install import install
 
     return install(settings.model_dir or own_model_folder(), given=given, report=report)
 
 
 def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
-    """A place to import from: git, markdown or graph; of the first and last the one path."""
+    """What to import from; `kind` is git, markdown or graph, and only markdown takes many paths."""
     if kind == "git":
         from day1.adapters.sources.git import GitSource
 
@@ -312,12 +318,12 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
 
 
 def point(settings: Settings) -> Point:
-    """The named points of deeds that need no open store."""
-    return _point(settings.kill_at)
+    """The named points at which tests kill a process that has no open store."""
+    return _point_of(settings.kill_at)
 
 
 def place_of(store: OpenStore) -> StoreLocation:
-    """What is known of where a store lies."""
+    """What `day1 doctor` reports of the place where a store is."""
     from day1.adapters.index.index import chroma_trouble
     from day1.services.upkeep.doctor import StoreLocation
 

@@ -1,4 +1,4 @@
-"""An open store with its ports, as every wire sees it; `day1.app.open` builds it."""
+"""An open store with its ports, as the wires use it; `day1.app.open` builds it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpenStore:
-    """An open store with everything that works on it; close it once."""
+    """An open store with everything that works on it; whoever opened it closes it."""
 
     folder: Path
-    """Of a store on a server: what this machine has of its own."""
+    """The store's folder; of a store on a server the folder with this machine's own files."""
     where: str
-    """The store, as a person knows it: a path, or HOST:PORT/DATABASE."""
+    """Where a person finds the store: a path, or HOST:PORT/DATABASE."""
     node: str
-    """Tells this machine's HEAD from those of others; empty where the store is a folder."""
+    """This machine's id, of which its HEAD is named; empty if the store is a folder."""
     settings: Settings
     repo: Repository
     search: SearchPorts
@@ -42,7 +42,7 @@ class OpenStore:
     _closing: ExitStack
 
     def context(self, caller: Caller) -> Context:
-        """What one call works with, as far as the caller's access goes."""
+        """What one call works with, limited to what the caller may see and do."""
         write = self.settings.write
         limits = Limits(write.raw_characters, write.secrets)
         repo, search = self.repo, self.search
@@ -52,9 +52,9 @@ class OpenStore:
         return Context(repo, search, self.clock, self.judge, caller, limits, self.chat)
 
     def obstacles(self) -> list[Day1Error]:
-        """What would keep a store that can be read from being written now."""
+        """Why the store could be read and not written now; empty if nothing is in the way."""
         return [] if self.read_only or self.node else self._obstacles()
 
     def close(self) -> None:
-        """Close files and connections; doing it twice is harmless."""
+        """Close files and connections; closing twice is harmless."""
         self._closing.close()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from benchmarks.texts import facts
-from day1.app.engines import create_store, open_memory
+from day1.app.engines import create_store, open_engine
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
@@ -34,7 +34,7 @@ def now() -> int:
 def opened(settings: Settings, clock: Clock | None = None) -> Iterator[Repository]:
     """A store's rows, history and ledger; times are by the caller's clock, if one is given."""
     with ExitStack() as stack:
-        memory = open_memory(settings, find_home(settings), clock or now, stack, clock)
+        memory = open_engine(settings, find_home(settings), clock or now, stack, clock)
         yield Repository(memory.store, memory.store.history, memory.ledger, new_id, RECOVERIES)
 
 

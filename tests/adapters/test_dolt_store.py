@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from day1.adapters.versioned.dolt.store import DoltHistory, DoltStore
 from day1.adapters.versioned.store import CUT_AT_ROWS
-from day1.app.engines import create_store, open_memory
+from day1.app.engines import create_store, open_engine
 from day1.errors import (
     BranchExists,
     InvalidRequest,
@@ -42,7 +42,7 @@ def open_it(documented_dolt: str, tmp_path: Path) -> Iterator[Opened]:
         def open_one(wait_s: float = 10.0) -> DoltStore:
             settings = Settings(store=StoreSettings(url=SecretStr(documented_dolt), wait_s=wait_s))
             create_store(settings, tmp_path, Clock())
-            store = open_memory(settings, tmp_path, Clock(), opened).store
+            store = open_engine(settings, tmp_path, Clock(), opened).store
             assert isinstance(store, DoltStore)
             return store
 

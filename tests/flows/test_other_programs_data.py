@@ -17,7 +17,7 @@ import day1
 from day1.adapters.ledger.tables import SUM, VERSION, metadata
 from day1.adapters.rows.tables import TABLES, versioned
 from day1.adapters.versioned.doltlite.dbapi import driver
-from day1.app.engines import create_store, open_memory
+from day1.app.engines import create_store, open_engine
 from day1.errors import ForeignStore, NotAStore, StoreDamaged, StoreVersionUnknown
 from day1.settings import Settings, settings_at
 from tests.adapters.test_server_ledger import said
@@ -98,13 +98,13 @@ def test_a_mark_alone_makes_no_store(
     server, name = parts(dolt_database)
     said(server, f"CREATE DATABASE `{name}`")
     with ExitStack() as stack, pytest.raises(NotAStore, match="day1 init"):
-        open_memory(settings_at(Settings(), dolt_database), tmp_path, Clock(), stack)
+        open_engine(settings_at(Settings(), dolt_database), tmp_path, Clock(), stack)
     said(dolt_database, *statements)
     before = found(dolt_database)
     with pytest.raises(ForeignStore):
         init(dolt_database, tmp_path)
     with ExitStack() as stack, pytest.raises(NotAStore):
-        open_memory(settings_at(Settings(), dolt_database), tmp_path, Clock(), stack)
+        open_engine(settings_at(Settings(), dolt_database), tmp_path, Clock(), stack)
     assert found(dolt_database) == before
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import SecretStr
 
-from day1.app.engines import create_store, open_memory
+from day1.app.engines import create_store, open_engine
 from day1.errors import Day1Error
 from day1.model.merge.held import Resolution
 from day1.model.merge.plan import Strategy
@@ -52,7 +52,7 @@ class EngineMemory:
         folder = place if isinstance(place, Path) else Path(tempfile.mkdtemp())
         create_store(settings, folder, lambda: 1, lambda: 1)
         self.opened = ExitStack()
-        memory = open_memory(settings, folder, self.clock, self.opened, self.clock)
+        memory = open_engine(settings, folder, self.clock, self.opened, self.clock)
         self.store, self.ledger = memory.store, memory.ledger
         self.repo = Repository(self.store, self.store.history, self.ledger, _new_id, RECOVERIES)
         self.origin = Origin(agent_id=agent)

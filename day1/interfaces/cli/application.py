@@ -1,4 +1,4 @@
-"""What commands ask of the composition root, which hands itself over in click's context."""
+"""What commands ask of the composition root; click's context object leads to it."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Application(Protocol):
         ...
 
     def seen_through(self, store: OpenStore, mask: Mask) -> AbstractContextManager[Repository]:
-        """The rows of an open store through a mask that stays the same."""
+        """Open the rows once more, through a mask that no later redaction changes."""
         ...
 
     def copied_to(
         self, settings: Settings, source: Repository
     ) -> AbstractContextManager[Repository]:
-        """The store that the settings name, made as a copy of `source`, or found half made.
+        """Open the store that the settings name, as a copy of `source` that is still to be filled.
 
         Raises:
             Conflict: another store is there.
@@ -59,7 +59,7 @@ class Application(Protocol):
         ...
 
     def place_of(self, store: OpenStore) -> StoreLocation:
-        """What is known of where a store lies."""
+        """What `day1 doctor` reports of the place where a store is."""
         ...
 
     def point(self, settings: Settings) -> Point:
@@ -71,7 +71,7 @@ class Application(Protocol):
         ...
 
     def copying(self, settings: Settings, folder: Path) -> Copying:
-        """What copies the files of an open store, which the settings name.
+        """What copies the files of an open store.
 
         Raises:
             Unsupported: its rows are on a server.
@@ -79,7 +79,7 @@ class Application(Protocol):
         ...
 
     def rewriting(self, settings: Settings, folder: Path) -> Rewriting:
-        """What writes the rows of an open store anew, without what is redacted.
+        """What rewrites the rows of an open store without what is redacted.
 
         Raises:
             Unsupported: its rows are on a server.
@@ -87,7 +87,7 @@ class Application(Protocol):
         ...
 
     def import_source(self, kind: str, paths: Sequence[Path], root: Path) -> Source:
-        """A place to import from: `kind` is git, markdown or graph."""
+        """What to import from: git, markdown or graph; only markdown takes many paths."""
         ...
 
     def embedder(self, settings: EmbedderSettings) -> Embedder | None:

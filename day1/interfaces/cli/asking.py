@@ -1,4 +1,4 @@
-"""Questions about a merge's conflicts, one key each, to a person at a terminal."""
+"""Ask a person at a terminal about the conflicts of a merge; one key answers each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ChoiceDocument = dict[str, Any]
 
 
 def show_conflict(screen: Screen, conflict: Conflict, source: str, target: str) -> None:
-    """Show both sides of a conflict, words that differ in colour."""
+    """Show both sides of a conflict, with the words that differ in colour."""
     cell = "the whole memory" if conflict["cell"] == WHOLE else conflict["cell"]
     why = {"delete_modify": "changed on one side, removed on the other"}
     reason = why.get(conflict["reason"], conflict["reason"].replace("_", " "))
@@ -46,7 +46,7 @@ def _side(value: str) -> tuple[tuple[str, str]]:
 
 
 def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> ChoiceDocument | None:
-    """Ask how one conflict is decided; None leaves it to be held.
+    """Ask how to decide one conflict; None means that it will be held.
 
     Raises:
         Refused: the person gave up.
@@ -75,13 +75,13 @@ def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> ChoiceD
 
 
 def _key() -> str:
-    """One key, without its echo; what was typed ahead counts, unlike with `click.getchar`."""
+    """Read one key without showing it. Keys typed ahead count; `click.getchar` would drop them."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSANOW)
     try:
         key = os.read(terminal, 1)
-        if key == _ESCAPE:  # an arrow key and the like: its letters are no answers
+        if key == _ESCAPE:  # an arrow key, for example, sends letters that are not answers
             while select.select([terminal], [], [], _REST_S)[0] and os.read(terminal, 32):
                 pass
     finally:
@@ -100,7 +100,7 @@ def decided(
 
 
 def _edited(conflict: Conflict, source: str, target: str) -> str | None:
-    """What the person made of both sides; None if it was not settled."""
+    """What the person wrote in the editor; None if it is empty or still has the marks."""
     marked = (
         f"<<<<<<< {target}\n{conflict['target']}\n=======\n{conflict['source']}\n>>>>>>> {source}\n"
     )

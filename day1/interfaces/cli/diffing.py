@@ -1,4 +1,4 @@
-"""How changes look: `+` what is new, `~` what changed, word by word, `-` what is gone."""
+"""Draw changes: `+` marks a new row, `~` a changed one, word by word, `-` a removed one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def text_of(row: Document) -> str:
 
 
 def told(commit: Commit) -> str:
-    """What a commit says of itself, on one line: kinds with their counts, short ids."""
+    """A commit's message on one line, with counts by kind and short ids."""
     counts = commit.meta.get("counts")
     if commit.op == "add" and isinstance(counts, Mapping):
         kinds = ", ".join(
@@ -78,7 +78,7 @@ def told(commit: Commit) -> str:
 
 
 def words(screen: Screen, before: object, after: object) -> list[Part]:
-    """How a value became another: removed and added words in colour, or marked as git does."""
+    """Two values as one text: removed and added words in colour, or marked as git does."""
     old, new = ("" if value is None else str(value) for value in (before, after))
     parts: Sequence[tuple[str, str]] = changed_words(old, new)
     if screen.colours:
@@ -89,5 +89,5 @@ def words(screen: Screen, before: object, after: object) -> list[Part]:
 
 
 def one_spaced(text: str) -> str:
-    """A part of a text on one line; its outer gaps stay."""
+    """A part of a text on one line; spaces at its ends stay."""
     return text.replace("\n", " ⏎ ")

@@ -1,4 +1,4 @@
-"""Files of lines, read and written whole."""
+"""Read and write files of lines."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
 
 
 def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
-    """Write lines; says how many. When the reader is gone, leave without a word."""
+    """Write lines and answer how many. When the reader is gone, end the process silently."""
     count = 0
     try:
         for line in lines:
@@ -64,7 +64,7 @@ def _replace(lines: Iterable[bytes], output: Path) -> int:
         with beside.open("wb") as file:
             count = write_lines(lines, file)
             os.fsync(file.fileno())
-        if output.exists():  # whoever was let in to read it still can
+        if output.exists():  # keep who may read it
             shutil.copymode(output, beside)
         beside.replace(output)
     finally:

@@ -1,4 +1,4 @@
-r"""A commit graph drawn with lines, as git draws it.
+r"""Draw a graph of commits with lines, as git does.
 
 Each commit waits in a lane for its turn; `|` is a lane that goes on, `|\` one that a merge
 opens, `|/` two that meet at a common parent.
@@ -38,7 +38,7 @@ def drawn(commits: Iterable[Commit]) -> Iterator[Drawn]:
 
 
 def _part(lanes: list[CommitId], here: int, parents: tuple[CommitId, ...]) -> Iterator[str]:
-    """Put a commit's parents in its place: none closes the lane, each further one opens one."""
+    """Replace a commit by its parents: no parent ends the lane, each further one opens a lane."""
     if not parents:
         if here < len(lanes) - 1:
             yield _row(len(lanes), {2 * here: " ", **_moved(here + 1, len(lanes), -1)})
@@ -52,7 +52,7 @@ def _part(lanes: list[CommitId], here: int, parents: tuple[CommitId, ...]) -> It
 
 
 def _meet(lanes: list[CommitId]) -> Iterator[str]:
-    """Join lanes that wait for the same commit, into the leftmost."""
+    """Join lanes that wait for the same commit into the leftmost of them."""
     while True:
         again = next((k for k, lane in enumerate(lanes) if lane in lanes[:k]), None)
         if again is None:
@@ -65,7 +65,7 @@ def _meet(lanes: list[CommitId]) -> Iterator[str]:
 
 
 def _moved(start: int, end: int, by: int) -> dict[int, str]:
-    """Lanes from `start` on that move a place to the right (1) or the left (-1)."""
+    """Marks that move the lanes from `start` on by one place to the right (1) or the left (-1)."""
     marks: dict[int, str] = {}
     for lane in range(start, end):
         marks[2 * lane] = " "

@@ -1,4 +1,4 @@
-"""Letting the index follow a branch and catch up with its vectors, in sight of a person."""
+"""Bring the index up to date, and show a person how far it is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _AT_ONCE = 64
 def bring_up(session: Session, *branches: str) -> None:
     """Index the words of branches and give every waiting text its vector.
 
-    Without a model the words are indexed and that is said; other failures of the index are
-    its own: memory is stored, and the next search tries again.
+    Without a model only the words are indexed, and a note says so. Memory is stored already: when
+    indexing fails, the next search tries again.
     """
     from day1.ports.index import IndexLost
     from day1.services.branches.lookup import find
@@ -27,7 +27,7 @@ def bring_up(session: Session, *branches: str) -> None:
         ports = search.store, search.history, search.index
         try:
             follow(*ports, found.name, found.id)
-        except IndexLost:  # damaged, or an earlier day1's: it is empty now
+        except IndexLost:  # it was damaged or of an older format, and is empty now
             follow(*ports, found.name, found.id)
     embedder = search.embedder
     if embedder is None:

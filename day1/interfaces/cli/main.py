@@ -1,4 +1,4 @@
-"""`day1`: commands in git's own words; each is a file of `commands`, loaded when it is called.
+"""`day1`: each command is a file in `commands`, which is imported when the command is called.
 
 `day1 --help` imports click and nothing else, and no command imports what it does not need.
 Exit codes are in the epilog below, which `day1 --help` prints.
@@ -124,14 +124,14 @@ class Porcelain(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one may have been meant."""
+        """Find the command, or suggest one with a similar name."""
         near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
         if args[0] not in _COMMANDS and not args[0].startswith("-") and near:
             ctx.fail(f"There is no command '{args[0]}'. Did you mean '{near[0]}'?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the commands by section, without importing any."""
+        """List the commands by section, without importing any."""
         for section, commands in SECTIONS.items():
             with formatter.section(section):
                 formatter.write_dl(list(commands.items()))
@@ -144,7 +144,7 @@ def day1() -> None:
 
 
 def prepare_process() -> None:
-    """Make the process ready for one command."""
+    """Set up the process for one command."""
     gc.set_threshold(_COLLECT_AT, 20, 100)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -207,5 +207,5 @@ def _message(exc: Exception) -> str:
 
 
 def _os_text(exc: Exception) -> str:
-    """What the operating system says, such as a missing permission; it quotes no memory."""
+    """The operating system's message, such as a missing permission; it never quotes a memory."""
     return str(exc) if isinstance(exc, OSError) else ""

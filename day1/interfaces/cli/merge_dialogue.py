@@ -25,7 +25,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class MergeDialogue:
-    """A merge that is being decided."""
+    """A merge that a person is deciding."""
 
     source: str
     target: str
@@ -34,11 +34,11 @@ class MergeDialogue:
     agent: str | None
 
     def preview(self, session: Session, choices: list[ChoiceDocument], **more: Any) -> Document:
-        """The plan with these choices; nothing changes."""
+        """Ask for the plan with these choices; nothing changes."""
         return session.call("memory_merge_preview", **self._sides(choices), **more)
 
     def do(self, session: Session, choices: list[ChoiceDocument], digest: str) -> Document:
-        """Merge by the plan that was previewed, and no other."""
+        """Merge by the plan that was previewed; any other plan is refused."""
         sides = self._sides(choices)
         return session.call("memory_branch_merge", **sides, expect=digest, agent_id=self.agent)
 
@@ -53,7 +53,7 @@ class MergeDialogue:
 
 
 def deciding(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of commands that merge."""
+    """Add the options of commands that merge."""
     for option in (
         click.option("--into", metavar="BRANCH", help="Default: the current branch."),
         click.option("--ours", is_flag=True, help="In each conflict keep the target's side."),
@@ -73,7 +73,7 @@ def deciding(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -> None:
-    """Show the plan, settle its conflicts, and merge by exactly the plan that was shown."""
+    """Show the plan, settle its conflicts, and merge by the plan that was shown."""
     if given["ours"] and given["theirs"]:
         raise click.UsageError("--ours or --theirs, not both.")
     choices = _chosen(session, merge, given["choose"])
@@ -96,7 +96,7 @@ def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str,
 
 
 def _chosen(session: Session, merge: MergeDialogue, given: tuple[str, ...]) -> list[ChoiceDocument]:
-    """What `--choose` decides."""
+    """The choices that `--choose` makes."""
     from day1.model.rows.change import Ref
     from day1.services.branches.resolving import row_id
 
@@ -112,7 +112,7 @@ def _chosen(session: Session, merge: MergeDialogue, given: tuple[str, ...]) -> l
 
 
 def _decider(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -> Decide:
-    """How conflicts are settled that `--choose` leaves."""
+    """How to decide the conflicts that `--choose` leaves open."""
     if given["ours"] or given["theirs"]:
         side = "ours" if given["ours"] else "theirs"
         return lambda conflict: decided(conflict, side)
@@ -120,7 +120,7 @@ def _decider(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -
         return lambda _: None
 
     def asked(conflict: Document) -> ChoiceDocument | None:
-        # It follows what it belongs to, which is asked about.
+        # It follows from another conflict, which is asked about.
         if conflict["reason"] in {"belongs_to", "skipped", "duplicate"}:
             return None
         return ask(session.screen, conflict, merge.source, merge.target)
@@ -135,7 +135,7 @@ def _settle(
     choices: list[ChoiceDocument],
     decide: Decide,
 ) -> Document:
-    """Decide each conflict once; one decision may bring up others. Answers the last plan."""
+    """Decide each conflict once; a decision may bring up others. Answers the last plan."""
     seen = {(choice["id"], choice["cell"]) for choice in choices}
     while True:
         fresh = [

@@ -1,4 +1,4 @@
-"""Times as people type them, beside the ISO 8601 that every wire takes."""
+"""Times as people type them; operations take ISO 8601 only."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -22,12 +22,11 @@ _WHOLE_MINUTE: Final = len("2026-03-01T10:00")
 def moment(text: str, now: int, *, end: bool = False) -> str:
     """Read `now`, `10m`, `2h ago`, `3d`, `1w` or an ISO time; answers it in ISO 8601.
 
-    A time is as exact as it is written: `2026-03-01`, `2026-03-01T10:00` and
-    `2026-03-01T10:00:07` stand for their first instant, or with `end` for their last, so that
-    "as of" a time that day1 printed includes what it was printed beside.
+    `2026-03-01`, `2026-03-01T10:00` and `2026-03-01T10:00:07` mean their first instant, or with
+    `end` their last: "as of" a time that day1 printed then includes the row it was printed beside.
 
     Raises:
-        InvalidRequest: it is none of these.
+        InvalidRequest: the text is none of these.
     """
     stripped = text.strip()
     if stripped.lower() == "now":

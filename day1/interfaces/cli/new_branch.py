@@ -1,4 +1,4 @@
-"""Creating a branch, for the commands that do."""
+"""Create a branch; `branch` and `switch` do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from day1.interfaces.cli.session import Session
 def create_branch(
     session: Session, name: str, start: str | None, description: str | None
 ) -> dict[str, Any]:
-    """Create branch `name` from `start`, or from the current branch; answers what the tool does."""
+    """Create branch `name` from `start`, else from the current branch; answers like the tool."""
     return session.call(
         "memory_branch_create",
         branch_name=name,

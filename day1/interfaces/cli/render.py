@@ -21,7 +21,7 @@ Part = str | tuple[str, str]
 """Text, or text with the name of a style."""
 
 Report = Callable[[int, int | None], None]
-"""Told how much is done, and of how much if that is known."""
+"""Called with how much is done, and with the total if that is known."""
 
 _STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "added": {"fg": "green"},
@@ -40,7 +40,7 @@ WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 
 
 def visible(text: str) -> str:
-    """Show what would act on a terminal instead of letting it act."""
+    """Escape what would control a terminal, so that it is shown instead."""
     return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
@@ -50,13 +50,13 @@ def one_line(text: str) -> str:
 
 
 def short(row_id: str) -> str:
-    """An id as people see and type it: its kind and its last letters."""
+    """A short id, which people see and type: its kind and its last letters."""
     kind, mark, _ = row_id.partition("_")
     return f"{kind}_{short_id(row_id)}" if mark else row_id
 
 
 def place(written: Mapping[str, Any]) -> Part:
-    """Where a write went, before what is said of it."""
+    """The branch and commit of a write, to be printed before what was written."""
     return f"[{written['branch']} {short_commit(written['commit'])}] ", "branch"
 
 
@@ -92,15 +92,15 @@ _IN_COMMANDS: Final = {
 
 
 def in_commands(message: str) -> str:
-    """Say in commands what a message says in tools."""
+    """Replace names of tools in a message by the commands that do the same."""
     return re.sub("|".join(_IN_COMMANDS), lambda found: _IN_COMMANDS[found[0]], message)
 
 
 class Screen:
-    """Where a command prints: stdout for what was asked, stderr for what is said about it."""
+    """Where a command prints: the answer to stdout, notes about it to stderr."""
 
     def __init__(self) -> None:
-        """Look at what stdout and stderr are."""
+        """Find out whether stdout is a terminal and shows colours."""
         self.terminal = sys.stdout.isatty()
         self._plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         self.colours = self.terminal and not self._plain
@@ -151,7 +151,7 @@ class Screen:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Report]:
-        """Show on stderr how far something is: a bar on a terminal, else a line now and then."""
+        """Show progress on stderr: a bar on a terminal, else a line for each report."""
         if not sys.stderr.isatty():
             yield lambda done, total: self.note(f"{what}: {_of(done, total)}")
             return
@@ -176,7 +176,7 @@ def _of(done: int, total: int | None) -> str:
 
 
 def put(stream: TextIO, text: str) -> None:
-    """Write to a stream; when its reader is gone, leave without a word."""
+    """Write to a stream; when its reader is gone, end the process silently."""
     try:
         stream.write(text)
     except BrokenPipeError:
@@ -184,13 +184,13 @@ def put(stream: TextIO, text: str) -> None:
 
 
 def leave() -> None:
-    """End because the reader is gone."""
+    """End the process silently, because the reader is gone."""
     be_quiet()
     raise click.exceptions.Exit(READER_LEFT)
 
 
 def be_quiet() -> None:
-    """Let what is still to be written at exit go nowhere."""
+    """Discard what is still to be written at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

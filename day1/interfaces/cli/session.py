@@ -1,4 +1,4 @@
-"""One run of one command: settings, the open store, who calls, and how the answer is printed."""
+"""One run of one command: its settings, its open store, its caller and its output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Watch = tuple[Callable[[int, int | None], None], Callable[[], bool]]
 
 HEAD = "cli"
-"""The ledger's key of the HEAD that the command line has in each store, on each machine."""
+"""The ledger keeps the command line's HEAD under this key; each machine has its own."""
 
 
 class Session:
@@ -39,7 +39,7 @@ class Session:
 
     @property
     def asks(self) -> bool:
-        """Whether there is a person to ask."""
+        """Whether a person can be asked: input and output are a terminal."""
         return self.screen.terminal and sys.stdin.isatty() and not self.as_json
 
     @cached_property
@@ -52,7 +52,7 @@ class Session:
         """The environment's settings.
 
         Raises:
-            InvalidRequest: one of them does not fit; all that do not are named.
+            InvalidRequest: a setting is not valid; the message names all such settings.
         """
         from pydantic import ValidationError
 
@@ -89,7 +89,7 @@ class Session:
         return self.store(create=create).repo
 
     def context(self, *, create: bool = False) -> Context:
-        """What an operation works with, called by a person."""
+        """What an operation works with when a person calls it."""
         from day1.call.context import Caller
         from day1.interfaces.heads import LedgerHead
 
@@ -106,7 +106,7 @@ class Session:
         )
 
     def branch(self, given: str | None = None) -> str:
-        """The branch of this call: the one given, else the one the command line is on."""
+        """The branch of this call: `given`, else the one that the command line is on."""
         return self.context().branch(given)
 
     def call(
@@ -114,7 +114,7 @@ class Session:
     ) -> dict[str, Any]:
         """Call an operation; arguments that are None are left out.
 
-        `watch` is told how far it is, and says whether it shall stop.
+        `watch` is two functions: one is told the progress, the other says whether to stop.
         """
         from day1.toolsets import TOOLSETS
 
@@ -130,13 +130,13 @@ class Session:
         return None if text is None else moment(text, self.now(), end=end)
 
     def answer(self, document: Mapping[str, Any]) -> bool:
-        """Print the structured form if it was asked for; says whether it was."""
+        """Print the answer as JSON if the person asked for that; answers whether it was printed."""
         if self.as_json:
             self.screen.json(document)
         return self.as_json
 
     def notes(self, answer: Mapping[str, Any]) -> None:
-        """Say on stderr what an operation's answer notes."""
+        """Print the notes of an operation's answer on stderr."""
         state = answer.get("read") or answer.get("written") or {}
         for note in state.get("notes", ()):
             self.screen.note(("note: ", "dim"), in_commands(str(note)))

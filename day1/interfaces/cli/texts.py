@@ -1,4 +1,4 @@
-"""A text that a person gives, pipes in, or writes in an editor."""
+"""The text of a memory: given, piped in, or written in an editor."""
 
 from __future__ import annotations
 

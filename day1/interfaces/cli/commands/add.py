@@ -86,7 +86,7 @@ def add_command(session: Session, text: str | None, **given: Any) -> None:
 
 
 def _check_options(text: str | None, given: dict[str, Any]) -> None:
-    """Refuse options that would be passed over."""
+    """Refuse options that would have no effect."""
     if given["relation"] and (text is not None or given["observation"]):
         raise click.UsageError("--relation takes no TEXT and no -o.")
     of_facts = [name for name in ("category", "confidence") if given[name] is not None]

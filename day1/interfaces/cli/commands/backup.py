@@ -31,9 +31,9 @@ def backup_command(
 ) -> None:
     """Write the whole store to FILE, while servers and agents go on writing.
 
-    FILE appears when it was read back and found to hold what the store holds, and is never
-    overwritten. It holds every branch with its past and what waits, and the ledger with the hashes
-    of tokens; the search index is built anew after a restore.
+    FILE appears only after it was read back and compared with the store; an existing file is never
+    overwritten. It holds every branch with its past and its pending rows, and the ledger with the
+    hashes of tokens. The search index is rebuilt after a restore.
     """
     if (restore and check) or (folder is not None and not restore):
         raise click.UsageError("--restore and --check exclude each other; --into is for --restore.")

@@ -27,8 +27,8 @@ from day1.model.values.showing import short_commit
 def branch_command(session: Session, name: str | None, start: str | None, **given: Any) -> None:
     """List branches; with NAME create one from START (default: the current branch).
 
-    Memories of a deleted branch stay behind a tag of the store. A protected branch takes
-    merges only: reviewed, of verified facts (gate), by another token than the author's.
+    A tag of the store keeps the memories of a deleted branch. A protected branch takes merges
+    only: reviewed, of verified facts (gate), or by a token other than the author's.
     """
     deletes = given["delete"] or given["force"]
     protects = given["unprotect"] or given["protect"] is not None

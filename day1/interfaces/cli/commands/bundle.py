@@ -22,7 +22,7 @@ from day1.interfaces.cli.session import Session, porcelain
 
 @click.group("bundle")
 def bundle_command() -> None:
-    """Bundles: knowledge to be carried to other branches and other stores."""
+    """Bundles carry knowledge to other branches and other stores."""
 
 
 @bundle_command.command("create")
@@ -91,7 +91,7 @@ def bundle_export_command(session: Session, bundle: str, file: Path | None) -> N
 def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
     """Take a bundle from FILE (`-` reads stdin), and copy its rows to a branch.
 
-    FILE is read whole first: what is not sound is refused, and nothing is taken.
+    FILE is read completely first: if it is damaged, it is refused and nothing is imported.
     """
     from day1.services.exchange.bundles import take_bundle
 

@@ -25,8 +25,7 @@ def call_command(
 ) -> None:
     """Call any operation with a JSON object of arguments (`-` reads it from stdin).
 
-    The answer is its structured form as one JSON document. Without TOOL all operations are
-    listed.
+    The answer is one JSON document. Without TOOL all operations are listed.
     """
     from day1.call.operation import Effect
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 def copy_command(session: Session, source: str, target: str, *, purges: bool) -> None:
     """Copy the store FROM into a new one TO: each is a folder, or a database's URL on a server.
 
-    All of it: branches with their commits' order, authors and times, what waits, what is held,
-    tasks, reviews, tokens. FROM may be in use. TO must not be there yet; it is a store when the
-    copy is whole and was compared with FROM. A copy that was cut off goes on where it stopped.
+    Everything is copied: branches, the order, authors and times of their commits, pending rows,
+    held items, tasks, reviews and tokens. FROM may be in use. TO must not exist yet; it becomes a
+    store when the copy is complete and was compared with FROM. An interrupted copy continues
+    where it stopped.
     """
     from day1.model.records.redaction import Redaction, mask_of
     from day1.services.exchange.store_copy import as_it_is, copy_store
@@ -38,8 +39,8 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
         opened.callback(store.close)
         if store.read_only:
             raise StoreReadOnly(
-                f"{store.where} may not be written, and while a store is copied its deeds are held "
-                "up: copy its folder to where it may be, and copy that."
+                f"{store.where} cannot be written, and a copy locks the store while it runs: "
+                "copy its folder to a place that can be written, and copy that."
             )
         redactions = store.repo.ledger.records(Redaction) if purges else []
         seen = opened.enter_context(session.app.seen_through(store, mask_of(redactions)))
@@ -65,7 +66,7 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
 
 
 def _shown(where: str) -> str:
-    """An address without what opens it."""
+    """An address without its user and password."""
     if "://" not in where:
         return where
     url = urlsplit(where)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
 @porcelain
 def diff_command(session: Session, a: str | None, b: str | None, category: str | None) -> None:
-    """Show what branch B has that A has not, since they last were one.
+    """Show what branch B has that A has not, since their last common commit.
 
-    B is the current branch if left out, A its parent: what merging up would bring. A may
-    also be a snapshot or a commit: then what B has become since is shown.
+    Without B it is the current branch, without A its parent: what a merge into the parent would
+    bring. A may also be a snapshot or a commit: then the changes of B since then are shown.
     """
     from day1.services.branches.resolving import state
 

@@ -28,7 +28,7 @@ from day1.model.rows.kind import FACT
 def edit_command(session: Session, fact_id: str, text: str | None, **given: Any) -> None:
     """Correct the fact ID; without TEXT or options its text opens in your editor.
 
-    With --supersede the old fact stays, marked and out of search.
+    With --supersede the old fact stays; it is marked, and search leaves it out.
     """
     row = _fact(session, session.branch(given["branch"]), fact_id)
     columns = {name: given[name] for name in ("category", "confidence")}

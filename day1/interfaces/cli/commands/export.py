@@ -28,7 +28,7 @@ from day1.interfaces.cli.session import Session, porcelain
 @branch_option
 @porcelain
 def export_command(session: Session, **given: Any) -> None:
-    """Write a branch's memories as JSON Lines, the same bytes for the same rows.
+    """Write a branch's memories as JSON Lines; the same rows give the same bytes.
 
     With --json a summary is printed, so the lines need a FILE.
     """

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     """Give unused space back, and offer branches to retire.
 
-    Offered are branches that are merged with nothing held, or past their ttl_days. A
-    retired branch gives up its ref; `day1 switch` brings it back. Everybody else waits
-    while the store is compacted; a server does that by itself.
+    It offers branches that are merged with nothing held, or older than their ttl_days. A retired
+    branch loses its ref; `day1 switch` brings it back. Other writers wait while the store is
+    compacted; a server compacts by itself.
 
-    Purging writes the store's files anew without the words that are redacted; commits get other
-    ids, and each says which one it was. Backups and exports from before still have the words.
+    Purging rewrites the store's files without the redacted words. Commits get new ids, and each
+    names its old one. Backups and exports made before still have the words.
     """
     from day1.services.upkeep import retiring
 
@@ -67,7 +67,7 @@ def _files(session: Session) -> Rewriting:
 
 
 def _purge(session: Session, files: Rewriting) -> dict[str, int]:
-    """Write the store anew as it reads."""
+    """Rewrite the store without what is redacted."""
     from day1.model.records.redaction import Redaction, mask_of
     from day1.services.redaction.purging import purge
 

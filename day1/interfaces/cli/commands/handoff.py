@@ -12,7 +12,7 @@ from day1.interfaces.cli.session import Session, porcelain
 
 @click.group("handoff")
 def handoff_command() -> None:
-    """Handoffs: what one branch found out, frozen for another."""
+    """Handoffs freeze what one branch found out, for another branch."""
 
 
 @handoff_command.command("create")

@@ -28,8 +28,8 @@ Document = Mapping[str, Any]
 def held_command(session: Session, action: str | None, **given: Any) -> None:
     """List what merges held back on a branch, or decide the item ID.
 
-    take what is offered, dismiss it, or edit: VALUE is what the cell becomes (without it
-    your editor opens on what is offered).
+    take accepts what is offered, dismiss rejects it, edit sets the cell to VALUE (without VALUE
+    your editor opens with what is offered).
     """
     branch = session.branch(given["branch"])
     listed = session.call("memory_held", branch=branch)
@@ -56,7 +56,7 @@ def held_command(session: Session, action: str | None, **given: Any) -> None:
 
 
 def _find(items: list[Document], text: str, branch: str) -> Document:
-    """The item of an id, or of the last letters of its own or its memory's id."""
+    """The item with this id, or with these last letters of its own or its memory's id."""
     letters = text.rpartition("_")[2].upper()
     found = [i for i in items if letters and str(i["id"]).endswith(letters)]
     found = found or [i for i in items if letters and str(i["row_id"]).endswith(letters)]

@@ -27,7 +27,7 @@ _STYLES = {"added": "added", "changed": "changed", "removed": "removed", "restor
 def history_command(session: Session, name: str, limit: int | None, branch: str | None) -> None:
     """Show every version of the memory ID, across merges, newest first.
 
-    One that was removed is named by its whole id.
+    For a removed memory give its whole id.
     """
     branch = session.branch(branch)
     row_id = whole_id(session, name, branch)
@@ -57,7 +57,7 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
 def _difference(
     session: Session, before: Document | None, row: Document | None
 ) -> list[list[Part]]:
-    """What a version says: all of the first, then the columns that differ."""
+    """The lines of a version: the whole text of the first one, else the columns that changed."""
     if row is None:
         return []
     if before is None:

@@ -29,14 +29,14 @@ _WHY = {
 
 @click.group("import")
 def import_command() -> None:
-    """Bring memories in. A second run adds what is new and changes what changed there.
+    """Bring memories in. A second run adds new ones and updates those that changed at the source.
 
-    What was edited, removed or held here since is left as it is, and listed.
+    Memories that were edited, removed or held here since are left as they are, and listed.
     """
 
 
 def _importing(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of every import."""
+    """Add the options of every import."""
     index = click.option("--no-index", is_flag=True, help="Leave the index to the next search.")
     return index(branch_option(agent_option(command)))
 
@@ -75,7 +75,7 @@ def import_graph(session: Session, path: Path, **given: Any) -> None:
 @_importing
 @porcelain
 def import_jsonl(session: Session, path: Path, **given: Any) -> None:
-    """Import what `day1 export` wrote, every column as it was; `-` reads stdin.
+    """Import what `day1 export` wrote, with every column as it was; `-` reads stdin.
 
     An export of a store (--all) goes into the branches that it names.
     """
@@ -97,7 +97,7 @@ def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, An
 
     context = session.context(create=True)
     branch = context.branch(given["branch"])
-    # Ids come from paths relative to the store's surroundings, wherever one stands.
+    # Ids come from paths relative to the folder around the store, not to the current one.
     source = session.app.import_source(kind, paths, session.store().folder.parent)
     origin = context.origin(WriteRequest(agent_id=given["agent"]))
 
@@ -114,7 +114,7 @@ def _run(
     bring: Callable[[Report], Imported],
     given: dict[str, Any],
 ) -> None:
-    """Import in sight of the person, say what came of it, and let the index follow."""
+    """Import with a progress bar, print the counts, and update the index."""
     with session.screen.progress("Importing") as report:
         done = bring(report)
     left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in done.left]

@@ -15,8 +15,8 @@ from day1.interfaces.cli.session import Session, porcelain
 def init_command(session: Session, folder: Path | None) -> None:
     """Make a store: the folder .day1 in FOLDER (default: here, or DAY1_HOME if that is set).
 
-    With DAY1_STORE__URL it is that database on its server. A store that is there already is
-    left as it is.
+    With DAY1_STORE__URL the store is that database on its server. An existing store is left as it
+    is.
     """
     from day1.settings import FOLDER, find_home
 

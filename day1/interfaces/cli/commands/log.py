@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 @at_option
 @porcelain
 def log_command(session: Session, branch: str | None, **given: Any) -> None:
-    """Show the commits of BRANCH, newest first; rows that wait for a commit stand on top.
+    """Show the commits of BRANCH, newest first; pending rows come before them.
 
-    Without --graph and --all it is the branch's own past: merges count as one commit.
+    Without --graph and --all a merge is one commit, without the commits that it merged.
     """
     from day1.model.values.instant import parse
 
@@ -60,12 +60,12 @@ def log_command(session: Session, branch: str | None, **given: Any) -> None:
 def _commits(
     repo: Repository, names: list[str], tips: dict[str, str], *, graph: bool
 ) -> Iterator[Commit]:
-    """Waiting rows as commits to be, then the commits."""
+    """First pending rows, drawn as commits, then the commits."""
     for name in names:
         yield from _waiting(repo, name, tips[name])
     starts = [tips[name] for name in names]
     commits = repo.history.graph(starts) if graph else repo.history.log(starts[0])
-    # Before day1's first commit stands one that the engine made by itself.
+    # The engine makes a commit of its own before day1's first one.
     yield from (commit for commit in commits if commit.parents or commit.op != "foreign")
 
 

@@ -18,7 +18,7 @@ def mcp_command(
 ) -> None:
     """Serve an agent over stdin and stdout until it leaves; the store is made if needed.
 
-    Its HEAD is its own: it neither starts where the command line is nor moves it.
+    The agent has a HEAD of its own: the command line's HEAD does not matter, and stays.
     """
     settings = session.settings
     if agent is not None:

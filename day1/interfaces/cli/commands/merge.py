@@ -19,8 +19,8 @@ from day1.interfaces.cli.session import Session, porcelain
 def merge_command(session: Session, source: str, **given: Any) -> None:
     """Merge SOURCE into the current branch.
 
-    On a terminal each conflict is asked about; else, and with --yes, what clashes keeps the
-    target's side and is held, and the exit code is 3.
+    On a terminal you are asked about each conflict. Otherwise, and with --yes, the target keeps
+    its side of each conflict, the source's side is held, and the exit code is 3.
     """
     target = session.branch(given["into"])
     strategy = "squash" if given["squash"] else "auto"

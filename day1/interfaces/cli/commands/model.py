@@ -21,7 +21,7 @@ def model_command() -> None:
 def install_command(session: Session, path: Path | None) -> None:
     """Install all-MiniLM-L6-v2 from PATH (a folder or archive), else by download.
 
-    When no way leads to it that is no failure: search is by keywords then.
+    If neither works, that is no failure: search then uses keywords only.
     """
     place = session.app.install_model(session.settings.embedder, path, session.screen.note)
     if not session.answer({"installed": place is not None, "folder": _text(place)}):

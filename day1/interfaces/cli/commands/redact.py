@@ -22,10 +22,10 @@ from day1.model.rows.kind import MEMORIES
 @agent_option
 @porcelain
 def redact_command(session: Session, row: str, confirm: str | None, **given: Any) -> None:
-    """Make the memory ID, all it ever said and every equal text read [redacted].
+    """Show [redacted] instead of the memory ID, its former texts and every equal text.
 
-    On all branches and in their past, at once. It cannot be undone. ID may be shortened if the
-    memory is on the branch.
+    This holds for all branches and their past, at once, and cannot be undone. ID may be shortened
+    if the memory is on the branch.
     """
     from day1.errors import NotFound
     from day1.model.rows.change import Ref

@@ -25,7 +25,7 @@ from day1.model.rows.kind import MEMORIES
 def restore_command(session: Session, row: str | None, **given: Any) -> None:
     """Bring the memory ID, or without ID the whole branch, back to a past state.
 
-    It is a new commit, and a snapshot is taken before it.
+    This makes a new commit, and a snapshot before it.
     """
     from day1.services.branches.snapshots import snapshots
 
@@ -56,7 +56,7 @@ def restore_command(session: Session, row: str | None, **given: Any) -> None:
 
 
 def _anywhere(session: Session, branch: str, text: str, to: str) -> str:
-    """A whole id from the branch as it is, else from the state that it comes back from."""
+    """The whole id, from the branch as it is, else from the past state."""
     from day1.errors import NotFound
     from day1.model.rows.change import Ref
     from day1.model.values.instant import parse

@@ -26,7 +26,7 @@ _SHOWN = 20
 def revert_command(session: Session, name: str, **given: Any) -> None:
     """Undo a commit of the current branch, or a merge into it, as a new commit.
 
-    What changed since keeps its present value. A revert can be reverted.
+    Cells that changed since keep their present value. A revert can be reverted.
     """
     from day1.services.branches.resolving import undoable
 
@@ -77,7 +77,7 @@ def _draw_dependents(session: Session, depends: list[dict[str, Any]]) -> None:
     for one in depends:
         name = one["id"] if one["type"] == "held" else one["name"] or one["id"]
         by_type.setdefault(one["type"], []).append(short(name) if name == one["id"] else name)
-    by_type.pop("row", None)  # those that stay are named above
+    by_type.pop("row", None)  # rows that stay are named above
     for what, names in by_type.items():
         more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
         verb = "stays open" if what == "held" else "still has it"

@@ -1,4 +1,4 @@
-"""`day1 review`: what a branch would change, decided conflict by conflict, then merged."""
+"""`day1 review`: see what a branch would change, decide its conflicts together, and merge it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ review_argument = click.argument("review", required=False)
 @click.group("review", invoke_without_command=True)
 @click.pass_context
 def review_command(ctx: click.Context) -> None:
-    """Review a branch before it is merged; alone it lists the open reviews.
+    """Review a branch before it is merged; without a command, list the open reviews.
 
-    REVIEW is an id or its last letters, or the branch that is reviewed; by default the
-    current branch's.
+    REVIEW is an id or its last letters, or the name of the branch under review; default: the
+    current branch.
     """
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_command)
@@ -61,7 +61,7 @@ def list_command(session: Session, *, every: bool = False) -> None:
 @agent_option
 @porcelain
 def open_command(session: Session, source: str | None, **given: Any) -> None:
-    """Open a review of BRANCH (default: the current one), or say which one is open."""
+    """Open a review of BRANCH (default: the current one), or name the one that is open."""
     answer = session.call(
         "review_open",
         source_branch=session.branch(source),
@@ -81,7 +81,7 @@ def open_command(session: Session, source: str | None, **given: Any) -> None:
 @click.option("--limit", type=click.IntRange(1, 200), help="Rows to show; default 50.")
 @porcelain
 def show_command(session: Session, review: str | None, **given: Any) -> None:
-    """Show what REVIEW would change, with both sides of what clashes."""
+    """Show what REVIEW would change, with both sides of each conflict."""
     answer = session.call("review_show", review_id=_find(session, review), **given)
     if session.answer(answer):
         return
@@ -103,7 +103,7 @@ def show_command(session: Session, review: str | None, **given: Any) -> None:
 def decide_command(session: Session, given: tuple[str, ...], agent: str | None) -> None:
     """Decide rows of REVIEW: ours, theirs, skip (held), delete, or clear takes back.
 
-    Without any, each undecided conflict is asked about, and kept as soon as it is answered.
+    Without any, you are asked about each undecided conflict; each answer is kept at once.
     """
     named = [text for text in given if "=" not in text]
     if len(named) > 1:
@@ -130,7 +130,7 @@ def decide_command(session: Session, given: tuple[str, ...], agent: str | None) 
 @agent_option
 @porcelain
 def merge_command(session: Session, review: str | None, **given: Any) -> None:
-    """Merge REVIEW as it was decided; what is undecided is held, and the exit code is 3."""
+    """Merge REVIEW as decided; undecided conflicts are held, and the exit code is then 3."""
     answer = session.call(
         "review_merge",
         review_id=_find(session, review),
@@ -168,7 +168,7 @@ def close_command(session: Session, review: str | None, **given: Any) -> None:
 
 
 def _find(session: Session, text: str | None) -> str:
-    """The id of a review, from its last letters or from the branch that it reviews."""
+    """The id of a review, found by its last letters or by the branch under review."""
     from day1.services.branches.lookup import name_of
     from day1.services.merges.reviews import reviews
 
@@ -195,7 +195,7 @@ def _rows(session: Session, review: str) -> list[Document]:
 
 
 def _choice(rows: Iterable[Document], text: str) -> dict[str, Any]:
-    """What `ID[:CELL]=SIDE` decides."""
+    """The choice that `ID[:CELL]=SIDE` makes."""
     name, _, side = text.rpartition("=")
     name, _, cell = name.partition(":")
     if side not in _SIDES or not name:
@@ -214,7 +214,7 @@ def _decide(
 
 
 def _ask_each(session: Session, review: str, agent: str | None) -> dict[str, Any]:
-    """Ask about each undecided conflict once; an answer is kept at once."""
+    """Ask about each undecided conflict once; each answer is kept at once."""
     asked: set[tuple[str, str]] = set()
     while True:
         answer = session.call("review_show", review_id=review, limit=_PAGE)
@@ -235,7 +235,7 @@ def _ask_each(session: Session, review: str, agent: str | None) -> dict[str, Any
 
 
 def _conflict(row: Document, conflict: Document) -> dict[str, Any]:
-    """A conflict as it is asked about."""
+    """A conflict in the form that `ask` takes."""
     sides = {"source": row["theirs"], "target": row["ours"]}
     return {**conflict, **{name: _cell(row, s, conflict["cell"]) for name, s in sides.items()}}
 
@@ -249,7 +249,7 @@ def _cell(row: Document, side: Document | None, cell: str) -> str:
 
 
 def _draw_row(screen: Screen, row: Document, review: Document) -> None:
-    """One row: what becomes of it, and both sides of the cells that clash."""
+    """Draw one row: its effect, and both sides of its conflicts."""
     mark = _MARKS.get(row["effect"], ("  ", ""))
     side = row["theirs"] or row["ours"] or row["base"]
     said = text_of({**side, "type": row["type"]})
@@ -281,12 +281,12 @@ def _by(row: Document) -> str:
 
 
 def _draw_left(screen: Screen, answer: Document) -> None:
-    """What stands between a review and its merge."""
+    """Draw what is still required before the review can be merged."""
     if answer["stale"]:
         ids = ", ".join(short(one["id"]) for one in answer["stale"])
         screen.note(f"Decided, and changed since: {ids}; decide anew, or =clear.")
     for required, why in answer["missing"].items():
-        if required != "review":  # that is what is left to decide
+        if required != "review":  # it means undecided conflicts, which the next note counts
             told = in_commands(why)
             screen.note(f"{answer['target_branch']} is protected. {told}")
     if answer["undecided_count"]:

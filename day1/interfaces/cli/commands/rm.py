@@ -17,7 +17,7 @@ from day1.interfaces.cli.session import Session, porcelain
 def rm_command(
     session: Session, ids: tuple[str, ...], reason: str | None, branch: str | None
 ) -> None:
-    """Remove memories from a branch, as one commit; history keeps them.
+    """Remove memories from a branch in one commit; history keeps them.
 
     `day1 restore ID --source TIME` brings one back.
     """

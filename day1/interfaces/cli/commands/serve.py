@@ -17,8 +17,8 @@ from day1.interfaces.cli.session import Session, with_session
 def serve_command(session: Session, **given: Any) -> None:
     """Serve agents (/mcp), scripts (/api/v1) and people (/review) over HTTP until a signal.
 
-    On loopback nobody needs a token until one was made (`day1 token create`), and the store is
-    made if needed. Any other address needs a store and a token first.
+    On loopback nobody needs a token until the first one is made (`day1 token create`), and the
+    store is made if needed. Any other address needs a store and a token first.
     """
     settings = session.settings
     http = settings.http.model_copy(

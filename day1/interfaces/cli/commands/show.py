@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @branch_option
 @porcelain
 def show_command(session: Session, name: str, **given: Any) -> None:
-    """Show a memory with who wrote what of it, or what a commit brought.
+    """Show a memory with the author of each part, or the changes of a commit.
 
     NAME is a memory's id, or a commit, a snapshot or a branch (its tip).
     """
@@ -41,7 +41,7 @@ def show_command(session: Session, name: str, **given: Any) -> None:
 
 
 def _show_state(session: Session, found: NamedState) -> None:
-    """A commit with what it brought, under the name it was found by."""
+    """Show a commit with its changes, under the name that found it."""
     from day1.interfaces.cli.diffing import change_documents, draw_changes, told
     from day1.model.rows.change import Ref
     from day1.model.values.instant import show

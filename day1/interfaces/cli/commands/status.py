@@ -1,4 +1,4 @@
-"""`day1 status`: which branch you are on, and what waits."""
+"""`day1 status`: which branch you are on, and what is pending."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @branch_option
 @porcelain
 def status_command(session: Session, branch: str | None) -> None:
-    """Say which branch you are on, what waits, what is held, and what to do next."""
+    """Say which branch you are on, what is pending, what is held, and what to do next."""
     from day1.services.upkeep.doctor import index_state
     from day1.services.upkeep.status import branch_status
 

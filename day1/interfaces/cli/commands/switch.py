@@ -22,10 +22,9 @@ def switch_command(
     create: bool,
     description: str | None,
 ) -> None:
-    """Go to branch NAME; what you add, search and diff is on it from then on.
+    """Go to branch NAME; later commands then work on it.
 
-    A retired branch is brought back. Only the command line moves: agents have a HEAD of
-    their own.
+    A retired branch is brought back. Only the command line moves: each agent has its own HEAD.
     """
     if not create and (start or description):
         raise click.UsageError("START and --description go with -c.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.group("task")
 def task_command() -> None:
-    """Tasks: a branch for each, below it one for every agent that joins, and objectives."""
+    """A task has objectives and a branch, and below it a branch for each agent that joins."""
 
 
 @task_command.command("create")
@@ -63,7 +63,7 @@ def create_command(session: Session, name: str, **given: Any) -> None:
 )
 @porcelain
 def join_command(session: Session, task: str, **given: Any) -> None:
-    """Join TASK as an agent; the branch to write on is answered, the same one each time."""
+    """Join TASK as an agent; prints the branch to write on, which is the same each time."""
     agent = given["agent"] or session.settings.agent_id
     if agent is None:
         raise click.UsageError("Who joins? Give --agent NAME.")

@@ -18,7 +18,7 @@ from day1.interfaces.cli.session import Session, porcelain
 
 @click.group("template")
 def template_command() -> None:
-    """Templates: versions of a branch to begin new work from."""
+    """Templates are kept versions of a branch, to begin new work from."""
 
 
 @template_command.command("create")

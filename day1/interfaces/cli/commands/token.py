@@ -31,7 +31,7 @@ def token_command() -> None:
 @click.option("--days", type=click.IntRange(1, 3_650), help="It expires after so many.")
 @porcelain
 def create_command(session: Session, name: str, **given: Any) -> None:
-    """Make a token. It is shown once: the store keeps its hash only.
+    """Make a token. It is shown only once, because the store keeps only its hash.
 
     From the first token on, every call over HTTP needs one.
     """
@@ -51,7 +51,7 @@ def create_command(session: Session, name: str, **given: Any) -> None:
 @token_command.command("list")
 @porcelain
 def list_command(session: Session) -> None:
-    """List the tokens there are and were; secrets are not kept."""
+    """List all tokens, also those that were revoked; secrets are not kept."""
     answer = session.call("token_list")
     if not session.answer(answer):
         session.screen.table(
@@ -74,7 +74,7 @@ def list_command(session: Session) -> None:
 @click.argument("name")
 @porcelain
 def revoke_command(session: Session, name: str) -> None:
-    """Take a token back, by name or id: it opens nothing from now on."""
+    """Revoke a token, by name or id: it gives no access from now on."""
     answer = session.call("token_revoke", name=name)
     if not session.answer(answer):
         session.screen.line(f"{answer['name']} opens nothing any more.")

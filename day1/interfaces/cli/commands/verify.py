@@ -31,7 +31,7 @@ _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
 def verify_command(session: Session, fact_id: str | None, **given: Any) -> None:
     """Judge the fact ID, or the branch's facts, by what memory knows; verdicts are kept.
 
-    Facts that no judge has seen come first. An interrupt keeps what is judged by then.
+    Facts without a verdict come first. After an interrupt, the verdicts up to then are kept.
     """
     _check_options(fact_id, given)
     if given["gate"]:
@@ -43,7 +43,7 @@ def verify_command(session: Session, fact_id: str | None, **given: Any) -> None:
 
 
 def _check_options(fact_id: str | None, given: dict[str, Any]) -> None:
-    """Refuse options that would be passed over."""
+    """Refuse options that would have no effect."""
     if given["into"] and not given["gate"]:
         raise click.UsageError("--into goes with --gate.")
     if given["context"] and fact_id is None:
@@ -96,7 +96,7 @@ def _many(session: Session, given: dict[str, Any]) -> None:
 
 @contextmanager
 def _interrupted() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; the second time it interrupts as ever."""
+    """Answer whether Ctrl-C was pressed; pressed again it interrupts at once."""
     pressed: list[int] = []
 
     def press(number: int, _frame: object) -> None:
