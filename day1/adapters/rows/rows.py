@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Dialect, Select, Table, bindparam, func, literal_column, select
 from sqlalchemy.sql.elements import ClauseElement, ColumnElement
@@ -41,29 +41,44 @@ def _prepared(
     return Prepared(build(*shape), dialect)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """Which state a reading is of, and what of it is seen."""
+
+    tip: CommitId
+    pending: Pending
+    branch: str | None = None
+    """None for a commit."""
+    until: int | None = None
+    """Rows with a later `created_at` are not seen."""
+    mask: Mask = CLEAR
+
+
+class _Shape(NamedTuple):
+    """What a query's statement is built from, once for all queries of the shape."""
+
+    table: str
+    columns: tuple[str, ...]
+    order: str
+    descending: bool
+    empty: tuple[str, ...]
+    """Columns without a value."""
+    values: tuple[str, ...]
+    """The names of what is bound: a bound, or what is asked of a column (`equal_category`)."""
+
+
 class SqlReading:
     """`ports.reading.Reading` over a connection that already stands on the right state.
 
     All rows come through `_select`, which is where redacted ones are masked.
     """
 
-    def __init__(
-        self,
-        connection: Connection,
-        tip: CommitId,
-        pending: Pending,
-        *,
-        branch: str | None = None,
-        until: int | None = None,
-        mask: Mask = CLEAR,
-    ) -> None:
-        """Wrap a connection; rows with `created_at` after `until` are not seen."""
+    def __init__(self, connection: Connection, state: ReadState) -> None:
+        """Wrap a connection that stands on this state."""
         self.connection = connection
-        self.branch = branch
-        self.tip = tip
-        self.pending = pending
-        self.until = until
-        self.mask = mask
+        self.branch, self.until = state.branch, state.until
+        self.tip, self.pending = state.tip, state.pending
+        self.mask = state.mask
         self.past: Past
         """How the engine compares with other commits; the store sets it at once."""
 
@@ -120,10 +135,10 @@ class SqlReading:
         if self.until is not None:
             values["until"] = self.until
         empty = tuple(c for c, v in query.equal.items() if v is None)
-        shape = (kind.table, columns, order, query.descending, empty, tuple(values))
+        shape = _Shape(kind.table, columns, order, query.descending, empty, tuple(values))
         if query.among or query.without:  # lists, for which each length is another statement
-            return [tuple(row) for row in self.connection.execute(_statement(*shape), values)]
-        return prepared(self.connection, _statement, *shape).rows(self.connection, values)
+            return [tuple(row) for row in self.connection.execute(_statement(shape), values)]
+        return prepared(self.connection, _statement, shape).rows(self.connection, values)
 
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         """How many rows of a kind there are, or have these values."""
@@ -215,26 +230,16 @@ def _tests(
 
 
 @lru_cache(maxsize=512)
-def _statement(
-    table_name: str,
-    columns: tuple[str, ...],
-    order: str,
-    descending: bool,  # noqa: FBT001 - part of the key
-    empty: tuple[str, ...],
-    values: tuple[str, ...],
-) -> Select[Any]:
-    """The statement of a query's shape, built once: building costs more than running it.
-
-    `values` names the bound values: a bound, or what is asked of a column (`equal_category`).
-    """
-    table = TABLES[table_name]
-    first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[order]
+def _statement(shape: _Shape) -> Select[Any]:
+    """The statement of a query's shape, built once: building costs more than running it."""
+    table = TABLES[shape.table]
+    first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[shape.order]
     by = [table.c.id] if first is None else [first, table.c.id]
-    statement = select(*(table.c[c] for c in columns))
-    statement = statement.where(*_tests(table, empty, values)).order_by(
-        *(c.desc() if descending else c for c in by)
+    statement = select(*(table.c[c] for c in shape.columns))
+    statement = statement.where(*_tests(table, shape.empty, shape.values)).order_by(
+        *(c.desc() if shape.descending else c for c in by)
     )
-    return statement.limit(bindparam("limit")) if "limit" in values else statement
+    return statement.limit(bindparam("limit")) if "limit" in shape.values else statement
 
 
 _Test = Callable[[Table, Any], ColumnElement[bool]]

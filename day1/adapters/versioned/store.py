@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, func, select
 
 from day1.adapters.mysql.url import clock as server_clock
-from day1.adapters.rows.rows import SqlReading
+from day1.adapters.rows.rows import ReadState, SqlReading
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import BranchState, Dialect
@@ -115,8 +115,8 @@ class SqlStore(ABC):
         until: int | None,
         pending: Pending = Pending(),  # noqa: B008 - frozen
     ) -> SqlReading:
-        mask = self._mask()
-        reading = SqlReading(connection, tip, pending, branch=branch, until=until, mask=mask)
+        state = ReadState(tip, pending, branch, until, self._mask())
+        reading = SqlReading(connection, state)
         reading.past = self.history
         return reading
 
@@ -161,7 +161,9 @@ class SqlStore(ABC):
     def _begin(self, connection: Connection, branch: str) -> SqlWork:
         tip, state = self._state(connection, branch, writes=True)
         pending, now = state.pending, self._now(connection, state)
-        work = SqlWork(connection, self._dialect, branch, tip.id, pending, self._mask())
+        work = SqlWork(
+            connection, ReadState(tip.id, pending, branch, mask=self._mask()), self._dialect
+        )
         work.now = max(now, max(tip.ts, pending.newest or 0) + 1)
         work.past = self.history
         return work

@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Insert, delete, insert, update
 
-from day1.adapters.rows.rows import SqlReading, chunks, prepared
+from day1.adapters.rows.rows import ReadState, SqlReading, chunks, prepared
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.messages import author_of, decode, encode, encode_again
 from day1.errors import IntegrityBroken
-from day1.model.records.redaction import CLEAR, Mask
+from day1.model.records.redaction import CLEAR
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
 from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 
@@ -30,17 +30,9 @@ class SqlAdditions(SqlReading):
 class SqlWork(SqlAdditions):
     """`ports.store.Work`; the store begins and ends its transaction."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        dialect: Dialect,
-        branch: str,
-        tip: CommitId,
-        pending: Pending,
-        mask: Mask,
-    ) -> None:
+    def __init__(self, connection: Connection, state: ReadState, dialect: Dialect) -> None:
         """Wrap a connection on which a transaction was begun."""
-        super().__init__(connection, tip, pending, branch=branch, mask=mask)
+        super().__init__(connection, state)
         self._dialect = dialect
         self.point: Callable[[str], None] = lambda _: None
         """Called at named points of `commit`, where a test may kill the process."""
@@ -62,9 +54,8 @@ class SqlWork(SqlAdditions):
     @property
     def additions(self) -> SqlAdditions:
         """The same unit, for who may only add."""
-        only = SqlAdditions(
-            self.connection, self.tip, self.pending, branch=self.branch, mask=self.mask
-        )
+        state = ReadState(self.tip, self.pending, self.branch, mask=self.mask)
+        only = SqlAdditions(self.connection, state)
         only.now, only.past = self.now, self.past
         return only
 
