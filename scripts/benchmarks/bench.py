@@ -91,15 +91,15 @@ class Bench:
 
     def index(self, folder: Path) -> None:
         """Index words and vectors of `main`."""
-        house = self.open(folder)
+        store = self.open(folder)
         try:
-            branch = house.repo.ledger.branch(MAIN)
+            branch = store.repo.ledger.branch(MAIN)
             assert branch is not None  # noqa: S101 - a store without main is none
-            follow(house.repo.store, house.repo.history, house.search.index, MAIN, branch.id)
+            follow(store.repo.store, store.repo.history, store.search.index, MAIN, branch.id)
             if self.embedder is not None:
-                embed_pending(house.search.index, self.embedder, None)
+                embed_pending(store.search.index, self.embedder, None)
         finally:
-            house.close()
+            store.close()
 
     @property
     def embedder(self) -> Embedder | None:

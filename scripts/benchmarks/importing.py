@@ -58,19 +58,19 @@ def rows(bench: Bench) -> Iterator[Row]:
     folder = bench.folder / "imported"
     bench.remove(folder)
     create_store(bench.settings(folder), folder, now)
-    house = bench.open(folder)
+    store = bench.open(folder)
     try:
-        yield from _imported(bench, house, texts)
+        yield from _imported(bench, store, texts)
     finally:
-        house.close()
+        store.close()
 
 
-def _imported(bench: Bench, house: OpenStore, texts: Sequence[tuple[str, str]]) -> Iterator[Row]:
-    count, embedder = len(texts), house.search.embedder
+def _imported(bench: Bench, store: OpenStore, texts: Sequence[tuple[str, str]]) -> Iterator[Row]:
+    count, embedder = len(texts), store.search.embedder
     if embedder is not None:
         embedder.embed(["The model is loaded, as onnxruntime's is below."])
     started = time.perf_counter()
-    done = import_foreign(house.repo, MAIN, GivenFacts(texts), ORIGIN, lambda *_: None)
+    done = import_foreign(store.repo, MAIN, GivenFacts(texts), ORIGIN, lambda *_: None)
     durable = time.perf_counter() - started
     if done.added != count:
         raise RuntimeError(f"{done.added} of {count} facts were added")
@@ -82,9 +82,9 @@ def _imported(bench: Bench, house: OpenStore, texts: Sequence[tuple[str, str]]) 
     if bench.model_dir is None or embedder is None:
         yield skipped(name, target, "no model (DAY1_EMBEDDER__MODEL_DIR)")
         return
-    index, branch = house.search.index, find(house.repo, MAIN)
+    index, branch = store.search.index, find(store.repo, MAIN)
     started = time.perf_counter()
-    follow(house.repo.store, house.repo.history, index, MAIN, branch.id)
+    follow(store.repo.store, store.repo.history, index, MAIN, branch.id)
     if embed_pending(index, embedder, None):
         raise RuntimeError("some texts still wait for a vector")
     indexed = durable + time.perf_counter() - started

@@ -68,16 +68,16 @@ def _check(_arguments: Arguments, answer: dict[str, Any]) -> None:
 
 def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
     """The same search in one process, part by part."""
-    house = bench.open(bench.store(bench.sizes.middle))
+    store = bench.open(bench.store(bench.sizes.middle))
     try:
-        ports, spent = timed(house.search)
+        ports, spent = timed(store.search)
         asked = questions(bench.sizes.warm + bench.sizes.calls, "searches")
         whole: list[float] = []
         parts: dict[str, list[float]] = {}
         for number, text in enumerate(asked):
             spent.clear()
             started = time.perf_counter()
-            _search(house, ports, MAIN, text)
+            _search(store, ports, MAIN, text)
             if number >= bench.sizes.warm:
                 whole.append(time.perf_counter() - started)
                 for part in spent:
@@ -93,11 +93,11 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
             note="the rest of the call",
         )
     finally:
-        house.close()
+        store.close()
 
 
-def _search(house: OpenStore, ports: SearchPorts, branch: str, text: str) -> None:
-    found = house.repo.ledger.branch(branch)
+def _search(store: OpenStore, ports: SearchPorts, branch: str, text: str) -> None:
+    found = store.repo.ledger.branch(branch)
     assert found is not None  # noqa: S101 - made by this module
     answer = search(ports, Ref(branch=branch), found.id, SearchRequest(text))
     if not answer.hits:
@@ -160,10 +160,10 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
         among.close()
 
 
-def _fixed(bench: Bench, house: OpenStore) -> SearchPorts:
+def _fixed(bench: Bench, store: OpenStore) -> SearchPorts:
     """Ports whose questions cost nothing to embed, so that only the branches differ."""
     from dataclasses import replace  # noqa: PLC0415
 
     from benchmarks.bench import FakeEmbedder  # noqa: PLC0415
 
-    return replace(house.search, embedder=FakeEmbedder() if bench.embedder else None)
+    return replace(store.search, embedder=FakeEmbedder() if bench.embedder else None)

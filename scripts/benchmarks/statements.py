@@ -25,12 +25,12 @@ def rows(bench: Bench) -> Iterator[Row]:
     with Wire(url.port or 3306, str(url.host)) as wire:
         through = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
         store = settings.store.model_copy(update={"url": SecretStr(through)})
-        house = open_store(settings.model_copy(update={"store": store}), create=True)
+        opened_store = open_store(settings.model_copy(update={"store": store}), create=True)
         try:
-            begin(house)
-            for what, found in counts(house, wire):
+            begin(opened_store)
+            for what, found in counts(opened_store, wire):
                 count, most = len(found), MOST[what]
                 name = f"statements that a server is sent, {what}"
                 yield Row(name, str(count), f"<= {most}", count, most)
         finally:
-            house.close()
+            opened_store.close()

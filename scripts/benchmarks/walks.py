@@ -120,12 +120,12 @@ def _store(folder: Path) -> Iterator[Call]:
         embedder=EmbedderSettings(kind="none"),
         search=SearchSettings(chroma=False),
     )
-    house = open_store(settings, create=True)
+    store = open_store(settings, create=True)
 
     def call(tool: str, **arguments: str) -> dict[str, Any]:
-        return tools[tool].call(house.context(Caller()), arguments)
+        return tools[tool].call(store.context(Caller()), arguments)
 
     try:
         yield call
     finally:
-        house.close()
+        store.close()

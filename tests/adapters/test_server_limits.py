@@ -38,9 +38,9 @@ def opened_at(tmp_path: Path) -> Iterator[Opened]:
                 embedder=EmbedderSettings(kind="none"),
                 search=SearchSettings(chroma=False),
             )
-            house = open_store(settings, create=True)
-            stack.callback(house.close)
-            return house
+            store = open_store(settings, create=True)
+            stack.callback(store.close)
+            return store
 
         yield open_one
 
@@ -74,18 +74,18 @@ def test_a_server_that_hangs_holds_a_call_no_longer_than_its_limit(
 ) -> None:
     """F5: a call that found the server hanging, or was under way, was held for ten minutes."""
     with Wire(make_url(dolt_database).port) as wire:
-        house = opened_at(through(wire, dolt_database))
-        write(house, "The gateway drops calls.")
+        store = opened_at(through(wire, dolt_database))
+        write(store, "The gateway drops calls.")
         for name, seconds, rested in (("LET_IN_S", 0.5, 0.0), ("ANSWER_S", 3.0, 3_600.0)):
             # Found by a ping; else by a statement in the middle.
             with monkeypatch.context() as limits:
                 limits.setattr(url, name, seconds)
                 limits.setattr(url, "_RESTED_S", rested)
-                write(house, f"It does: {name}.")
+                write(store, f"It does: {name}.")
                 wire.hang()
-                assert waited(lambda: write(house, "Nobody hears."), StoreUnavailable) < 30
+                assert waited(lambda: write(store, "Nobody hears."), StoreUnavailable) < 30
                 wire.go_on()
-        assert "The gateway drops calls." in facts(house)
+        assert "The gateway drops calls." in facts(store)
 
 
 def test_a_lock_is_waited_for_longer_than_an_answer(
@@ -169,12 +169,12 @@ def test_writers_that_wait_leave_the_holder_its_connections(
     small = servers.DoltServer(tmp_path / "dolt", connections=12)
     small.up()
     try:
-        house = opened_at(f"{small.url}/team", wait_s=60.0)
+        store = opened_at(f"{small.url}/team", wait_s=60.0)
         failed: list[Exception] = []
 
         def work(number: int) -> None:
             try:
-                write(house, f"{number} was here.", f"{number} was here again.")
+                write(store, f"{number} was here.", f"{number} was here again.")
             except Exception as exc:
                 failed.append(exc)
 
@@ -185,7 +185,7 @@ def test_writers_that_wait_leave_the_holder_its_connections(
             thread.join(60)
         assert not any(thread.is_alive() for thread in threads)
         assert failed == []
-        assert len(facts(house)) == 2 * WRITERS
+        assert len(facts(store)) == 2 * WRITERS
     finally:
         small.stop()
 
@@ -194,14 +194,14 @@ def test_other_stores_on_the_server_wake_nobody(
     dolt_url: str, dolt_database: str, opened_at: Opened
 ) -> None:
     """F6: whatever the server did elsewhere was taken for a write to this store."""
-    house = opened_at(dolt_database)
-    write(house, "This is ours.")
-    before = house.repo.store.stamp()
+    store = opened_at(dolt_database)
+    write(store, "This is ours.")
+    before = store.repo.store.stamp()
     with servers.database(dolt_url) as elsewhere:
         other = opened_at(elsewhere)
         write(other, "That is theirs.")
         call(other, "memory_branch_create", branch_name="side")
-        assert house.repo.store.stamp() == before
+        assert store.repo.store.stamp() == before
         other.close()
-    write(house, "This too is ours.")
-    assert house.repo.store.stamp() != before
+    write(store, "This too is ours.")
+    assert store.repo.store.stamp() != before

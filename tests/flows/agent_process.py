@@ -18,7 +18,7 @@ from day1.toolsets import operations
 
 
 def main(folder: Path, agent: str) -> None:
-    house = open_store(
+    store = open_store(
         Settings(
             home=folder,
             embedder=EmbedderSettings(kind="none"),
@@ -26,7 +26,7 @@ def main(folder: Path, agent: str) -> None:
         )
     )
     tools = {operation.name: operation for operation in operations("core,review")}
-    context = house.context(Caller(agent_id=agent, head=ProcessHead(house.repo, "main")))
+    context = store.context(Caller(agent_id=agent, head=ProcessHead(store.repo, "main")))
     print(json.dumps({"answer": "ready"}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -36,7 +36,7 @@ def main(folder: Path, agent: str) -> None:
         except Day1Error as exc:
             answer = {"refused": exc.code}
         print(json.dumps(answer), flush=True)
-    house.close()
+    store.close()
 
 
 if __name__ == "__main__":

@@ -143,21 +143,21 @@ def after(state: State, deed: Deed) -> State:
 
 def check_after_kill(folder: Path, allowed: list[State]) -> State:
     """Open the store as the next command would, and check it; says which state it is in."""
-    house = killed_process.opened(folder)
+    store = killed_process.opened(folder)
     try:
-        found = {name: facts_on(house, name) for name in house.repo.history.branches()}
+        found = {name: facts_on(store, name) for name in store.repo.history.branches()}
         assert found in allowed, _difference(found, allowed)
-        check_doctor(house, folder)
-        check_ledger(house)
-        check_index(house, found)
-        check_neighbours(house, folder, found)
+        check_doctor(store, folder)
+        check_ledger(store)
+        check_index(store, found)
+        check_neighbours(store, folder, found)
     finally:
-        house.close()
+        store.close()
     return found
 
 
-def facts_on(house: OpenStore, branch: str) -> dict[str, str]:
-    with house.repo.store.reading(Ref(branch=branch)) as reading:
+def facts_on(store: OpenStore, branch: str) -> dict[str, str]:
+    with store.repo.store.reading(Ref(branch=branch)) as reading:
         rows = reading.scan(FACT, ("id", "fact_text"), Query())
     return {str(row_id): str(text) for row_id, text in rows}
 
@@ -176,10 +176,10 @@ def _difference(found: State, allowed: list[State]) -> str:
     return "\n".join(lines)
 
 
-def check_doctor(house: OpenStore, folder: Path) -> None:
+def check_doctor(store: OpenStore, folder: Path) -> None:
     """`day1 doctor` finds nothing to complain of, and no deed is half done."""
     place = StoreLocation(0, 1 << 40, read_only=False, chroma=False)
-    bad = [f for f in check(house.repo, house.search, place) if f.level != "ok"]
+    bad = [f for f in check(store.repo, store.search, place) if f.level != "ok"]
     assert not bad, bad
     for name in ("ledger.db", "index.db"):
         connection = sqlite3.connect(folder / name)
@@ -187,9 +187,9 @@ def check_doctor(house: OpenStore, folder: Path) -> None:
         connection.close()
 
 
-def check_ledger(house: OpenStore) -> None:
+def check_ledger(store: OpenStore) -> None:
     """Every branch knows where it was forked, and every merge of the engine has its record."""
-    ledger, history = house.repo.ledger, house.repo.history
+    ledger, history = store.repo.ledger, store.repo.history
     for branch in ledger.branches():
         assert branch.name == "main" or (branch.parent_id and branch.fork_commit), branch
     graph = history.graph(list(history.branches().values()))
@@ -198,9 +198,9 @@ def check_ledger(house: OpenStore) -> None:
     assert merges == recorded
 
 
-def check_index(house: OpenStore, state: State) -> None:
+def check_index(store: OpenStore, state: State) -> None:
     """The index catches up, and finds the newest facts of each branch by words and by vector."""
-    repo, ports = house.repo, house.search
+    repo, ports = store.repo, store.search
     embedder = HashingEmbedder()
     object.__setattr__(ports, "embedder", embedder)
     for name, facts in state.items():
@@ -216,16 +216,16 @@ def check_index(house: OpenStore, state: State) -> None:
                 assert row_id in [hit.row["id"] for hit in hits], (name, mode, text)
 
 
-def check_neighbours(house: OpenStore, folder: Path, state: State) -> None:
+def check_neighbours(store: OpenStore, folder: Path, state: State) -> None:
     """This process and a new one see each other's writes at once; `state` gets them too."""
     peer = Process(folder)
     for _ in range(2):
         ours = {"deed": "write", "branch": "main", "id": fact_id(), "text": "ours"}
         theirs = {**ours, "id": fact_id(), "text": "theirs"}
-        killed_process.write(house, ours)
+        killed_process.write(store, ours)
         assert peer.do({**ours, "deed": "look"}) == [ours["id"]]
         peer.do(theirs)
-        assert killed_process.look(house, theirs) == [theirs["id"]]
+        assert killed_process.look(store, theirs) == [theirs["id"]]
         for deed in (ours, theirs):
             state["main"][deed["id"]] = deed["text"]
     assert peer.end() == (0, "")

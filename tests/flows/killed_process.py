@@ -42,49 +42,49 @@ def say(answer: Deed) -> None:
     print(json.dumps(answer), flush=True)
 
 
-def write(house: OpenStore, deed: Deed) -> None:
-    with house.repo.store.adding(deed["branch"]) as work:
+def write(store: OpenStore, deed: Deed) -> None:
+    with store.repo.store.adding(deed["branch"]) as work:
         work.add(FACT, [fact_row(deed["id"], NewFact(deed["text"]), ORIGIN, work.now)])
 
 
-def change(house: OpenStore, deed: Deed) -> None:
+def change(store: OpenStore, deed: Deed) -> None:
     correction = editing.Correction(deed["id"], {"fact_text": deed["text"]})
-    editing.update(house.repo, lookup.find_open(house.repo, deed["branch"]), correction, ORIGIN)
+    editing.update(store.repo, lookup.find_open(store.repo, deed["branch"]), correction, ORIGIN)
 
 
-def cut(house: OpenStore, deed: Deed) -> None:
-    house.repo.store.commit_pending(deed["branch"])
+def cut(store: OpenStore, deed: Deed) -> None:
+    store.repo.store.commit_pending(deed["branch"])
 
 
-def fork(house: OpenStore, deed: Deed) -> None:
-    forking.create(house.repo, deed["name"], deed["parent"], now())
+def fork(store: OpenStore, deed: Deed) -> None:
+    forking.create(store.repo, deed["name"], deed["parent"], now())
 
 
-def curate(house: OpenStore, deed: Deed) -> None:
+def curate(store: OpenStore, deed: Deed) -> None:
     wanted = curating.CurateRequest(deed["name"], deed["parent"], list(deed["facts"]), ())
-    curating.curate(house.repo, wanted, now())
+    curating.curate(store.repo, wanted, now())
 
 
-def take(house: OpenStore, deed: Deed) -> str:
-    return bundles.take_bundle(house.repo, [line.encode() for line in deed["lines"]], now()).id
+def take(store: OpenStore, deed: Deed) -> str:
+    return bundles.take_bundle(store.repo, [line.encode() for line in deed["lines"]], now()).id
 
 
-def delete(house: OpenStore, deed: Deed) -> None:
-    deleting.delete(house.repo, deed["name"], "main", now())
+def delete(store: OpenStore, deed: Deed) -> None:
+    deleting.delete(store.repo, deed["name"], "main", now())
 
 
-def retire(house: OpenStore, deed: Deed) -> None:
-    retiring.retire(house.repo, deed["name"], now())
+def retire(store: OpenStore, deed: Deed) -> None:
+    retiring.retire(store.repo, deed["name"], now())
 
 
-def revive(house: OpenStore, deed: Deed) -> None:
-    retiring.revive(house.repo, deed["name"], now())
+def revive(store: OpenStore, deed: Deed) -> None:
+    retiring.revive(store.repo, deed["name"], now())
 
 
-def merge(house: OpenStore, deed: Deed) -> None:
-    source, target = (lookup.find(house.repo, deed[end]) for end in ("source", "target"))
+def merge(store: OpenStore, deed: Deed) -> None:
+    source, target = (lookup.find(store.repo, deed[end]) for end in ("source", "target"))
     request = planning.MergeRequest(source, target, "auto")
-    merging.merge(house.repo, request, ORIGIN, now())
+    merging.merge(store.repo, request, ORIGIN, now())
 
 
 class Facts:
@@ -103,58 +103,58 @@ class Facts:
             yield [FactDraft(fact_id, text)]
 
 
-def import_(house: OpenStore, deed: Deed) -> None:
+def import_(store: OpenStore, deed: Deed) -> None:
     importing.UNIT_ROWS = deed["unit_rows"]  # type: ignore[misc]
 
     def report(done: int, total: int | None) -> None:
         if done != total:  # the end is told twice
             say({"unit": done})
 
-    importing.import_foreign(house.repo, deed["branch"], Facts(deed["facts"]), ORIGIN, report)
+    importing.import_foreign(store.repo, deed["branch"], Facts(deed["facts"]), ORIGIN, report)
 
 
-def embed(house: OpenStore, deed: Deed) -> None:
-    branch = lookup.find(house.repo, deed["branch"])
-    follow(house.repo.store, house.repo.history, house.search.index, branch.name, branch.id)
-    embed_pending(house.search.index, HashingEmbedder(), None)
+def embed(store: OpenStore, deed: Deed) -> None:
+    branch = lookup.find(store.repo, deed["branch"])
+    follow(store.repo.store, store.repo.history, store.search.index, branch.name, branch.id)
+    embed_pending(store.search.index, HashingEmbedder(), None)
 
 
-def redact(house: OpenStore, deed: Deed) -> None:
-    redacting.redact(house.repo, redacting.look(house.repo, deed["id"]), None, None, now())
+def redact(store: OpenStore, deed: Deed) -> None:
+    redacting.redact(store.repo, redacting.look(store.repo, deed["id"]), None, None, now())
 
 
-def compact(house: OpenStore, _deed: Deed) -> None:
-    house.repo.store.compact()
+def compact(store: OpenStore, _deed: Deed) -> None:
+    store.repo.store.compact()
 
 
-def backup(house: OpenStore, _deed: Deed) -> str:
+def backup(store: OpenStore, _deed: Deed) -> str:
     """Beside the store."""
-    file = house.folder.with_name("backup.tar.gz")
+    file = store.folder.with_name("backup.tar.gz")
     backups.back_up(
-        house.repo, engines.copying(house.settings, house.folder), engines.archives(), file, now()
+        store.repo, engines.copying(store.settings, store.folder), engines.archives(), file, now()
     )
     return str(file)
 
 
-def restore(house: OpenStore, deed: Deed) -> None:
+def restore(store: OpenStore, deed: Deed) -> None:
     """Of a backup, into another folder beside."""
-    file, folder = Path(backup(house, deed)), house.folder.with_name("restored")
-    backups.restore_backup(engines.archives(), file, folder, house.repo.point)
+    file, folder = Path(backup(store, deed)), store.folder.with_name("restored")
+    backups.restore_backup(engines.archives(), file, folder, store.repo.point)
 
 
-def copy(house: OpenStore, _deed: Deed) -> None:
+def copy(store: OpenStore, _deed: Deed) -> None:
     """Into another folder beside."""
-    there = settings_at(house.settings, str(house.folder.with_name("copied")))
-    with seen_through(house, CLEAR) as seen, copied_to(there, seen) as made:
+    there = settings_at(store.settings, str(store.folder.with_name("copied")))
+    with seen_through(store, CLEAR) as seen, copied_to(there, seen) as made:
         store_copy.copy_store(seen, made, store_copy.as_it_is, _untold)
 
 
-def purge(house: OpenStore, deed: Deed) -> None:
+def purge(store: OpenStore, deed: Deed) -> None:
     """Of a fact that is redacted first."""
-    redact(house, deed)
-    redactions = house.repo.ledger.records(Redaction)
-    files = engines.rewriting(house.settings, house.folder)
-    with seen_through(house, mask_of(redactions)) as seen:
+    redact(store, deed)
+    redactions = store.repo.ledger.records(Redaction)
+    files = engines.rewriting(store.settings, store.folder)
+    with seen_through(store, mask_of(redactions)) as seen:
         purging.purge(seen, redactions, files, _untold, now())
 
 
@@ -162,8 +162,8 @@ def _untold(_done: int, _total: int | None) -> None:
     """Nobody looks on."""
 
 
-def look(house: OpenStore, deed: Deed) -> list[str]:
-    with house.repo.store.reading(Ref(branch=deed["branch"])) as reading:
+def look(store: OpenStore, deed: Deed) -> list[str]:
+    with store.repo.store.reading(Ref(branch=deed["branch"])) as reading:
         return list(reading.get(FACT, [deed["id"]]))
 
 
@@ -193,23 +193,23 @@ DEEDS: dict[str, Callable[[OpenStore, Deed], Any]] = {
 def opened(folder: Path) -> OpenStore:
     """The store as every command opens it; vectors are the fake embedder's."""
     embedder = EmbedderSettings(kind="none")
-    house = open_store(Settings(home=folder, embedder=embedder), create=True)
-    house.search.index.vectors.point = house.repo.point  # type: ignore[attr-defined]
-    return house
+    store = open_store(Settings(home=folder, embedder=embedder), create=True)
+    store.search.index.vectors.point = store.repo.point  # type: ignore[attr-defined]
+    return store
 
 
 def main() -> None:
     folder, behind_s = Path(sys.argv[1]), int(sys.argv[2])
     opening.now = lambda: now() - behind_s * SECOND
-    house = opened(folder)
+    store = opened(folder)
     say({"done": None})
     for line in sys.stdin:
         deed = json.loads(line)
         try:
-            say({"done": DEEDS[deed["deed"]](house, deed)})
+            say({"done": DEEDS[deed["deed"]](store, deed)})
         except Day1Error as exc:
             say({"refused": exc.code})
-    house.close()
+    store.close()
 
 
 if __name__ == "__main__":

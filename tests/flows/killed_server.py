@@ -225,10 +225,10 @@ def kill(folder: Path, writers: list[Writer], readers: int, chance: random.Rando
 
 def check(folder: Path, writers: list[Writer]) -> None:
     """Open the store as the next process would: all that was acknowledged is there, and whole."""
-    house = opened(folder)
+    store = opened(folder)
     try:
-        assert house.repo.ledger.open_intents() == []
-        found = {name: facts_on(house, name) for name in house.repo.history.branches()}
+        assert store.repo.ledger.open_intents() == []
+        found = {name: facts_on(store, name) for name in store.repo.history.branches()}
         for branch, facts in found.items():
             assert len(facts) == len(set(facts.values())), f"a text is twice on {branch}"
         for writer in writers:
@@ -240,8 +240,8 @@ def check(folder: Path, writers: list[Writer]) -> None:
                     for name in mine & found.keys()
                 }
             )
-        check_doctor(house, folder)
-        check_ledger(house)
-        check_index(house, found)
+        check_doctor(store, folder)
+        check_ledger(store)
+        check_index(store, found)
     finally:
-        house.close()
+        store.close()

@@ -26,7 +26,7 @@ MERGE = {**SIDES, "strategy": "auto"}
 @contextmanager
 def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Iterator[OpenStore]:
     """The store in `folder`, searched by keywords only."""
-    house = open_store(
+    store = open_store(
         Settings(
             home=folder,
             embedder=EmbedderSettings(kind="none"),
@@ -36,41 +36,41 @@ def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Itera
         create=create,
     )
     try:
-        yield house
+        yield store
     finally:
-        house.close()
+        store.close()
 
 
-def call(house: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def call(store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as a client on main does."""
-    caller = caller_of(house.settings, ProcessHead(house.repo, "main"), None)
-    answer: dict[str, Any] = TOOLS[tool].call(house.context(caller), arguments)
+    caller = caller_of(store.settings, ProcessHead(store.repo, "main"), None)
+    answer: dict[str, Any] = TOOLS[tool].call(store.context(caller), arguments)
     return answer
 
 
-def write(house: OpenStore, *texts: str, branch: str = "main") -> None:
+def write(store: OpenStore, *texts: str, branch: str = "main") -> None:
     for text in texts:
-        call(house, "memory_write_fact", fact_text=text, branch=branch)
+        call(store, "memory_write_fact", fact_text=text, branch=branch)
 
 
-def facts(house: OpenStore, branch: str = "main") -> list[str]:
+def facts(store: OpenStore, branch: str = "main") -> list[str]:
     """The texts of the facts of a branch, oldest first."""
-    found = call(house, "memory_timeline", branch=branch, limit=500)["result"]
+    found = call(store, "memory_timeline", branch=branch, limit=500)["result"]
     return [str(item["content"]) for item in found if item["type"] == "fact"]
 
 
-def branches(house: OpenStore) -> set[str]:
-    return {found["branch_name"] for found in call(house, "memory_branch_list")["result"]}
+def branches(store: OpenStore) -> set[str]:
+    return {found["branch_name"] for found in call(store, "memory_branch_list")["result"]}
 
 
 def make(folder: Path, *texts: str) -> None:
     """Make a store with facts on main, `side` forked from it with one more, and a search behind."""
-    with opened(folder, create=True) as house:
-        write(house, *(texts or ("one", "two", "three")))
-        call(house, "memory_branch_create", branch_name="side")
-        write(house, "aside", branch="side")
-        call(house, "memory_snapshot", label="first")
-        call(house, "memory_search", query="one")
+    with opened(folder, create=True) as store:
+        write(store, *(texts or ("one", "two", "three")))
+        call(store, "memory_branch_create", branch_name="side")
+        write(store, "aside", branch="side")
+        call(store, "memory_snapshot", label="first")
+        call(store, "memory_search", query="one")
 
 
 def refused(deed: Callable[[], Any], code: str, *says: str) -> Day1Error:

@@ -13,9 +13,9 @@ def main() -> None:
     number = sys.argv[1]
     print("ready", flush=True)
     for line in sys.stdin:
-        with opened(Path(line.strip()), create=True) as house:
-            write(house, f"fact {number}")
-            call(house, "memory_branch_create", branch_name=f"branch-{number}")
+        with opened(Path(line.strip()), create=True) as store:
+            write(store, f"fact {number}")
+            call(store, "memory_branch_create", branch_name=f"branch-{number}")
         print("done", flush=True)
 
 

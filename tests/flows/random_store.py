@@ -31,24 +31,24 @@ Ids = dict[str, str]
 def opened_at(where: str | Path, *, create: bool = False) -> Iterator[OpenStore]:
     """The store at an address, searched by keywords only."""
     settings = Settings(embedder=EmbedderSettings(kind="none"), search=SearchSettings(chroma=False))
-    house = open_store(settings_at(settings, str(where)), create=create)
+    store = open_store(settings_at(settings, str(where)), create=create)
     try:
-        yield house
+        yield store
     finally:
-        house.close()
+        store.close()
 
 
 class RandomTeam:
     """Does what a team does on a store, by chance, the same for the same seed."""
 
-    def __init__(self, house: OpenStore, seed: int = 1) -> None:
-        self.house, self.chance = house, random.Random(seed)
+    def __init__(self, store: OpenStore, seed: int = 1) -> None:
+        self.store, self.chance = store, random.Random(seed)
         self.branches = ["main"]
         self.facts: list[str] = []
         self.said = 0
 
     def do(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        return call(self.house, tool, **arguments)
+        return call(self.store, tool, **arguments)
 
     def text(self) -> str:
         self.said += 1
@@ -70,7 +70,7 @@ class RandomTeam:
 
     def some_fact(self, branch: str) -> str:
         """A fact that the branch has."""
-        with self.house.repo.store.reading(Ref(branch=branch)) as reading:
+        with self.store.repo.store.reading(Ref(branch=branch)) as reading:
             return self.chance.choice([str(i) for (i,) in reading.scan(FACT, ("id",), Query())])
 
     def change(self, branch: str, row: str | None = None) -> None:
@@ -126,8 +126,8 @@ class RandomTeam:
     def _clash(self, one: str, other: str) -> None:
         """Change a fact that both have, on both."""
         with (
-            self.house.repo.store.reading(Ref(branch=one)) as a,
-            self.house.repo.store.reading(Ref(branch=other)) as b,
+            self.store.repo.store.reading(Ref(branch=one)) as a,
+            self.store.repo.store.reading(Ref(branch=other)) as b,
         ):
             both = {i for (i,) in a.scan(FACT, ("id",), Query())}
             both &= {i for (i,) in b.scan(FACT, ("id",), Query())}
@@ -211,7 +211,7 @@ class RandomTeam:
         picked = self.branches[2]
         self.write(1, picked)
         self.merge(picked, "main", "cherry_pick", items=[self.facts[-1]])
-        last = next(iter(self.house.repo.history.log("main"))).id
+        last = next(iter(self.store.repo.history.log("main"))).id
         self.do("memory_revert", commit=last)
         self.do("memory_snapshot", label="before", branch="from-template")
         self.change("from-template")
@@ -222,7 +222,7 @@ class RandomTeam:
 
     def _put_away(self) -> None:
         """Branches that are gone, with all that they had: retired, deleted, merged and deleted."""
-        repo = self.house.repo
+        repo = self.store.repo
         for name in ("gone", "left", "retired"):
             self.fork(name, "main")
             self.write(2, name)
@@ -242,10 +242,10 @@ def ids_between(one: OpenStore, other: OpenStore) -> Ids:
     return {**new_ids(other.repo.history), **first}
 
 
-def rows(house: OpenStore) -> dict[str, Any]:
+def rows(store: OpenStore) -> dict[str, Any]:
     """Every row of every branch, as it is stored, and what of it waits."""
     found: dict[str, Any] = {}
-    with seen_through(house, CLEAR) as seen:
+    with seen_through(store, CLEAR) as seen:
         for name in sorted(seen.history.branches()):
             with seen.store.reading(Ref(branch=name)) as reading:
                 tables = {
@@ -258,9 +258,9 @@ def rows(house: OpenStore) -> dict[str, Any]:
     return found
 
 
-def commits(house: OpenStore) -> dict[str, Any]:
+def commits(store: OpenStore) -> dict[str, Any]:
     """All that history says, by what it says it of."""
-    history = house.repo.history
+    history = store.repo.history
     heads, tags = history.branches(), history.kept()
     graph = history.graph(sorted({*heads.values(), *tags.values()}))
     known = {
@@ -274,9 +274,9 @@ def commits(house: OpenStore) -> dict[str, Any]:
     return {"heads": heads, "tags": tags, "graph": known, "order": list(known)}
 
 
-def said(house: OpenStore, ids: Ids) -> dict[str, Any]:
+def said(store: OpenStore, ids: Ids) -> dict[str, Any]:
     """Every record of the ledger, with these ids for commits."""
-    ledger = house.repo.ledger
+    ledger = store.repo.ledger
     found: dict[str, Any] = {
         kind.__name__: [with_new_ids(record, ids) for record in ledger.records(kind)]
         for kind in CARRIED
@@ -284,10 +284,10 @@ def said(house: OpenStore, ids: Ids) -> dict[str, Any]:
     return {**found, "heads": ledger.heads()}
 
 
-def questions(house: OpenStore, count: int, seed: int = 1) -> list[tuple[str, dict[str, Any]]]:
+def questions(store: OpenStore, count: int, seed: int = 1) -> list[tuple[str, dict[str, Any]]]:
     """So many searches and as many looks into the past, and one of each other question."""
-    chance, names = random.Random(seed), sorted(house.repo.history.branches())
-    log = list(house.repo.history.log("main"))
+    chance, names = random.Random(seed), sorted(store.repo.history.branches())
+    log = list(store.repo.history.log("main"))
     first, last = log[-1].ts, log[0].ts
     asked: list[tuple[str, dict[str, Any]]] = []
     for _ in range(count):
@@ -299,7 +299,7 @@ def questions(house: OpenStore, count: int, seed: int = 1) -> list[tuple[str, di
         )
         past = {"branch": chance.choice(names), "at": show(at), "limit": 500}
         asked.append(("memory_timeline", past))
-    with house.repo.store.reading(Ref(branch="main")) as reading:
+    with store.repo.store.reading(Ref(branch="main")) as reading:
         facts = [str(i) for (i,) in reading.scan(FACT, ("id",), Query())]
     for row in chance.sample(facts, 10):
         asked += [("memory_history", {"id": row}), ("memory_blame", {"id": row})]

@@ -24,16 +24,16 @@ MOST = {
 """Statements. These may only fall."""
 
 
-def counts(house: OpenStore, wire: Wire) -> Iterator[tuple[str, list[str]]]:
+def counts(store: OpenStore, wire: Wire) -> Iterator[tuple[str, list[str]]]:
     """Each call with what it sent, on a store with a few facts that was searched before."""
-    yield "write", sent(wire, lambda: write(house, "The gateway is counted."))
-    yield "first search after a write", sent(wire, lambda: search(house))
-    yield "search", sent(wire, lambda: search(house))
-    fork(house, "side", 20)
-    yield "merge of 20 rows", sent(wire, lambda: merge(house, "side"))
-    listed(house)
-    yield "branch list", sent(wire, lambda: listed(house))
-    yield "status", sent(wire, lambda: status(house))
+    yield "write", sent(wire, lambda: write(store, "The gateway is counted."))
+    yield "first search after a write", sent(wire, lambda: search(store))
+    yield "search", sent(wire, lambda: search(store))
+    fork(store, "side", 20)
+    yield "merge of 20 rows", sent(wire, lambda: merge(store, "side"))
+    listed(store)
+    yield "branch list", sent(wire, lambda: listed(store))
+    yield "status", sent(wire, lambda: status(store))
 
 
 def sent(wire: Wire, deed: Callable[[], object]) -> list[str]:
@@ -42,43 +42,43 @@ def sent(wire: Wire, deed: Callable[[], object]) -> list[str]:
     return found
 
 
-def begin(house: OpenStore) -> None:
+def begin(store: OpenStore) -> None:
     """Write and search once: what is read for the first time is not counted."""
-    write(house, "The gateway drops calls.", "The gateway is slow on Tuesdays.")
-    search(house)
+    write(store, "The gateway drops calls.", "The gateway is slow on Tuesdays.")
+    search(store)
 
 
-def call(house: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def call(store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as a client whose HEAD is known."""
-    answer: dict[str, Any] = _TOOLS[tool].call(house.context(Caller()), arguments)
+    answer: dict[str, Any] = _TOOLS[tool].call(store.context(Caller()), arguments)
     return answer
 
 
-def write(house: OpenStore, *texts: str, branch: str = "main") -> None:
+def write(store: OpenStore, *texts: str, branch: str = "main") -> None:
     for text in texts:
-        call(house, "memory_write_fact", fact_text=text, branch=branch)
+        call(store, "memory_write_fact", fact_text=text, branch=branch)
 
 
-def search(house: OpenStore) -> None:
-    assert call(house, "memory_search", query="gateway")["result"]
+def search(store: OpenStore) -> None:
+    assert call(store, "memory_search", query="gateway")["result"]
 
 
-def fork(house: OpenStore, name: str, rows: int) -> None:
+def fork(store: OpenStore, name: str, rows: int) -> None:
     """A branch with some facts of its own."""
-    call(house, "memory_branch_create", branch_name=name)
-    write(house, *(f"{name} knows {number}." for number in range(rows)), branch=name)
+    call(store, "memory_branch_create", branch_name=name)
+    write(store, *(f"{name} knows {number}." for number in range(rows)), branch=name)
 
 
-def merge(house: OpenStore, name: str) -> None:
-    call(house, "memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
+def merge(store: OpenStore, name: str) -> None:
+    call(store, "memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
 
 
-def status(house: OpenStore) -> None:
+def status(store: OpenStore) -> None:
     """What `day1 status` asks once the store is open."""
-    with house.repo.ledger.steady():
-        here = branch_status(house.repo, "main")
-        index_state(house.repo, house.search, here.state.branch)
+    with store.repo.ledger.steady():
+        here = branch_status(store.repo, "main")
+        index_state(store.repo, store.search, here.state.branch)
 
 
-def listed(house: OpenStore) -> None:
-    call(house, "memory_branch_list")
+def listed(store: OpenStore) -> None:
+    call(store, "memory_branch_list")

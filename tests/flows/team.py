@@ -237,13 +237,13 @@ _TEXTS: dict[str, tuple[Kind, str, str]] = {
 }
 
 
-def found_in_flight(house: OpenStore, works: list[Work]) -> list[Event]:
+def found_in_flight(store: OpenStore, works: list[Work]) -> list[Event]:
     """Of the calls that were cut off those that were done: whole, or not at all."""
     found = []
     known = {event.id for work in works for event in work.events}
-    records = [r for r in house.repo.ledger.records(MergeRecord) if r.id not in known]
+    records = [r for r in store.repo.ledger.records(MergeRecord) if r.id not in known]
     for record in records:
-        names = [_name(house, branch) for branch in (record.source_id, record.target_id)]
+        names = [_name(store, branch) for branch in (record.source_id, record.target_id)]
         both = dict(zip(("source_branch", "target_branch"), names, strict=True))
         asked = [a for w in works for t, a in w.in_flight if t == "memory_branch_merge"]
         assert {**both, "strategy": "auto"} in asked, "a merge that nobody asked for"
@@ -252,15 +252,15 @@ def found_in_flight(house: OpenStore, works: list[Work]) -> list[Event]:
         times = {(e.arguments.get("fact_id"), e.at) for e in work.events}
         for tool, arguments in work.in_flight:
             if tool in _TEXTS:
-                found += _written(house, work, tool, arguments)
+                found += _written(store, work, tool, arguments)
             elif tool in {"memory_update_fact", "memory_retract_fact"}:
-                found += _edited(house, work, tool, arguments, times)
+                found += _edited(store, work, tool, arguments, times)
     return found
 
 
-def _written(house: OpenStore, work: Work, tool: str, arguments: dict[str, Any]) -> list[Event]:
+def _written(store: OpenStore, work: Work, tool: str, arguments: dict[str, Any]) -> list[Event]:
     kind, column, argument = _TEXTS[tool]
-    with house.repo.store.reading(Ref(branch=arguments["branch"])) as reading:
+    with store.repo.store.reading(Ref(branch=arguments["branch"])) as reading:
         rows = reading.find(kind, Query(equal={column: arguments[argument]}))
     assert len(rows) <= 1, "an unacknowledged row was written twice"
     if kind is MESSAGE:
@@ -275,11 +275,11 @@ def _written(house: OpenStore, work: Work, tool: str, arguments: dict[str, Any])
 
 
 def _edited(
-    house: OpenStore, work: Work, tool: str, arguments: dict[str, Any], known: set[Any]
+    store: OpenStore, work: Work, tool: str, arguments: dict[str, Any], known: set[Any]
 ) -> list[Event]:
     fact = arguments["fact_id"]
     query = Query(equal={"row_id": fact, "agent_id": work.agent.name})
-    with house.repo.store.reading(Ref(branch=arguments["branch"])) as reading:
+    with store.repo.store.reading(Ref(branch=arguments["branch"])) as reading:
         edits = reading.find(EDIT, query)
     times = {int(e["created_at"] or 0) for e in edits} - {at for row, at in known if row == fact}
     events = [Event(at, arguments["branch"], tool, arguments) for at in times]
@@ -288,16 +288,16 @@ def _edited(
     return events[:1]
 
 
-def _name(house: OpenStore, branch_id: str) -> str:
-    return next(b.name for b in house.repo.ledger.branches() if b.id == branch_id)
+def _name(store: OpenStore, branch_id: str) -> str:
+    return next(b.name for b in store.repo.ledger.branches() if b.id == branch_id)
 
 
-def dated(house: OpenStore, events: list[Event]) -> list[Event]:
+def dated(store: OpenStore, events: list[Event]) -> list[Event]:
     """Give merges their time and branch, from the commit that says their id; drop empty ones."""
-    records = {record.id: record for record in house.repo.ledger.records(MergeRecord)}
+    records = {record.id: record for record in store.repo.ledger.records(MergeRecord)}
     times: dict[str, int] = {}
-    for tip in house.repo.history.branches().values():
-        for commit in house.repo.history.graph([tip]):
+    for tip in store.repo.history.branches().values():
+        for commit in store.repo.history.graph([tip]):
             times[commit.id] = commit.ts
     done = []
     for event in events:
@@ -382,7 +382,7 @@ def replay(memory: CopyingMemory, events: list[Event]) -> None:
             raise AssertionError(f"{event.tool} was acknowledged and is refused: {exc}") from exc
 
 
-def check_conversations(house: OpenStore, works: list[Work]) -> int:
+def check_conversations(store: OpenStore, works: list[Work]) -> int:
     """Hold conversations against what was acknowledged, when all is merged; says how many rows."""
     told: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for work in works:
@@ -391,9 +391,9 @@ def check_conversations(house: OpenStore, works: list[Work]) -> int:
             told[work.up][talk].add(message)
     rows = 0
     for branch, talks in told.items():
-        with house.repo.store.reading(Ref(branch=branch)) as reading:
+        with store.repo.store.reading(Ref(branch=branch)) as reading:
             for talk, messages in talks.items():
-                found = messages_of(house.repo, reading, talk)
+                found = messages_of(store.repo, reading, talk)
                 assert [number for number, _ in found] == list(range(1, len(found) + 1))
                 assert {str(row["id"]) for _, row in found} == messages
                 rows += len(found)

@@ -23,21 +23,21 @@ _WORKDAY = SIGNED_IN_S * 1_000_000
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenStore]:
+def store(tmp_path: Path) -> Iterator[OpenStore]:
     settings = Settings(home=tmp_path / "store", embedder=EmbedderSettings(kind="none"))
-    house = open_store(settings, create=True)
+    store = open_store(settings, create=True)
     try:
-        yield house
+        yield store
     finally:
-        house.close()
+        store.close()
 
 
 def test_a_request_reads_its_own_token_only(
-    house: OpenStore, monkeypatch: pytest.MonkeyPatch
+    store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B5: after each write to the ledger every token and every sign-in was read again."""
-    secrets = [create_token(house.repo, Wanted(f"t{n}", "read"), n)[1] for n in range(1, 6)]
-    door, read = Authenticator(house.repo, closed=False), list[type]()
+    secrets = [create_token(store.repo, Wanted(f"t{n}", "read"), n)[1] for n in range(1, 6)]
+    door, read = Authenticator(store.repo, closed=False), list[type]()
     cookie = door.sign_in(secrets[1], 10)
     door.sign_in(secrets[2], 10)
     door.admit_browser(cookie, 10)
@@ -48,7 +48,7 @@ def test_a_request_reads_its_own_token_only(
         return plain(ledger, kind, row)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SqlLedger, "_record", counted)
-    house.repo.ledger.set_head("somebody's", "branch")
+    store.repo.ledger.set_head("somebody's", "branch")
     door.admit(secrets[0], 10)
     assert read == [Token]
     with pytest.raises(Unauthorized):
@@ -58,12 +58,12 @@ def test_a_request_reads_its_own_token_only(
     assert read == [Token, SignIn, Token]
 
 
-def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(house: OpenStore) -> None:
-    _, secret = create_token(house.repo, Wanted("short", "read"), 1)
-    door = Authenticator(house.repo, closed=False)
+def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(store: OpenStore) -> None:
+    _, secret = create_token(store.repo, Wanted("short", "read"), 1)
+    door = Authenticator(store.repo, closed=False)
     cookie = door.sign_in(secret, 2)
     door.admit(secret, 2)
-    elsewhere = open_store(house.settings, create=False)
+    elsewhere = open_store(store.settings, create=False)
     try:
         revoke_token(elsewhere.repo, "short", 3)
     finally:
@@ -74,18 +74,18 @@ def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(house: OpenStore) 
     assert not door.open
 
 
-def test_sign_ins_that_ended_are_removed(house: OpenStore) -> None:
+def test_sign_ins_that_ended_are_removed(store: OpenStore) -> None:
     """B5: every sign-in that there ever was stayed in the ledger."""
-    _, secret = create_token(house.repo, Wanted("alice", "read"), 1)
-    door = Authenticator(house.repo, closed=False)
+    _, secret = create_token(store.repo, Wanted("alice", "read"), 1)
+    door = Authenticator(store.repo, closed=False)
     for _ in range(3):
         door.sign_in(secret, 2)
     door.sign_in(secret, 3)
     late = door.sign_in(secret, 2 + _WORKDAY)
-    assert len(house.repo.ledger.records(SignIn)) == 2
+    assert len(store.repo.ledger.records(SignIn)) == 2
     assert door.admit_browser(late, 3 + _WORKDAY).scope == "read"
     door.sign_out(late)
     door.sign_out(late)
-    assert [one.created_at for one in house.repo.ledger.records(SignIn)] == [3]
+    assert [one.created_at for one in store.repo.ledger.records(SignIn)] == [3]
     with pytest.raises(Unauthorized):
         door.admit_browser(late, 3 + _WORKDAY)

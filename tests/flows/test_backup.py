@@ -34,8 +34,14 @@ ROOT = Path(__file__).parents[2]
 OFFLINE = {"DAY1_EMBEDDER__KIND": "none", "DAY1_SEARCH__CHROMA": "false"}
 
 
-def backed_up(house: OpenStore, file: Path) -> Backup:
-    return back_up(house.repo, copying(house.settings, house.folder), archives(), file, now())
+def backed_up(opened_store: OpenStore, file: Path) -> Backup:
+    return back_up(
+        opened_store.repo,
+        copying(opened_store.settings, opened_store.folder),
+        archives(),
+        file,
+        now(),
+    )
 
 
 def restored(file: Path, folder: Path) -> Manifest:
@@ -51,8 +57,8 @@ def store(tmp_path: Path) -> Path:
 @pytest.fixture
 def backup(store: Path) -> Path:
     file = store.with_name("backup.tar.gz")
-    with opened(store) as house:
-        backed_up(house, file)
+    with opened(store) as opened_store:
+        backed_up(opened_store, file)
     return file
 
 
@@ -60,7 +66,7 @@ def backup(store: Path) -> Path:
 
 
 def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Path) -> None:
-    house = killed_process.opened(tmp_path / "store")
+    opened_store = killed_process.opened(tmp_path / "store")
     peers = [Process(tmp_path / "store") for _ in range(3)]
     done: dict[str, str] = {}
     ended = threading.Event()
@@ -91,14 +97,14 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
     before, made = [], []
     for number in range(3):
         before.append(dict(done))
-        made.append(backed_up(house, tmp_path / f"{number}.tar.gz"))
+        made.append(backed_up(opened_store, tmp_path / f"{number}.tar.gz"))
     ended.set()
     for thread in threads:
         thread.join()
     assert not failed
     assert [peer.end() for peer in peers] == [(0, "")] * 3
-    after = facts_on(house, "main")
-    house.close()
+    after = facts_on(opened_store, "main")
+    opened_store.close()
     assert len(before[0]) < len(before[1]) < len(before[2])
     for number, acknowledged in enumerate(before):
         folder = tmp_path / f"restored-{number}"
@@ -116,7 +122,7 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
 
 
 def test_what_a_killed_writer_left_is_overwritten_between_the_two_parts(tmp_path: Path) -> None:
-    house = killed_process.opened(tmp_path / "store")
+    opened_store = killed_process.opened(tmp_path / "store")
     write = {"deed": "write", "branch": "main", "id": fact_id(), "text": "written between"}
     with (tmp_path / "store" / "memory.db").open("ab") as file:
         file.write(b"\0" * 20_000)
@@ -126,15 +132,15 @@ def test_what_a_killed_writer_left_is_overwritten_between_the_two_parts(tmp_path
         def ahead(self, to: Path) -> None:
             if not to.exists():
                 super().ahead(to)
-                killed_process.write(house, write)
+                killed_process.write(opened_store, write)
 
         def rest(self, to: Path) -> Any:
             again.append(to.name)
             return super().rest(to)
 
     made = Interrupted(tmp_path / "store", 10.0)
-    back_up(house.repo, made, archives(), tmp_path / "b", now())
-    house.close()
+    back_up(opened_store.repo, made, archives(), tmp_path / "b", now())
+    opened_store.close()
     assert again == ["store", "again"]
     restored(tmp_path / "b", tmp_path / "restored")
     with opened(tmp_path / "restored") as copy:
@@ -144,20 +150,20 @@ def test_what_a_killed_writer_left_is_overwritten_between_the_two_parts(tmp_path
 def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path: Path) -> None:
     parts: list[Any] = []
     afterwards: list[Any] = []
-    with opened(store) as house:
+    with opened(store) as opened_store:
 
         class Interrupted(StoreCopying):
             def ahead(self, to: Path) -> None:
                 super().ahead(to)
-                house.repo.store.compact()
+                opened_store.repo.store.compact()
                 afterwards.append(f"afterwards {len(afterwards)}")
-                call(house, "memory_write_fact", fact_text=afterwards[-1], branch="side")
+                call(opened_store, "memory_write_fact", fact_text=afterwards[-1], branch="side")
 
             def rest(self, to: Path) -> Any:
                 parts.append(to.name)
                 return super().rest(to)
 
-        back_up(house.repo, Interrupted(store, 10.0), archives(), tmp_path / "b", now())
+        back_up(opened_store.repo, Interrupted(store, 10.0), archives(), tmp_path / "b", now())
     assert parts == ["store"], "it is seen at once, not by a copy that is not whole"
     restored(tmp_path / "b", tmp_path / "restored")
     with opened(tmp_path / "restored") as copy:
@@ -170,7 +176,7 @@ def test_a_compaction_between_the_two_parts_harms_nothing(store: Path, tmp_path:
 def test_writers_wait_for_what_is_new_only(store: Path, tmp_path: Path) -> None:
     """What is copied under the lock is what was written since; so it is brief at any size."""
     sizes = []
-    with opened(store) as house:
+    with opened(store) as opened_store:
 
         class Watched(StoreCopying):
             def _copy(self, to: Path, found: os.stat_result) -> None:
@@ -179,7 +185,7 @@ def test_writers_wait_for_what_is_new_only(store: Path, tmp_path: Path) -> None:
                 super()._copy(to, found)
                 sizes.append(there.stat().st_size - had)
 
-        back_up(house.repo, Watched(store, 10.0), archives(), tmp_path / "b", now())
+        back_up(opened_store.repo, Watched(store, 10.0), archives(), tmp_path / "b", now())
     assert sizes[0] > 0
     assert sizes[1:] == [0, 0]
 
@@ -189,17 +195,30 @@ def test_writers_wait_for_what_is_new_only(store: Path, tmp_path: Path) -> None:
 
 def everything(store: Path) -> tuple[list[Any], dict[str, str]]:
     """Live through what a store is for; answers what reads it, and ids."""
-    with opened(store) as house:
-        before = call(house, "memory_timeline", limit=1)["result"][0]["timestamp"]
-        fact = call(house, "memory_timeline", limit=1)["result"][0]["id"]
-        secret = call(house, "memory_write_fact", fact_text="the vault opens with plover")["id"]
+    with opened(store) as opened_store:
+        before = call(opened_store, "memory_timeline", limit=1)["result"][0]["timestamp"]
+        fact = call(opened_store, "memory_timeline", limit=1)["result"][0]["id"]
+        secret = call(opened_store, "memory_write_fact", fact_text="the vault opens with plover")[
+            "id"
+        ]
         for branch in ("side", "main"):
-            call(house, "memory_update_fact", fact_id=fact, fact_text=f"on {branch}", branch=branch)
-        call(house, "memory_branch_merge", **MERGE)
-        task = call(house, "memory_task_create", name="Task", task_type="x")["task_id"]
-        call(house, "memory_task_join", task_id=task, agent_id="ada", assigned_objectives=[])
-        call(house, "memory_redact", id=secret, confirm=secret)
-        call(house, "memory_write_observation", observation_type="discovery", summary="waiting")
+            call(
+                opened_store,
+                "memory_update_fact",
+                fact_id=fact,
+                fact_text=f"on {branch}",
+                branch=branch,
+            )
+        call(opened_store, "memory_branch_merge", **MERGE)
+        task = call(opened_store, "memory_task_create", name="Task", task_type="x")["task_id"]
+        call(opened_store, "memory_task_join", task_id=task, agent_id="ada", assigned_objectives=[])
+        call(opened_store, "memory_redact", id=secret, confirm=secret)
+        call(
+            opened_store,
+            "memory_write_observation",
+            observation_type="discovery",
+            summary="waiting",
+        )
     reads = [
         *(("memory_search", {"query": q}) for q in ("one", "plover", "side", "waiting")),
         ("memory_search", {"query": "two", "branch": "side"}),
@@ -220,10 +239,10 @@ def test_a_restored_store_answers_as_the_one_that_was_backed_up(
     store: Path, tmp_path: Path
 ) -> None:
     reads, _ = everything(store)
-    with opened(store) as house:
-        said = answers(house, reads)
-        tokens = call_admin(house, "token_create", name="ada", scope="read")
-        backed_up(house, tmp_path / "b")
+    with opened(store) as opened_store:
+        said = answers(opened_store, reads)
+        tokens = call_admin(opened_store, "token_create", name="ada", scope="read")
+        backed_up(opened_store, tmp_path / "b")
     assert any(one.get("items") for one in said), (
         "nothing is held: the test shows less than it says"
     )
@@ -237,9 +256,9 @@ def test_a_restored_store_answers_as_the_one_that_was_backed_up(
         assert merged["merged_count"] == 0, "the restored store knows what was merged"
 
 
-def answers(house: OpenStore, reads: list[Any]) -> list[Any]:
+def answers(opened_store: OpenStore, reads: list[Any]) -> list[Any]:
     """What the reads give. A score is of the index, which knows other texts when it is new."""
-    found = [call(house, tool, **arguments) for tool, arguments in reads]
+    found = [call(opened_store, tool, **arguments) for tool, arguments in reads]
     for one in found:
         hits = [hit for hit in one.get("result", ()) if hit.pop("score", None) is not None]
         if hits:
@@ -247,19 +266,19 @@ def answers(house: OpenStore, reads: list[Any]) -> list[Any]:
     return found
 
 
-def call_admin(house: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def call_admin(opened_store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     from day1.call.context import Caller
     from day1.toolsets import operations
 
     operation = next(o for o in operations("admin") if o.name == tool)
-    answer: dict[str, Any] = operation.call(house.context(Caller()), arguments)
+    answer: dict[str, Any] = operation.call(opened_store.context(Caller()), arguments)
     return answer
 
 
-def admitted(house: OpenStore, secret: str) -> str:
+def admitted(opened_store: OpenStore, secret: str) -> str:
     from day1.services.access.authentication import Authenticator
 
-    return Authenticator(house.repo, closed=True).admit(secret, now()).scope
+    return Authenticator(opened_store.repo, closed=True).admit(secret, now()).scope
 
 
 def test_only_the_owner_may_read_what_is_made(backup: Path, tmp_path: Path) -> None:
@@ -274,8 +293,8 @@ def test_only_the_owner_may_read_what_is_made(backup: Path, tmp_path: Path) -> N
 
 def test_nothing_that_is_there_is_overwritten(store: Path, backup: Path, tmp_path: Path) -> None:
     before = digest(store), backup.read_bytes()
-    with opened(store) as house:
-        refused(lambda: backed_up(house, backup), "refused", "is there already")
+    with opened(store) as opened_store:
+        refused(lambda: backed_up(opened_store, backup), "refused", "is there already")
     refused(lambda: restored(backup, store), "refused", "is there already")
     only_locks = tmp_path / "locks"
     only_locks.mkdir()
@@ -329,8 +348,8 @@ def test_a_backup_that_is_killed_leaves_no_file_and_the_next_one_works(
     killed = run(store, str(file), DAY1_KILL_AT=f"backup.{point}")
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not file.exists()
-    with opened(store) as house:
-        call(house, "memory_write_fact", fact_text="afterwards")
+    with opened(store) as opened_store:
+        call(opened_store, "memory_write_fact", fact_text="afterwards")
     assert run(store, str(file)).returncode == 0
     assert {path.name for path in store.parent.iterdir()} == {"store", "b.tar.gz"}
     restored(file, store.with_name("new"))
@@ -348,8 +367,8 @@ def test_a_restore_that_is_killed_leaves_no_store_and_the_next_one_works(
     assert not new.exists()
     killed = run(store, *arguments, DAY1_KILL_AT="restore.published")
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    with opened(new) as house:
-        assert facts(house, "side") == ["one", "two", "three", "aside"]
+    with opened(new) as opened_store:
+        assert facts(opened_store, "side") == ["one", "two", "three", "aside"]
 
 
 @pytest.mark.parametrize("most", [0, 5_000, 60_000, 150_000])
@@ -357,8 +376,8 @@ def test_on_a_full_disk_nothing_is_left(
     store: Path, backup: Path, tmp_path: Path, most: int
 ) -> None:
     before = {path.name for path in tmp_path.iterdir()}
-    with opened(store) as house, no_file_beyond(most):
-        refused(lambda: backed_up(house, tmp_path / "b"), "store_full")
+    with opened(store) as opened_store, no_file_beyond(most):
+        refused(lambda: backed_up(opened_store, tmp_path / "b"), "store_full")
     with no_file_beyond(most):
         refused(lambda: restored(backup, tmp_path / "new"), "store_full")
     assert {path.name for path in tmp_path.iterdir()} == before
@@ -504,8 +523,8 @@ def test_a_backup_of_a_later_day1_names_the_way(backup: Path, tmp_path: Path) ->
 
 def test_a_store_that_is_not_whole_is_not_backed_up(store: Path, tmp_path: Path) -> None:
     """A backup of it would look like one, and push a good one out of the row."""
-    with opened(store) as house:
-        real = copying(house.settings, house.folder)
+    with opened(store) as opened_store:
+        real = copying(opened_store.settings, opened_store.folder)
 
         class Spoiling(StoreCopying):
             def rest(self, to: Path) -> Any:
@@ -513,7 +532,9 @@ def test_a_store_that_is_not_whole_is_not_backed_up(store: Path, tmp_path: Path)
                 return Spoiled(found, to)
 
         refused(
-            lambda: back_up(house.repo, Spoiling(store, 10.0), archives(), tmp_path / "b", now()),
+            lambda: back_up(
+                opened_store.repo, Spoiling(store, 10.0), archives(), tmp_path / "b", now()
+            ),
             "store_damaged",
         )
     assert not (tmp_path / "b").exists()
@@ -537,10 +558,10 @@ class Spoiled:
 
 
 def test_the_manifest_speaks_of_every_branch_and_what_waits(store: Path, tmp_path: Path) -> None:
-    with opened(store) as house:
-        call(house, "memory_write_fact", fact_text="waits", branch="side")
-        made = backed_up(house, tmp_path / "b").manifest
-        tips = house.repo.history.branches()
+    with opened(store) as opened_store:
+        call(opened_store, "memory_write_fact", fact_text="waits", branch="side")
+        made = backed_up(opened_store, tmp_path / "b").manifest
+        tips = opened_store.repo.history.branches()
     found = {b.name: (b.commit, b.rows, b.waiting > 0) for b in made.content.branches}
     assert found == {"main": (tips["main"], 3, False), "side": (tips["side"], 5, True)}
     hashes = {b.sha256 for b in made.content.branches}
@@ -558,11 +579,15 @@ def test_an_archive_that_came_out_wrong_never_gets_its_name(store: Path, tmp_pat
             archive.write_bytes(flipped(archive.read_bytes(), 0.7))
 
     before = {path.name for path in tmp_path.iterdir()}
-    with opened(store) as house:
+    with opened(store) as opened_store:
         made = tmp_path / "b"
         refused(
             lambda: back_up(
-                house.repo, copying(house.settings, house.folder), Flipping(), made, now()
+                opened_store.repo,
+                copying(opened_store.settings, opened_store.folder),
+                Flipping(),
+                made,
+                now(),
             ),
             "store_damaged",
         )

@@ -69,10 +69,10 @@ def store(tmp_path):
 @pytest.fixture
 def killed(tmp_path):
     """A store whose process was killed: the logs of both stock files lie beside them."""
-    with opened(tmp_path / "live", create=True) as house:
-        write(house, "one", "two")
-        call(house, "memory_branch_create", branch_name="side")
-        call(house, "memory_search", query="one")
+    with opened(tmp_path / "live", create=True) as opened_store:
+        write(opened_store, "one", "two")
+        call(opened_store, "memory_branch_create", branch_name="side")
+        call(opened_store, "memory_search", query="one")
         return Path(shutil.copytree(tmp_path / "live", tmp_path / "store"))
 
 
@@ -81,9 +81,9 @@ def killed(tmp_path):
 
 def test_reading_writes_neither_memory_nor_ledger(store):
     before = digest(store, *KEPT)
-    with opened(store) as house:
+    with opened(store) as opened_store:
         for tool, arguments in READS:
-            call(house, tool, **arguments)
+            call(opened_store, tool, **arguments)
     assert digest(store, *KEPT) == before
 
 
@@ -95,19 +95,19 @@ def test_a_closed_store_is_whole_without_logs(store):
 
 
 def test_a_read_only_folder_is_read_and_writes_are_refused(store):
-    with opened(store) as house:
-        write(house, "not indexed yet")
+    with opened(store) as opened_store:
+        write(opened_store, "not indexed yet")
     before = digest(store)
-    with read_only(store), opened(store) as house:
-        assert house.read_only
+    with read_only(store), opened(store) as opened_store:
+        assert opened_store.read_only
         for tool, arguments in READS:
-            state = call(house, tool, **arguments)["read"]
+            state = call(opened_store, tool, **arguments)["read"]
             if tool == "memory_search":
                 assert any("read-only" in note for note in state["notes"])
-        assert facts(house) == ["one", "two", "three", "not indexed yet"]
-        assert call(house, "memory_timeline")["read"]["pending"] == 1
+        assert facts(opened_store) == ["one", "two", "three", "not indexed yet"]
+        assert call(opened_store, "memory_timeline")["read"]["pending"] == 1
         for tool, arguments in WRITES:
-            refused(partial(call, house, tool, **arguments), "store_read_only", "access")
+            refused(partial(call, opened_store, tool, **arguments), "store_read_only", "access")
     assert digest(store) == before
 
 
@@ -125,9 +125,9 @@ def test_what_a_killed_process_left_is_read_in_a_read_only_folder(killed):
     """Its ledger is in the log, which `immutable` would pass over."""
     before = digest(killed, *KEPT, "ledger.db-wal")
     assert (killed / "ledger.db-wal").stat().st_size
-    with read_only(killed), opened(killed) as house:
-        assert branches(house) == {"main", "side"}
-        assert facts(house, "side") == ["one", "two"]
+    with read_only(killed), opened(killed) as opened_store:
+        assert branches(opened_store) == {"main", "side"}
+        assert facts(opened_store, "side") == ["one", "two"]
     assert digest(killed, *KEPT, "ledger.db-wal") == before
 
 
@@ -135,8 +135,8 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(killed):
     (killed / "ledger.db-shm").unlink()
 
     def look() -> set[str]:
-        with opened(killed) as house:
-            return branches(house)
+        with opened(killed) as opened_store:
+            return branches(opened_store)
 
     with read_only(killed):
         refused(look, "store_read_only", "ledger.db", "copy")
@@ -188,10 +188,10 @@ def test_another_users_files_in_a_folder_of_ones_own_make_it_read_only(store):
         path.chmod(path.stat().st_mode | 0o055)
 
     def look() -> None:
-        with opened(store) as house:
-            assert house.read_only
-            assert facts(house, "side")[-1] == "aside"
-            refused(lambda: write(house, "new"), "store_read_only")
+        with opened(store) as opened_store:
+            assert opened_store.read_only
+            assert facts(opened_store, "side")[-1] == "aside"
+            refused(lambda: write(opened_store, "new"), "store_read_only")
 
     as_nobody(store, look)
 
@@ -205,13 +205,13 @@ def test_another_user_of_a_shared_folder_searches_without_its_index(store):
             os.chown(path, 65534, 65534)
 
     def search() -> None:
-        with opened(store) as house:
-            answer = call(house, "memory_search", query="two")
+        with opened(store) as opened_store:
+            answer = call(opened_store, "memory_search", query="two")
             assert [hit["fact_text"] for hit in answer["result"]] == ["two"]
             (note,) = answer["read"]["notes"]
             assert "cannot be used (EACCES)" in note
-            write(house, "two more")
-            assert len(call(house, "memory_search", query="two")["result"]) == 2
+            write(opened_store, "two more")
+            assert len(call(opened_store, "memory_search", query="two")["result"]) == 2
 
     as_nobody(store, search)
 
@@ -230,7 +230,7 @@ def no_file_beyond(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def try_writes(house, acknowledged: list[str], number: int) -> set[str]:
+def try_writes(opened_store, acknowledged: list[str], number: int) -> set[str]:
     """Try one of each kind of write; gives the codes of those that failed."""
     codes: set[str] = set()
     for tool, arguments in (*WRITES, WRITES[0]):
@@ -240,7 +240,7 @@ def try_writes(house, acknowledged: list[str], number: int) -> set[str]:
         if tool == "memory_branch_create":
             given["branch_name"] = f"branch-{number}"
         try:
-            call(house, tool, **given)
+            call(opened_store, tool, **given)
         except Day1Error as error:
             codes.add(error.code)
         else:
@@ -249,29 +249,29 @@ def try_writes(house, acknowledged: list[str], number: int) -> set[str]:
     return codes
 
 
-def check_whole(house, acknowledged: list[str]) -> None:
+def check_whole(opened_store, acknowledged: list[str]) -> None:
     """The process that met the full disk goes on, and nothing is lost, half or made up."""
-    write(house, "afterwards")
-    call(house, "memory_branch_create", branch_name="afterwards")
-    call(house, "memory_branch_merge", **MERGE)
-    assert set(facts(house)) == {"one", "two", "three", "aside", "afterwards", *acknowledged}
-    assert branches(house) >= {"main", "side", "afterwards"}
-    assert house.repo.ledger.open_intents() == []
-    assert house.repo.store.check() == []
+    write(opened_store, "afterwards")
+    call(opened_store, "memory_branch_create", branch_name="afterwards")
+    call(opened_store, "memory_branch_merge", **MERGE)
+    assert set(facts(opened_store)) == {"one", "two", "three", "aside", "afterwards", *acknowledged}
+    assert branches(opened_store) >= {"main", "side", "afterwards"}
+    assert opened_store.repo.ledger.open_intents() == []
+    assert opened_store.repo.store.check() == []
 
 
 def test_a_file_that_cannot_grow_refuses_writes_and_keeps_the_rest(store):
     acknowledged: list[str] = []
     codes: set[str] = set()
-    with opened(store) as house:
+    with opened(store) as opened_store:
         for number, slack in enumerate([0, 1, 50, 97, 500, 2_000, 4_000, 8_000, 16_000]):
             with no_file_beyond((store / "memory.db").stat().st_size + slack):
-                codes |= try_writes(house, acknowledged, number)
-                assert facts(house)[:3] == ["one", "two", "three"]
-                assert call(house, "memory_search", query="one")["result"]
-        check_whole(house, acknowledged)
-    with opened(store) as house:
-        assert "afterwards" in facts(house)
+                codes |= try_writes(opened_store, acknowledged, number)
+                assert facts(opened_store)[:3] == ["one", "two", "three"]
+                assert call(opened_store, "memory_search", query="one")["result"]
+        check_whole(opened_store, acknowledged)
+    with opened(store) as opened_store:
+        assert "afterwards" in facts(opened_store)
     assert codes == {"store_full"}
 
 
@@ -280,15 +280,15 @@ def test_a_full_disk_refuses_writes_and_keeps_the_rest(tmp_path):
     codes: set[str] = set()
     with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=3m", "tmpfs") as disk:
         make(disk / "store")
-        with opened(disk / "store") as house:
-            call(house, "memory_search", query="one")
+        with opened(disk / "store") as opened_store:
+            call(opened_store, "memory_search", query="one")
             for pages in range(12):
                 fill(disk, pages)
-                codes |= try_writes(house, acknowledged, pages)
-                assert facts(house)[:3] == ["one", "two", "three"]
-                assert call(house, "memory_search", query="one")["result"]
+                codes |= try_writes(opened_store, acknowledged, pages)
+                assert facts(opened_store)[:3] == ["one", "two", "three"]
+                assert call(opened_store, "memory_search", query="one")["result"]
                 (disk / "filler").unlink()
-            check_whole(house, acknowledged)
+            check_whole(opened_store, acknowledged)
     assert codes == {"store_full"}
 
 
@@ -298,15 +298,15 @@ def test_what_was_never_searched_is_found_on_a_full_disk(tmp_path):
         make(disk / "store")
         for file in (disk / "store").glob("index.*"):
             file.unlink()
-        with opened(disk / "store") as house:
-            write(house, "four")
+        with opened(disk / "store") as opened_store:
+            write(opened_store, "four")
             fill(disk, 0)
             for branch, query in (("main", "four"), ("side", "aside")):
-                answer = call(house, "memory_search", query=query, branch=branch)
+                answer = call(opened_store, "memory_search", query=query, branch=branch)
                 assert [hit["fact_text"] for hit in answer["result"]] == [query]
                 assert any("the index cannot be used" in n for n in answer["read"]["notes"])
             (disk / "filler").unlink()
-            answer = call(house, "memory_search", query="four")
+            answer = call(opened_store, "memory_search", query="four")
             assert [hit["fact_text"] for hit in answer["result"]] == ["four"]
             assert not any("the index" in note for note in answer["read"]["notes"])
 
@@ -319,8 +319,8 @@ def test_a_store_on_a_full_disk_says_so_and_opens_when_there_is_room(tmp_path):
         refused(lambda: open_and_close(disk / "store"), "store_full", "free some space")
         assert digest(disk / "store", *KEPT) == before
         (disk / "filler").unlink()
-        with opened(disk / "store") as house:
-            assert facts(house, "side") == ["one", "two", "three", "aside"]
+        with opened(disk / "store") as opened_store:
+            assert facts(opened_store, "side") == ["one", "two", "three", "aside"]
 
 
 @pytest.mark.parametrize("size", ["8k", "40k", "80k", "100k", "120k", "140k"])
@@ -330,8 +330,8 @@ def test_a_store_that_could_not_be_made_is_made_when_there_is_room(tmp_path, siz
         assert not [path for path in disk.rglob("*") if ".new" in path.name]
         mount("-o", "remount,size=4m", str(disk))
         make(disk / "store")
-        with opened(disk / "store") as house:
-            check_whole(house, [])
+        with opened(disk / "store") as opened_store:
+            check_whole(opened_store, [])
 
 
 # Others on the same store
@@ -366,25 +366,25 @@ def test_processes_that_open_a_new_store_together_all_find_it(tmp_path):
             assert child.stdin
             child.stdin.close()
     for turn in range(8):
-        with opened(tmp_path / str(turn)) as house:
-            assert sorted(facts(house)) == [f"fact {number}" for number in range(5)]
-            assert branches(house) == {"main", *(f"branch-{number}" for number in range(5))}
-            assert house.repo.store.check() == []
+        with opened(tmp_path / str(turn)) as opened_store:
+            assert sorted(facts(opened_store)) == [f"fact {number}" for number in range(5)]
+            assert branches(opened_store) == {"main", *(f"branch-{number}" for number in range(5))}
+            assert opened_store.repo.store.check() == []
 
 
 @pytest.mark.parametrize("lock", ["lock", "deeds.lock"])
 def test_a_lock_held_for_longer_than_the_limit_is_said(store, lock):
-    with opened(store, wait_s=0.1) as house:
+    with opened(store, wait_s=0.1) as opened_store:
         deed = {
-            "lock": lambda: write(house, "new"),
-            "deeds.lock": lambda: call(house, "memory_branch_create", branch_name="new"),
+            "lock": lambda: write(opened_store, "new"),
+            "deeds.lock": lambda: call(opened_store, "memory_branch_create", branch_name="new"),
         }[lock]
         before = digest(store, "memory.db")
         with (store / lock).open("r+b") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
             error = refused(deed, "store_busy", "0.1 s", "try again")
             assert error.retryable
-            assert facts(house) == ["one", "two", "three"]
+            assert facts(opened_store) == ["one", "two", "three"]
             assert digest(store, "memory.db") == before
             with opened(store, wait_s=0.1) as other:
                 assert branches(other) == {"main", "side"}
@@ -393,14 +393,14 @@ def test_a_lock_held_for_longer_than_the_limit_is_said(store, lock):
 
 def test_too_many_open_files_is_not_taken_for_a_missing_branch(store):
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with opened(store) as house, ExitStack() as taken:
+    with opened(store) as opened_store, ExitStack() as taken:
         handle = taken.enter_context((store / "memory.db").open("rb")).fileno()
         resource.setrlimit(resource.RLIMIT_NOFILE, (handle + 1, limits[1]))
         try:
-            refused(lambda: facts(house, "side"), "store_unavailable")
+            refused(lambda: facts(opened_store, "side"), "store_unavailable")
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        assert facts(house, "side")[-1] == "aside"
+        assert facts(opened_store, "side")[-1] == "aside"
 
 
 def test_threads_that_meet_a_full_disk_all_hear_of_it_and_go_on(store):
@@ -411,12 +411,12 @@ def test_threads_that_meet_a_full_disk_all_hear_of_it_and_go_on(store):
     def work(number: int) -> None:
         for turn in range(3):
             try:
-                write(house, f"fact {number} {turn}")
+                write(opened_store, f"fact {number} {turn}")
                 acknowledged.append(f"fact {number} {turn}")
             except Day1Error as error:
                 heard.append(error.code)
 
-    with opened(store) as house:
+    with opened(store) as opened_store:
         with no_file_beyond((store / "memory.db").stat().st_size + 9_000):
             threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
             for thread in threads:
@@ -424,4 +424,4 @@ def test_threads_that_meet_a_full_disk_all_hear_of_it_and_go_on(store):
             for thread in threads:
                 thread.join()
         assert set(heard) == {"store_full"}
-        check_whole(house, acknowledged)
+        check_whole(opened_store, acknowledged)

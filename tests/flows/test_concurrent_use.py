@@ -46,7 +46,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[OpenStore, OpenStore]]:
         yield one, other
 
 
-def at_once(house: OpenStore, *deeds: Callable[[], object]) -> list[str]:
+def at_once(store: OpenStore, *deeds: Callable[[], object]) -> list[str]:
     """Let deeds begin while another goes on, so that all are past their checks; their codes."""
     codes: list[str] = []
 
@@ -58,7 +58,7 @@ def at_once(house: OpenStore, *deeds: Callable[[], object]) -> list[str]:
             codes.append(exc.code)
 
     threads = [threading.Thread(target=run, args=(deed,)) for deed in deeds]
-    with house.repo.ledger.exclusive(partial(recover, house.repo)):
+    with store.repo.ledger.exclusive(partial(recover, store.repo)):
         for thread in threads:
             thread.start()
         time.sleep(0.3)
@@ -74,11 +74,11 @@ def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[OpenStore, OpenSto
     call(pair[0], "memory_branch_create", branch_name="work")
     wrong: list[str] = []
 
-    def note(house: OpenStore, name: str) -> None:
+    def note(store: OpenStore, name: str) -> None:
         for number in range(30):
             said = f"{name} {number}"
-            call(house, "memory_branch_enrich", branch_name="work", **{name: said})
-            kept = lookup.find(house.repo, "work").metadata()[name]
+            call(store, "memory_branch_enrich", branch_name="work", **{name: said})
+            kept = lookup.find(store.repo, "work").metadata()[name]
             if kept != said:
                 wrong.append(f"{said}: {kept}")
 
@@ -122,11 +122,11 @@ def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[OpenStore, O
 def test_the_name_of_a_retired_branch_is_taken_and_says_how_to_have_it_back(
     pair: tuple[OpenStore, OpenStore],
 ) -> None:
-    house = pair[0]
-    forking.create(house.repo, "old", "main", now())
-    make = partial(call, house, "memory_branch_create", branch_name="OLD")
+    store = pair[0]
+    forking.create(store.repo, "old", "main", now())
+    make = partial(call, store, "memory_branch_create", branch_name="OLD")
     refused(make, "branch_exists", "choose another name")
-    retiring.retire(house.repo, "old", now())
+    retiring.retire(store.repo, "old", now())
     refused(make, "branch_exists", "`day1 switch old` brings it back")
 
 
@@ -148,21 +148,21 @@ def test_a_bundle_that_two_take_at_once_is_taken_once(
 def test_who_joins_again_after_a_squash_gets_a_branch_that_takes_rows(
     pair: tuple[OpenStore, OpenStore],
 ) -> None:
-    house = pair[0]
-    task = call(house, "memory_task_create", name="Mend", objectives=[{"description": "find"}])
+    store = pair[0]
+    task = call(store, "memory_task_create", name="Mend", objectives=[{"description": "find"}])
     asked = {"task_id": task["task_id"], "agent_id": "ada"}
-    own = call(house, "memory_task_join", **asked, role="tester", assigned_objectives=[0])
-    write(house, "It was the hinge.", branch=own["branch_name"])
+    own = call(store, "memory_task_join", **asked, role="tester", assigned_objectives=[0])
+    write(store, "It was the hinge.", branch=own["branch_name"])
     sides = {"source_branch": own["branch_name"], "target_branch": task["branch_name"]}
-    call(house, "memory_branch_merge", **sides, **SQUASH)
-    again = call(house, "memory_task_join", **asked)
+    call(store, "memory_branch_merge", **sides, **SQUASH)
+    again = call(store, "memory_task_join", **asked)
     assert again["branch_name"] == "task/mend/ada-2"
-    assert call(house, "memory_task_join", **asked)["branch_name"] == "task/mend/ada-2"
+    assert call(store, "memory_task_join", **asked)["branch_name"] == "task/mend/ada-2"
     assert again["objectives"][0]["assigned_to"] == ["ada"]
-    write(house, "It was oiled.", branch=again["branch_name"])
-    (agent,) = call(house, "memory_task_status", task_id=task["task_id"])["agents"]
+    write(store, "It was oiled.", branch=again["branch_name"])
+    (agent,) = call(store, "memory_task_status", task_id=task["task_id"])["agents"]
     assert (agent["branch_name"], agent["role"]) == ("task/mend/ada-2", "tester")
-    found = call(house, "memory_search_task", task_id=task["task_id"], query="hinge oiled")
+    found = call(store, "memory_search_task", task_id=task["task_id"], query="hinge oiled")
     assert len(found["result"]) == 2
 
 
@@ -196,29 +196,29 @@ def test_tags_that_every_list_would_repeat_are_few(
 # What is kept
 
 
-def bundled(house: OpenStore, branch: str = "main") -> list[bytes]:
+def bundled(store: OpenStore, branch: str = "main") -> list[bytes]:
     """A bundle of a branch, as the lines of a file."""
-    made = call(house, "knowledge_bundle_create", name="Gate", source_branch=branch, only_verified=False)  # fmt: skip
-    return list(bundles.export_bundle(house.repo, made["id"]))
+    made = call(store, "knowledge_bundle_create", name="Gate", source_branch=branch, only_verified=False)  # fmt: skip
+    return list(bundles.export_bundle(store.repo, made["id"]))
 
 
 def test_what_is_kept_is_never_offered_for_retirement(
     pair: tuple[OpenStore, OpenStore], tmp_path: Path
 ) -> None:
-    house = pair[0]
-    call(house, "memory_template_create", name="Start", source_branch="main")
-    call(house, "memory_branch_create", branch_name="passing")
-    call(house, "memory_branch_create", branch_name="squashed")
-    write(house, "Aside.", branch="squashed")
+    store = pair[0]
+    call(store, "memory_template_create", name="Start", source_branch="main")
+    call(store, "memory_branch_create", branch_name="passing")
+    call(store, "memory_branch_create", branch_name="squashed")
+    write(store, "Aside.", branch="squashed")
     sides = {"source_branch": "squashed", "target_branch": "main"}
-    call(house, "memory_branch_merge", **sides, **SQUASH)
-    for name in branches(house) - {"main", "squashed"}:
-        call(house, "memory_branch_enrich", branch_name=name, ttl_days=1)
+    call(store, "memory_branch_merge", **sides, **SQUASH)
+    for name in branches(store) - {"main", "squashed"}:
+        call(store, "memory_branch_enrich", branch_name=name, ttl_days=1)
     later = now() + 3 * DAY
-    offered = {c.state.branch.name for c in retiring.candidates(house.repo, "main", later)}
+    offered = {c.state.branch.name for c in retiring.candidates(store.repo, "main", later)}
     assert offered == {"passing", "squashed"}
     with opened(tmp_path / "far", create=True) as far:
-        bundles.take_bundle(far.repo, bundled(house), now())
+        bundles.take_bundle(far.repo, bundled(store), now())
         (own,) = branches(far) - {"main"}
         call(far, "memory_branch_enrich", branch_name=own, ttl_days=1)
         assert retiring.candidates(far.repo, "main", later) == []
@@ -240,20 +240,20 @@ def test_a_bundle_is_taken_again_after_the_ledger_was_lost(
 
 
 def test_a_handoff_says_what_stays_other_on_the_target(pair: tuple[OpenStore, OpenStore]) -> None:
-    house = pair[0]
+    store = pair[0]
     for name in ("from", "to"):
-        call(house, "memory_branch_create", branch_name=name)
-    write(house, "The key is red.", branch="from")
+        call(store, "memory_branch_create", branch_name=name)
+    write(store, "The key is red.", branch="from")
     sides = {"source_branch": "from", "target_branch": "to", "include_unverified": True}
-    first = call(house, "memory_handoff_create", **sides)
+    first = call(store, "memory_handoff_create", **sides)
     assert (first["copied"], first["written"]["notes"]) == (1, [])
-    (fact,) = call(house, "memory_handoff_get", handoff_id=first["handoff_id"])["facts"]
-    call(house, "memory_update_fact", fact_id=fact["id"], fact_text="The key is blue.", branch="to")
-    second = call(house, "memory_handoff_create", **sides)
+    (fact,) = call(store, "memory_handoff_get", handoff_id=first["handoff_id"])["facts"]
+    call(store, "memory_update_fact", fact_id=fact["id"], fact_text="The key is blue.", branch="to")
+    second = call(store, "memory_handoff_create", **sides)
     assert (second["fact_count"], second["copied"]) == (1, 0)
     (note,) = second["written"]["notes"]
     assert note.startswith("1 memory is of other content on the target")
-    with house.repo.store.reading(Ref(branch="to")) as reading:
+    with store.repo.store.reading(Ref(branch="to")) as reading:
         assert reading.get(FACT, [fact["id"]])[fact["id"]]["fact_text"] == "The key is blue."
 
 
@@ -275,9 +275,9 @@ def test_what_a_branch_is_made_for_is_there_with_it_or_not_at_all(
         if at == point:
             raise Killed
 
-    with opened(folder) as house:
-        (task,) = house.repo.ledger.records(Task)
-        house.repo = replace(house.repo, point=kill)
+    with opened(folder) as store:
+        (task,) = store.repo.ledger.records(Task)
+        store.repo = replace(store.repo, point=kill)
         aims = [{"description": "find"}, {"description": "mend"}]
         for tool, given in (
             ("memory_task_create", {"name": "Late", "objectives": aims}),
@@ -285,11 +285,11 @@ def test_what_a_branch_is_made_for_is_there_with_it_or_not_at_all(
             ("memory_template_create", {"name": "Start", "source_branch": "main"}),
         ):
             with pytest.raises(Killed):
-                call(house, tool, **given)
-    with opened(folder) as house:
-        ledger, late = house.repo.ledger, {"task/late", "task/mend/bo", "template/start/v1"}
-        assert branches(house) & late == house.repo.history.branches().keys() & late
-        assert branches(house) & late == (late if whole else set())
+                call(store, tool, **given)
+    with opened(folder) as store:
+        ledger, late = store.repo.ledger, {"task/late", "task/mend/bo", "template/start/v1"}
+        assert branches(store) & late == store.repo.history.branches().keys() & late
+        assert branches(store) & late == (late if whole else set())
         assert [o.position for o in ledger.records(Objective)] == ([0, 1] if whole else [])
         roles = {agent.agent_id: agent.role for agent in ledger.records(TaskAgent)}
         assert roles == ({"ada": None, "bo": "tester"} if whole else {"ada": None})
@@ -304,9 +304,9 @@ def test_what_a_branch_is_made_for_is_there_with_it_or_not_at_all(
 def folder(tmp_path: Path) -> Path:
     """A store that nobody has open, with an agent's branch of a task."""
     folder = tmp_path / "older"
-    with opened(folder, create=True) as house:
-        task = call(house, "memory_task_create", name="Mend")
-        call(house, "memory_task_join", task_id=task["task_id"], agent_id="ada")
+    with opened(folder, create=True) as store:
+        task = call(store, "memory_task_create", name="Mend")
+        call(store, "memory_task_join", task_id=task["task_id"], agent_id="ada")
     return folder
 
 
@@ -321,21 +321,21 @@ def older(folder: Path, *statements: str) -> None:
 def test_a_column_that_the_rows_of_an_older_ledger_lack_is_its_default(folder: Path) -> None:
     younger = ("tags", "closed", "archived", "ttl_days", "agent_id", "row_sum")
     older(folder, *(f"ALTER TABLE branches DROP COLUMN {name}" for name in younger))
-    with opened(folder) as house:
-        own = lookup.find(house.repo, "task/mend/ada")
+    with opened(folder) as store:
+        own = lookup.find(store.repo, "task/mend/ada")
         assert (own.tags, own.closed, own.archived, own.agent_id) == ((), False, False, None)
         assert own.owner == "ada"
-        assert branches(house) == {"main", "task/mend", "task/mend/ada"}
-        call(house, "memory_branch_enrich", branch_name=own.name, tags=["late"])
-        assert lookup.find(house.repo, own.name).tags == ("late",)
+        assert branches(store) == {"main", "task/mend", "task/mend/ada"}
+        call(store, "memory_branch_enrich", branch_name=own.name, tags=["late"])
+        assert lookup.find(store.repo, own.name).tags == ("late",)
 
 
 def test_a_table_that_an_older_ledger_lacks_is_made(folder: Path) -> None:
     older(folder, "DROP TABLE tasks", "DROP TABLE task_agents")
-    with opened(folder) as house:
-        assert house.repo.ledger.records(TaskAgent) == []
-        made = call(house, "memory_task_create", name="Mend")
-        assert [task.id for task in house.repo.ledger.records(Task)] == [made["task_id"]]
+    with opened(folder) as store:
+        assert store.repo.ledger.records(TaskAgent) == []
+        made = call(store, "memory_task_create", name="Mend")
+        assert [task.id for task in store.repo.ledger.records(Task)] == [made["task_id"]]
 
 
 def test_an_older_ledger_that_may_not_be_written_says_what_to_do(folder: Path) -> None:

@@ -53,9 +53,9 @@ def by_words(tmp_path: Path) -> Iterator[Context]:
 @contextmanager
 def opened(folder: Path, embedder: EmbedderSettings) -> Iterator[Context]:
     create_store(Settings(), folder / "store", now)
-    house = open_store(Settings(home=folder / "store", embedder=embedder))
-    yield house.context(Caller(agent_id="ada", session_id="s"))
-    house.close()
+    store = open_store(Settings(home=folder / "store", embedder=embedder))
+    yield store.context(Caller(agent_id="ada", session_id="s"))
+    store.close()
 
 
 def observe(ctx: Context, *texts: str) -> None:

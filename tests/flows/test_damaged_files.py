@@ -109,20 +109,20 @@ def test_a_memory_of_a_later_schema_is_refused(store):
 
 
 def test_a_memory_cut_off_opens_at_its_last_whole_commit(store):
-    with opened(store) as house:
-        known = facts(house)
+    with opened(store) as opened_store:
+        known = facts(opened_store)
         whole = (store / "memory.db").stat().st_size
-        write(house, "late one", "late two")
-        call(house, "memory_snapshot", label="late")
+        write(opened_store, "late one", "late two")
+        call(opened_store, "memory_snapshot", label="late")
     os.truncate(store / "memory.db", (whole + (store / "memory.db").stat().st_size) // 2)
-    with opened(store) as house:
-        found = facts(house)
+    with opened(store) as opened_store:
+        found = facts(opened_store)
         assert found[: len(known)] == known
         assert found[len(known) :] in ([], ["late one"], ["late one", "late two"])
-        write(house, "written after")
-        assert facts(house) == [*found, "written after"]
-        assert len(call(house, "memory_search", query="written after")["result"]) >= 1
-        assert house.repo.store.check() == []
+        write(opened_store, "written after")
+        assert facts(opened_store) == [*found, "written after"]
+        assert len(call(opened_store, "memory_search", query="written after")["result"]) >= 1
+        assert opened_store.repo.store.check() == []
 
 
 def one_damage(rng: random.Random, path: Path) -> None:
@@ -143,29 +143,29 @@ def one_damage(rng: random.Random, path: Path) -> None:
 
 @pytest.mark.parametrize("compacted", [False, True], ids=["log", "compacted"])
 def test_wherever_the_damage_is_no_answer_is_wrong_and_no_error_unclear(store, tmp_path, compacted):
-    with opened(store) as house:
+    with opened(store) as opened_store:
         if compacted:
-            house.repo.store.compact()
-        truth = {name: facts(house, name) for name in ("main", "side")}
+            opened_store.repo.store.compact()
+        truth = {name: facts(opened_store, name) for name in ("main", "side")}
     rng = random.Random(7)
     for number in range(40):
         folder = Path(shutil.copytree(store, tmp_path / str(number)))
         one_damage(rng, folder / "memory.db")
         try:
-            with opened(folder) as house:
+            with opened(folder) as opened_store:
                 for name, known in truth.items():
-                    _ask_of_a_damaged_one(house, name, known)
+                    _ask_of_a_damaged_one(opened_store, name, known)
         except Day1Error as error:
             assert error.code == "store_damaged", (number, error)  # noqa: PT017
         shutil.rmtree(folder)
 
 
-def _ask_of_a_damaged_one(house, name, known):
+def _ask_of_a_damaged_one(opened_store, name, known):
     """Whole commits may be gone from the end, and with the first the branch; no row is wrong."""
     for ask in (
-        lambda: facts(house, name),
-        lambda: call(house, "memory_search", query="fact", branch=name),
-        lambda: call(house, "memory_merge_preview", **SIDES),
+        lambda: facts(opened_store, name),
+        lambda: call(opened_store, "memory_search", query="fact", branch=name),
+        lambda: call(opened_store, "memory_merge_preview", **SIDES),
     ):
         try:
             found = ask()
@@ -192,11 +192,11 @@ def test_a_damaged_ledger_is_refused_and_the_advice_helps(store, damage: Damage)
     assert digest(store, *KEPT) == before
     for path in store.glob("ledger.db*"):
         path.unlink()
-    with opened(store) as house:
-        assert branches(house) == {"main", "side"}
-        assert len(facts(house)) == 30
-        assert facts(house, "side")[-1] == "aside"
-        assert call(house, "memory_branch_merge", **MERGE)["merged_count"] == 1
+    with opened(store) as opened_store:
+        assert branches(opened_store) == {"main", "side"}
+        assert len(facts(opened_store)) == 30
+        assert facts(opened_store, "side")[-1] == "aside"
+        assert call(opened_store, "memory_branch_merge", **MERGE)["merged_count"] == 1
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty file", "its log"])
@@ -210,23 +210,23 @@ def test_a_lost_ledger_is_begun_anew_with_every_branch(store, left, caplog):
     (store / "ledger.db").unlink()
     if left == "an empty file":
         (store / "ledger.db").touch()
-    with opened(store) as house:
-        assert branches(house) == {"main", "side"}
-        assert facts(house, "side")[-1] == "aside"
+    with opened(store) as opened_store:
+        assert branches(opened_store) == {"main", "side"}
+        assert facts(opened_store, "side")[-1] == "aside"
         assert "noted anew" in caplog.text
-        call(house, "memory_branch_create", branch_name="later")
-        assert branches(house) == {"main", "side", "later"}
+        call(opened_store, "memory_branch_create", branch_name="later")
+        assert branches(opened_store) == {"main", "side", "later"}
 
 
 def test_a_ledger_older_than_the_memory_learns_the_branches_it_lacks(store):
     old = (store / "ledger.db").read_bytes()
-    with opened(store) as house:
-        call(house, "memory_branch_create", branch_name="later")
-        write(house, "of later", branch="later")
+    with opened(store) as opened_store:
+        call(opened_store, "memory_branch_create", branch_name="later")
+        write(opened_store, "of later", branch="later")
     (store / "ledger.db").write_bytes(old)
-    with opened(store) as house:
-        assert branches(house) == {"main", "side", "later"}
-        assert facts(house, "later")[-1] == "of later"
+    with opened(store) as opened_store:
+        assert branches(opened_store) == {"main", "side", "later"}
+        assert facts(opened_store, "later")[-1] == "of later"
 
 
 def test_a_fork_under_way_is_not_taken_for_a_lost_branch(store):
@@ -239,12 +239,12 @@ def test_a_fork_under_way_is_not_taken_for_a_lost_branch(store):
                 pass
             found.append(caught.value.code)
 
-    with opened(store) as house:
-        object.__setattr__(house.repo, "point", at)
-        call(house, "memory_branch_create", branch_name="later", description="mine")
+    with opened(store) as opened_store:
+        object.__setattr__(opened_store.repo, "point", at)
+        call(opened_store, "memory_branch_create", branch_name="later", description="mine")
     assert found == ["store_busy"]
-    with opened(store) as house:
-        (later,) = [b for b in house.repo.ledger.branches() if b.name == "later"]
+    with opened(store) as opened_store:
+        (later,) = [b for b in opened_store.repo.ledger.branches() if b.name == "later"]
         assert later.description == "mine"
 
 
@@ -253,52 +253,55 @@ def test_a_fork_under_way_is_not_taken_for_a_lost_branch(store):
 
 def test_a_backup_moved_into_place_is_what_is_written_from_then_on(store, tmp_path):
     backup = Path(shutil.copytree(store, tmp_path / "backup"))
-    with opened(store) as house:
-        known = facts(house)
-        write(house, "after the backup")
+    with opened(store) as opened_store:
+        known = facts(opened_store)
+        write(opened_store, "after the backup")
         for name in KEPT:
             (backup / name).replace(store / name)
-        write(house, "after the return")
-        call(house, "memory_branch_enrich", branch_name="side", owner="ada")
-        assert facts(house) == [*known, "after the return"]
-    with opened(store) as house:
-        assert facts(house) == [*known, "after the return"]
-        assert call(house, "memory_branch_enrich", branch_name="side")["metadata"]["owner"] == "ada"
-        assert house.repo.store.check() == []
+        write(opened_store, "after the return")
+        call(opened_store, "memory_branch_enrich", branch_name="side", owner="ada")
+        assert facts(opened_store) == [*known, "after the return"]
+    with opened(store) as opened_store:
+        assert facts(opened_store) == [*known, "after the return"]
+        assert (
+            call(opened_store, "memory_branch_enrich", branch_name="side")["metadata"]["owner"]
+            == "ada"
+        )
+        assert opened_store.repo.store.check() == []
 
 
 @pytest.mark.parametrize("compacted", [False, True], ids=["shorter", "longer"])
 def test_a_backup_copied_over_the_file_is_what_is_written_from_then_on(store, tmp_path, compacted):
     """What connections know of the old file must not be written into the new one."""
     backup = Path(shutil.copytree(store, tmp_path / "backup"))
-    with opened(store) as house:
-        known = facts(house)
+    with opened(store) as opened_store:
+        known = facts(opened_store)
         if compacted:
-            house.repo.store.compact()
-        write(house, "after the backup", "and another")
+            opened_store.repo.store.compact()
+        write(opened_store, "after the backup", "and another")
         shutil.copyfile(backup / "memory.db", store / "memory.db")
-        write(house, "first")
-        assert facts(house) == [*known, "first"]
-    with opened(store) as house:
-        assert facts(house) == [*known, "first"]
-        assert house.repo.store.check() == []
+        write(opened_store, "first")
+        assert facts(opened_store) == [*known, "first"]
+    with opened(store) as opened_store:
+        assert facts(opened_store) == [*known, "first"]
+        assert opened_store.repo.store.check() == []
 
 
 def test_nothing_is_written_to_a_memory_that_was_deleted(store):
-    with opened(store) as house:
+    with opened(store) as opened_store:
         (store / "memory.db").unlink()
-        refused(lambda: write(house, "lost"), "store_unavailable", "memory.db")
-        refused(lambda: facts(house), "store_unavailable")
+        refused(lambda: write(opened_store, "lost"), "store_unavailable", "memory.db")
+        refused(lambda: facts(opened_store), "store_unavailable")
     assert not (store / "memory.db").exists()
 
 
 def test_nothing_is_written_to_a_store_that_was_deleted(store):
-    with opened(store) as house:
+    with opened(store) as opened_store:
         shutil.rmtree(store)
         for deed in (
-            lambda: write(house, "lost"),
-            lambda: call(house, "memory_branch_create", branch_name="lost"),
-            lambda: call(house, "memory_branch_enrich", branch_name="side", owner="lost"),
+            lambda: write(opened_store, "lost"),
+            lambda: call(opened_store, "memory_branch_create", branch_name="lost"),
+            lambda: call(opened_store, "memory_branch_enrich", branch_name="side", owner="lost"),
         ):
             assert refused(deed, "store_unavailable").details["file"] == "ledger.db"
     assert not (store / "memory.db").exists()
@@ -310,10 +313,10 @@ def test_nothing_is_written_to_a_store_that_was_deleted(store):
 
 def test_a_damaged_index_is_built_anew_and_said(store, caplog):
     (store / "index.db").write_bytes(os.urandom(20_000))
-    with opened(store) as house:
+    with opened(store) as opened_store:
         before = digest(store, *KEPT)
-        first = call(house, "memory_search", query="fact")
-        again = call(house, "memory_search", query="fact")
+        first = call(opened_store, "memory_search", query="fact")
+        again = call(opened_store, "memory_search", query="fact")
         assert digest(store, *KEPT) == before
     assert first["result"]
     assert first["result"] == again["result"]
@@ -333,9 +336,9 @@ ODD += ["back\\slash", "file:x", "~", "-rf", os.fsdecode(b"not utf-8 \xff")]
 def test_any_character_may_be_in_the_path_of_a_store(tmp_path, name):
     folder = tmp_path / name / ".day1"
     make(folder)
-    with opened(folder) as house:
-        assert facts(house, "side") == ["one", "two", "three", "aside"]
-        assert call(house, "memory_branch_merge", **MERGE)["merged_count"] == 1
+    with opened(folder) as opened_store:
+        assert facts(opened_store, "side") == ["one", "two", "three", "aside"]
+        assert call(opened_store, "memory_branch_merge", **MERGE)["merged_count"] == 1
     assert {path.name for path in tmp_path.iterdir()} == {name}
     assert {"memory.db", "ledger.db", "index.db"} < {path.name for path in folder.iterdir()}
 
@@ -350,11 +353,11 @@ def long_path(start: Path, length: int) -> Path:
 
 
 def test_the_longest_path_takes_the_longest_branch_name(tmp_path):
-    with opened(long_path(tmp_path, 480), create=True) as house:
-        call(house, "memory_branch_create", branch_name="b" * 100)
-        write(house, "far down", branch="b" * 100)
-        assert facts(house, "b" * 100) == ["far down"]
-        house.repo.store.compact()
+    with opened(long_path(tmp_path, 480), create=True) as opened_store:
+        call(opened_store, "memory_branch_create", branch_name="b" * 100)
+        write(opened_store, "far down", branch="b" * 100)
+        assert facts(opened_store, "b" * 100) == ["far down"]
+        opened_store.repo.store.compact()
 
 
 @pytest.mark.parametrize("length", [481, 1_000, 4_200])

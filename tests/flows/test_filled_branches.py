@@ -41,10 +41,10 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State, dict[
     folder = tmp_path_factory.mktemp("filling") / "store"
     state = told(folder)
     facts = state["side"]
-    house = killed_process.opened(folder)
-    with house.repo.store.reading(Ref(branch="side")) as reading:
+    store = killed_process.opened(folder)
+    with store.repo.store.reading(Ref(branch="side")) as reading:
         rows = {kind: reading.find(kind, Query()) for kind in (FACT, EDIT)}
-    house.close()
+    store.close()
     assert all(rows.values())
     bundle = Bundle(
         id=BUNDLE,
@@ -78,32 +78,32 @@ def killed(folder: Path, deed: Deed, point: str) -> None:
     assert code == -signal.SIGKILL, errors
 
 
-def edits(house: OpenStore, branch: str) -> list[object]:
-    with house.repo.store.reading(Ref(branch=branch)) as reading:
+def edits(store: OpenStore, branch: str) -> list[object]:
+    with store.repo.store.reading(Ref(branch=branch)) as reading:
         return [edit["row_id"] for edit in reading.find(EDIT, Query())]
 
 
 def check_whole(folder: Path, deed: Deed) -> None:
     """The branch is there as it was meant, with its edits and, of a bundle, its record."""
-    house = killed_process.opened(folder)
-    branch = lookup.find(house.repo, deed["name"])
-    tip = house.repo.history.branches()[branch.name]
-    assert facts_on(house, branch.name) == deed["facts"]
-    assert edits(house, branch.name) == edits(house, "side")
-    records = house.repo.ledger.records(Bundle)
+    store = killed_process.opened(folder)
+    branch = lookup.find(store.repo, deed["name"])
+    tip = store.repo.history.branches()[branch.name]
+    assert facts_on(store, branch.name) == deed["facts"]
+    assert edits(store, branch.name) == edits(store, "side")
+    records = store.repo.ledger.records(Bundle)
     if deed["deed"] == "take":
         assert [(record.id, record.commit) for record in records] == [(BUNDLE, tip)]
     assert branch.closed == (deed["deed"] == "take")
-    house.close()
+    store.close()
 
 
 def check_absent(folder: Path, deed: Deed) -> None:
     """Nothing of the branch is there."""
-    house = killed_process.opened(folder)
-    assert deed["name"] not in house.repo.history.branches()
-    assert house.repo.ledger.branch(deed["name"]) is None
-    assert house.repo.ledger.records(Bundle) == []
-    house.close()
+    store = killed_process.opened(folder)
+    assert deed["name"] not in store.repo.history.branches()
+    assert store.repo.ledger.branch(deed["name"]) is None
+    assert store.repo.ledger.records(Bundle) == []
+    store.close()
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -164,12 +164,12 @@ def test_two_processes_that_take_one_file_have_it_once(
 
 def test_a_branch_that_another_process_made_first_stays(tmp_path: Path) -> None:
     """As empty as what is withdrawn, and at the same commit; but it is not the one."""
-    house = killed_process.opened(tmp_path)
-    forking.create(house.repo, "mine", "main", now())
-    first = lookup.first_commit(house.repo)
+    store = killed_process.opened(tmp_path)
+    forking.create(store.repo, "mine", "main", now())
+    first = lookup.first_commit(store.repo)
     late = Branch("branch_late", "mine", None, first, now())
     with pytest.raises(BranchExists):
-        forking.fork(house.repo, late, fill=lambda: None)
-    assert house.repo.history.branches()["mine"] == first
-    assert lookup.find(house.repo, "mine").id != late.id
-    house.close()
+        forking.fork(store.repo, late, fill=lambda: None)
+    assert store.repo.history.branches()["mine"] == first
+    assert lookup.find(store.repo, "mine").id != late.id
+    store.close()

@@ -39,24 +39,24 @@ def house_in(folder: Path, *, create: bool = False) -> Iterator[OpenStore]:
         embedder=EmbedderSettings(kind="none"),
         search=SearchSettings(chroma=False),
     )
-    house = open_store(settings, create=create)
-    house.search = replace(house.search, embedder=HashingEmbedder())
+    store = open_store(settings, create=create)
+    store.search = replace(store.search, embedder=HashingEmbedder())
     try:
-        yield house
+        yield store
     finally:
-        house.close()
+        store.close()
 
 
 def make_whole(folder: Path, *, compacted: bool) -> None:
     """Make a store in which all has happened that can, with a whole index."""
-    with house_in(folder, create=True) as house:
-        RandomTeam(house, seed=3).work(40, 4, 3)
+    with house_in(folder, create=True) as store:
+        RandomTeam(store, seed=3).work(40, 4, 3)
         if compacted:
-            house.repo.store.compact()
-        for name in house.repo.history.branches():
-            call(house, "memory_search", query="otter", branch=name)
-        assert house.search.embedder
-        embed_pending(house.search.index, house.search.embedder, None)
+            store.repo.store.compact()
+        for name in store.repo.history.branches():
+            call(store, "memory_search", query="otter", branch=name)
+        assert store.search.embedder
+        embed_pending(store.search.index, store.search.embedder, None)
 
 
 @pytest.fixture(scope="module")
@@ -77,30 +77,30 @@ def lived(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def asked(pristine: Path) -> list[tuple[str, dict[str, Any]]]:
-    with house_in(pristine) as house:
-        return questions(house, 3)
+    with house_in(pristine) as store:
+        return questions(store, 3)
 
 
 @pytest.fixture(scope="module")
 def reference(pristine: Path, asked) -> tuple[Answers, Answers]:
     """What is to be answered, and what with an index that is new."""
-    with house_in(pristine) as house:
-        now = answers(house, asked)[0]
+    with house_in(pristine) as store:
+        now = answers(store, asked)[0]
     fresh = pristine.with_name("fresh")
     shutil.copytree(pristine, fresh)
     for path in (fresh / "index.db", *(fresh / "vectors").iterdir()):
         path.unlink()
-    with house_in(fresh) as house:
-        answers(house, asked)
-        return now, answers(house, asked)[0]
+    with house_in(fresh) as store:
+        answers(store, asked)
+        return now, answers(store, asked)[0]
 
 
-def answers(house: OpenStore, asked) -> tuple[Answers, bool]:
+def answers(store: OpenStore, asked) -> tuple[Answers, bool]:
     """Each answer or the code of its error; and whether an answer said that the index was lost."""
     found, said = [], False
     for tool, arguments in asked:
         try:
-            answer = call(house, tool, **arguments)
+            answer = call(store, tool, **arguments)
         except Day1Error as error:
             found.append(f"error: {error.code}")
             continue
@@ -122,17 +122,17 @@ def flip(file: Path, chance: random.Random) -> None:
 def outcome(folder: Path, asked, reference: tuple[Answers, Answers]) -> str:
     """What a flipped bit did: nothing, an error with a code, a rebuilt index, or a wrong answer."""
     try:
-        with house_in(folder) as house:
-            got, rebuilt = answers(house, asked)
+        with house_in(folder) as store:
+            got, rebuilt = answers(store, asked)
             silent = [g for g, r in zip(got, reference[0], strict=True) if g != r]
             silent = [g for g in silent if not g.startswith("error: ")]
             if not silent:
                 return "same" if got == reference[0] else "error"
             if rebuilt:
-                answers(house, asked)  # now every branch is followed
-                again = answers(house, asked)[0]
+                answers(store, asked)  # now every branch is followed
+                again = answers(store, asked)[0]
                 return "rebuilt" if again == reference[1] else "wrong"
-            found = list(doctor.check(house.repo, house.search, place_of(house)))
+            found = list(doctor.check(store.repo, store.search, place_of(store)))
             bad = {finding.name for finding in found if finding.level == "error"}
             bad |= {f.name for f in found if f.name == "index" and f.level != "ok"}
             return "doctor" if bad else "wrong"
@@ -166,20 +166,20 @@ def test_a_log_that_is_flipped_under_a_process_that_has_it_open_is_damaged_to_it
     tmp_path, lived, used
 ):
     """Nothing goes back to the state before the damage, nothing is "not found", nothing written."""
-    with house_in(lived) as house:
-        asked = questions(house, 3)
-        right = answers(house, asked)[0]
+    with house_in(lived) as store:
+        asked = questions(store, 3)
+        right = answers(store, asked)[0]
     chance = random.Random(f"bits under a process: {used}")
     for number in range(FLIPS):
         folder = tmp_path / str(number)
         shutil.copytree(lived, folder)
-        with house_in(folder) as house:
+        with house_in(folder) as store:
             if used:
-                answers(house, asked)
+                answers(store, asked)
             for _ in range(20):
                 flip(folder / "memory.db", chance)
             flipped = (folder / "memory.db").read_bytes()
-            got = answers(house, asked)[0]
+            got = answers(store, asked)[0]
         refused_as = {g for g, r in zip(got, right, strict=True) if g != r}
         assert refused_as <= {"error: store_damaged", "error: store_unavailable"}
         assert refused_as or used  # what is in use already need not be read again
@@ -206,28 +206,28 @@ def test_a_memory_that_is_cut_is_refused_or_is_what_it_once_was(tmp_path):
     folder = tmp_path / "store"
     make(folder, "one")
     known, states = folder / "memory.db", []
-    with opened(folder) as house:
+    with opened(folder) as store:
         for number in range(4):
-            states.append((known.stat().st_size, facts(house)))
-            write(house, f"later {number}")
+            states.append((known.stat().st_size, facts(store)))
+            write(store, f"later {number}")
     whole = known.read_bytes()
     chance = random.Random(4)
     for size in (chance.randrange(states[0][0], len(whole)) for _ in range(12)):
         known.write_bytes(whole[:size])
         once = [found for length, found in states if length <= size]
-        with suppress(StoreDamaged), opened(folder) as house:
-            assert facts(house) in (once[-1], [*once[-1], f"later {len(once) - 1}"])
+        with suppress(StoreDamaged), opened(folder) as store:
+            assert facts(store) in (once[-1], [*once[-1], f"later {len(once) - 1}"])
 
 
 def test_a_folder_that_turns_read_only_while_it_is_used_reads_on(tmp_path):
     folder = tmp_path / "store"
     make(folder, "one")
-    with opened(folder) as house:
-        write(house, "two")
+    with opened(folder) as store:
+        write(store, "two")
         with read_only(folder):
-            refused(lambda: call(house, "memory_branch_create", branch_name="x"), "store_read_only")
-            found = call(house, "memory_search", query="two")["result"]
+            refused(lambda: call(store, "memory_branch_create", branch_name="x"), "store_read_only")
+            found = call(store, "memory_search", query="two")["result"]
             assert [hit["fact_text"] for hit in found] == ["two"]
-            assert facts(house) == ["one", "two"]
-        write(house, "three")
-        assert facts(house) == ["one", "two", "three"]
+            assert facts(store) == ["one", "two"]
+        write(store, "three")
+        assert facts(store) == ["one", "two", "three"]

@@ -33,16 +33,16 @@ def node(tmp_path: Path, dolt_database: str) -> Iterator[Node]:
                 embedder=EmbedderSettings(kind="none"),
                 search=SearchSettings(chroma=False),
             )
-            house = open_store(settings, create=True)
-            object.__setattr__(house.search, "embedder", HashingEmbedder())
-            opened.callback(house.close)
-            return house
+            store = open_store(settings, create=True)
+            object.__setattr__(store.search, "embedder", HashingEmbedder())
+            opened.callback(store.close)
+            return store
 
         yield make
 
 
-def found(house: OpenStore, query: str, mode: str = "keyword", **more: object) -> list[str]:
-    answer = call(house, "memory_search", query=query, search_type=mode, **more)
+def found(store: OpenStore, query: str, mode: str = "keyword", **more: object) -> list[str]:
+    answer = call(store, "memory_search", query=query, search_type=mode, **more)
     return [hit["fact_text"] for hit in answer["result"]]
 
 
@@ -148,10 +148,10 @@ def served(tmp_path: Path, own_chroma: servers.ChromaServer) -> Iterator[OpenSto
         search=SearchSettings(exact_rows=0),
         index=IndexSettings(chroma_url=own_chroma.url),
     )
-    house = open_store(settings, create=True, serves=True)
-    object.__setattr__(house.search, "embedder", HashingEmbedder())
-    yield house
-    house.close()
+    store = open_store(settings, create=True, serves=True)
+    object.__setattr__(store.search, "embedder", HashingEmbedder())
+    yield store
+    store.close()
 
 
 def test_a_search_goes_on_without_the_chroma_server_and_says_so(

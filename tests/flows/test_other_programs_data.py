@@ -110,8 +110,8 @@ def test_a_mark_alone_makes_no_store(
 
 def test_a_store_without_its_mark_keeps_its_rows(dolt_database: str, tmp_path: Path) -> None:
     """F1: a store whose row in `schema` was missing was emptied."""
-    with opened_at(dolt_database, create=True) as house:
-        RandomTeam(house).write(2, "main")
+    with opened_at(dolt_database, create=True) as store:
+        RandomTeam(store).write(2, "main")
     said(dolt_database, "DELETE FROM `schema`")
     before = found(dolt_database)
     with pytest.raises(StoreDamaged, match=r"facts.*backup") as caught:
@@ -193,8 +193,8 @@ def test_an_init_that_was_killed_goes_on_without_dropping(
     }
     wanted = {str(index.name) for table in TABLES.values() for index in table.indexes}
     assert wanted <= indexes
-    with opened_at(dolt_database) as house:
-        RandomTeam(house).write(1, "main")
+    with opened_at(dolt_database) as store:
+        RandomTeam(store).write(1, "main")
 
 
 @pytest.mark.parametrize("marked", [False, True])
@@ -299,9 +299,9 @@ def test_an_index_file_of_another_program_is_not_touched(tmp_path: Path, version
         other.execute("CREATE TABLE pages (id INTEGER PRIMARY KEY, body TEXT)")
         other.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
-    with opened_at(tmp_path, create=True) as house:
-        call(house, "memory_write_fact", fact_text="The deploy job waits.")
-        found = call(house, "memory_search", query="deploy")
+    with opened_at(tmp_path, create=True) as store:
+        call(store, "memory_write_fact", fact_text="The deploy job waits.")
+        found = call(store, "memory_search", query="deploy")
         assert [hit["fact_text"] for hit in found["result"]] == ["The deploy job waits."]
         assert any("cannot be used" in note for note in found["read"]["notes"])
     assert path.read_bytes() == before
@@ -333,8 +333,8 @@ def test_no_statement_of_a_whole_life_on_a_server_drops_or_alters(
         heard.update((a.upper(), b.upper(), c) for a, b, c in DDL.findall(statement))
 
     with told(note):
-        with opened_at(dolt_database, create=True) as house:
-            RandomTeam(house).work(40, 4, 6)
+        with opened_at(dolt_database, create=True) as store:
+            RandomTeam(store).work(40, 4, 6)
         assert {(verb, what) for verb, what, _ in heard} == {
             ("CREATE", "DATABASE"),
             ("CREATE", "TABLE"),

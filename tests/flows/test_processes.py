@@ -43,7 +43,7 @@ def together(*deeds: Callable[[], None]) -> None:
 
 
 def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Path) -> None:
-    house = killed_process.opened(tmp_path)
+    store = killed_process.opened(tmp_path)
     peers = [Process(tmp_path) for _ in range(5)]
     written: list[list[str]] = [[] for _ in peers]
     end = time.monotonic() + SECONDS
@@ -52,7 +52,7 @@ def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Pat
         while time.monotonic() < end:
             deed = fact(f"written by {number}")
             peers[number].do(deed)
-            assert killed_process.look(house, deed) == [deed["id"]]
+            assert killed_process.look(store, deed) == [deed["id"]]
             written[number].append(deed["id"])
 
     together(*(lambda n=n: write(n) for n in range(5)))
@@ -61,15 +61,15 @@ def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Pat
         seen = [peer.do({"deed": "look", "branch": "main", "id": row_id}) for row_id in last]
         assert seen == [[row_id] for row_id in last]
         assert peer.end() == (0, "")
-    assert facts_on(house, "main").keys() == {row_id for each in written for row_id in each}
-    house.close()
+    assert facts_on(store, "main").keys() == {row_id for each in written for row_id in each}
+    store.close()
 
 
 def test_who_waits_too_long_for_the_lock_is_told_so(tmp_path: Path) -> None:
-    house = killed_process.opened(tmp_path)
+    store = killed_process.opened(tmp_path)
     short = StoreSettings(wait_s=0.2)
     hasty = open_store(Settings(home=tmp_path, store=short, embedder=EmbedderSettings(kind="none")))
-    with house.repo.store.adding("main"):
+    with store.repo.store.adding("main"):
         started = time.monotonic()
         with pytest.raises(StoreBusy) as busy:
             killed_process.write(hasty, fact("too late"))
@@ -77,13 +77,13 @@ def test_who_waits_too_long_for_the_lock_is_told_so(tmp_path: Path) -> None:
     assert busy.value.retryable
     again = fact("in time")
     killed_process.write(hasty, again)
-    assert facts_on(house, "main") == {again["id"]: "in time"}
+    assert facts_on(store, "main") == {again["id"]: "in time"}
     hasty.close()
-    house.close()
+    store.close()
 
 
 def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
-    house = killed_process.opened(tmp_path)
+    store = killed_process.opened(tmp_path)
     peers = [Process(tmp_path) for _ in range(2)]
     for number in range(5):
         name = f"task-{number}"
@@ -99,29 +99,29 @@ def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
 
         together(*(lambda peer=peer: fork(peer) for peer in peers))
         assert refused == ["branch_exists"]
-        assert [b.name for b in house.repo.ledger.branches()].count(name) == 1
-        assert name in house.repo.history.branches()
-    assert not house.repo.ledger.open_intents()
+        assert [b.name for b in store.repo.ledger.branches()].count(name) == 1
+        assert name in store.repo.history.branches()
+    assert not store.repo.ledger.open_intents()
     assert [peer.end() for peer in peers] == [(0, "")] * 2
-    house.close()
+    store.close()
 
 
 def test_a_clock_that_is_behind_does_not_turn_time_back(tmp_path: Path) -> None:
-    house = killed_process.opened(tmp_path)
+    store = killed_process.opened(tmp_path)
     ahead, behind = Process(tmp_path), Process(tmp_path, behind_s=10)
     deeds = [fact(f"number {number}") for number in range(8)]
     for number, deed in enumerate(deeds):
         (behind if number % 2 else ahead).do(deed)
         if number == 3:
             behind.do({"deed": "change", "branch": "main", "id": deeds[0]["id"], "text": "changed"})
-    with house.repo.store.reading(Ref(branch="main")) as reading:
+    with store.repo.store.reading(Ref(branch="main")) as reading:
         at: dict[Any, Any] = {str(r["id"]): r["created_at"] for r in reading.find(FACT, Query())}
     times = [at[deed["id"]] for deed in deeds]
     assert times == sorted(set(times))
-    stamps = [commit.ts for commit in house.repo.history.log("main")]
+    stamps = [commit.ts for commit in store.repo.history.log("main")]
     assert stamps == sorted(set(stamps), reverse=True)
     for number, moment in enumerate(times):
-        with house.repo.store.reading(Ref(branch="main", until=moment)) as then:
+        with store.repo.store.reading(Ref(branch="main", until=moment)) as then:
             assert then.count(FACT) == number + 1
     assert [ahead.end(), behind.end()] == [(0, "")] * 2
-    house.close()
+    store.close()

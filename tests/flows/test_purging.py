@@ -45,36 +45,42 @@ SECRET = "plover4711"
 POINTS = ("after_intent", "copied", "replaced", "after_ledger", "scrubbed")
 
 
-def tell(house: OpenStore) -> list[str]:
+def tell(opened_store: OpenStore) -> list[str]:
     """Say the word everywhere; answers the ids of what has to be redacted."""
-    told = call(house, "memory_write_fact", fact_text=f"It is {SECRET}.", category=SECRET)["id"]
+    told = call(opened_store, "memory_write_fact", fact_text=f"It is {SECRET}.", category=SECRET)[
+        "id"
+    ]
     seen = {"summary": f"Saw {SECRET}.", "raw_input": SECRET, "raw_output": f"a {SECRET}"}
-    saw = call(house, "memory_write_observation", observation_type="tool_use", **seen)["id"]
+    saw = call(opened_store, "memory_write_observation", observation_type="tool_use", **seen)["id"]
     ends = {"source_entity": SECRET, "target_entity": "vault", "relation_type": "opens"}
-    near = call(house, "memory_write_relation", **ends, properties={"code": SECRET})["id"]
+    near = call(opened_store, "memory_write_relation", **ends, properties={"code": SECRET})["id"]
     more = {"thinking": f"Is it {SECRET}?", "tool_calls": [{"try": SECRET}], "title": SECRET}
-    said = call(house, "memory_log_message", role="user", content=f"Try {SECRET}.", **more)
+    said = call(opened_store, "memory_log_message", role="user", content=f"Try {SECRET}.", **more)
     for name in ("side", "gone", "late", "bundled"):
-        call(house, "memory_branch_create", branch_name=name)
-    call(house, "knowledge_bundle_create", name="known", source_branch="bundled")
+        call(opened_store, "memory_branch_create", branch_name=name)
+    call(opened_store, "knowledge_bundle_create", name="known", source_branch="bundled")
     at = {"conversation_id": said["conversation_id"], "fork_at_message_id": said["message_id"]}
-    call(house, "memory_fork_conversation", **at, branch="side")
+    call(opened_store, "memory_fork_conversation", **at, branch="side")
     for branch, word in (("side", "was"), ("main", "will be"), ("gone", "may be")):
         changed = {"fact_text": f"It {word} {SECRET}.", "reason": f"Not {SECRET}."}
-        call(house, "memory_update_fact", fact_id=told, branch=branch, **changed)
+        call(opened_store, "memory_update_fact", fact_id=told, branch=branch, **changed)
     sides = {"source_branch": "side", "target_branch": "main"}
-    call(house, "memory_branch_merge", **sides, strategy="auto")
-    assert SECRET in json.dumps(call(house, "memory_held")["items"])
+    call(opened_store, "memory_branch_merge", **sides, strategy="auto")
+    assert SECRET in json.dumps(call(opened_store, "memory_held")["items"])
     value = {"cell": "fact_text", "take": "value", "value": {"fact_text": f"It became {SECRET}."}}
     choices = {"choices": [{"id": told, **value}]}
     gone = {"source_branch": "gone", "target_branch": "main", "strategy": "auto"}
-    call(house, "memory_branch_merge", **gone, **choices)
-    call(house, "memory_update_fact", fact_id=told, fact_text=f"Late {SECRET}.", branch="late")
-    call(house, "memory_update_fact", fact_id=told, fact_text=f"Now {SECRET}.")
-    review = call(house, "review_open", source_branch="late", title=f"Is it so? Now {SECRET}.")
-    call(house, "review_decide", review_id=review["id"], decisions=[{"id": told, **value}])
+    call(opened_store, "memory_branch_merge", **gone, **choices)
     call(
-        house,
+        opened_store, "memory_update_fact", fact_id=told, fact_text=f"Late {SECRET}.", branch="late"
+    )
+    call(opened_store, "memory_update_fact", fact_id=told, fact_text=f"Now {SECRET}.")
+    review = call(
+        opened_store, "review_open", source_branch="late", title=f"Is it so? Now {SECRET}."
+    )
+    call(opened_store, "review_decide", review_id=review["id"], decisions=[{"id": told, **value}])
+    call(
+        opened_store,
         "memory_handoff_create",
         source_branch="side",
         target_branch="gone",
@@ -82,8 +88,8 @@ def tell(house: OpenStore) -> list[str]:
         context_summary=f"Know: It is {SECRET}. And go.",
     )
     aims = [{"description": f"Find out. It is {SECRET}."}]
-    call(house, "memory_task_create", name="Find out", objectives=aims)
-    deleting.delete(house.repo, "gone", "main", now())
+    call(opened_store, "memory_task_create", name="Find out", objectives=aims)
+    deleting.delete(opened_store.repo, "gone", "main", now())
     return [told, saw, near, said["message_id"], said["conversation_id"]]
 
 
@@ -91,15 +97,15 @@ def tell(house: OpenStore) -> list[str]:
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which the word was everywhere, was searched for, and was redacted."""
     folder = tmp_path_factory.mktemp("told") / "store"
-    with opened_at(folder, create=True) as house:
-        RandomTeam(house, seed=3).work(facts=20, branches=3, merges=2)
-        ids = tell(house)
-        index_all(house)
-        assert call(house, "memory_search", query=SECRET)["result"]
-        assert (recorded(house), words_in(folder) > set()) == (True, True)
+    with opened_at(folder, create=True) as opened_store:
+        RandomTeam(opened_store, seed=3).work(facts=20, branches=3, merges=2)
+        ids = tell(opened_store)
+        index_all(opened_store)
+        assert call(opened_store, "memory_search", query=SECRET)["result"]
+        assert (recorded(opened_store), words_in(folder) > set()) == (True, True)
         for row_id in ids:
-            call(house, "memory_redact", id=row_id, confirm=row_id, reason="A code.")
-        write(house, "This waits.")
+            call(opened_store, "memory_redact", id=row_id, confirm=row_id, reason="A code.")
+        write(opened_store, "This waits.")
     return folder
 
 
@@ -108,17 +114,25 @@ def store(lived: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(lived, tmp_path / "store"))
 
 
-def recorded(house: OpenStore) -> bool:
+def recorded(opened_store: OpenStore) -> bool:
     """Whether a merge's record quotes the word, so that the test shows what it says."""
-    return any(SECRET in json.dumps(m.choices) for m in house.repo.ledger.records(MergeRecord))
+    return any(
+        SECRET in json.dumps(m.choices) for m in opened_store.repo.ledger.records(MergeRecord)
+    )
 
 
-def index_all(house: OpenStore) -> None:
+def index_all(opened_store: OpenStore) -> None:
     embedder = HashingEmbedder()
-    for branch in house.repo.ledger.branches():
+    for branch in opened_store.repo.ledger.branches():
         if branch.retired_tip is None:
-            follow(house.repo.store, house.repo.history, house.search.index, branch.name, branch.id)
-    assert embed_pending(house.search.index, embedder, None) == 0
+            follow(
+                opened_store.repo.store,
+                opened_store.repo.history,
+                opened_store.search.index,
+                branch.name,
+                branch.id,
+            )
+    assert embed_pending(opened_store.search.index, embedder, None) == 0
 
 
 def words_in(folder: Path) -> set[str]:
@@ -149,11 +163,11 @@ def purged(folder: Path, **env: str) -> dict[str, Any]:
 
 
 @contextmanager
-def purging(house: OpenStore) -> Iterator[Any]:
+def purging(opened_store: OpenStore) -> Iterator[Any]:
     """What `day1 gc --purge-redacted` calls, with a place to do something in between."""
-    redactions = house.repo.ledger.records(Redaction)
-    files = rewriting(house.settings, house.folder)
-    with seen_through(house, mask_of(redactions)) as seen:
+    redactions = opened_store.repo.ledger.records(Redaction)
+    files = rewriting(opened_store.settings, opened_store.folder)
+    with seen_through(opened_store, mask_of(redactions)) as seen:
         yield lambda at: purge(
             replace(seen, point=at), redactions, files, lambda done, total: None, now()
         )
@@ -195,63 +209,63 @@ def test_no_file_has_the_words_and_all_else_is_as_before(store: Path, tmp_path: 
 
 
 def test_what_is_purged_is_said(store: Path) -> None:
-    with opened_at(store) as house:
-        row = house.repo.ledger.records(Redaction)[0].row_id
-        before = call(house, "memory_redact", id=row, confirm=row)
+    with opened_at(store) as opened_store:
+        row = opened_store.repo.ledger.records(Redaction)[0].row_id
+        before = call(opened_store, "memory_redact", id=row, confirm=row)
         assert (before["already"], before["purged"]) == (True, False)
         assert "day1 gc --purge-redacted" in before["written"]["notes"][0]
     purged(store)
-    with opened_at(store) as house:
-        after = call(house, "memory_redact", id=row, confirm=row)
+    with opened_at(store) as opened_store:
+        after = call(opened_store, "memory_redact", id=row, confirm=row)
         assert (after["already"], after["purged"]) == (True, True)
-        assert all(one.purged_at for one in house.repo.ledger.records(Redaction))
-        again = call(house, "memory_write_fact", fact_text=f"It is {SECRET}.")["id"]
-        assert facts(house)[-1] == "[redacted]", "it is masked as before"
-        other = call(house, "memory_redact", id=again, confirm=again)
+        assert all(one.purged_at for one in opened_store.repo.ledger.records(Redaction))
+        again = call(opened_store, "memory_write_fact", fact_text=f"It is {SECRET}.")["id"]
+        assert facts(opened_store)[-1] == "[redacted]", "it is masked as before"
+        other = call(opened_store, "memory_redact", id=again, confirm=again)
         assert other["purged"] is False
     purged(store)
     assert words_in(store) == set()
 
 
 def test_a_new_text_that_a_redacted_row_got_stays(store: Path) -> None:
-    with opened_at(store) as house:
-        row = house.repo.ledger.records(Redaction)[0].row_id
-        call(house, "memory_update_fact", fact_id=row, fact_text="All is well.")
+    with opened_at(store) as opened_store:
+        row = opened_store.repo.ledger.records(Redaction)[0].row_id
+        call(opened_store, "memory_update_fact", fact_id=row, fact_text="All is well.")
     purged(store)
-    with opened_at(store) as house:
-        assert "All is well." in facts(house)
+    with opened_at(store) as opened_store:
+        assert "All is well." in facts(opened_store)
 
 
 def test_a_store_without_redactions_stays_as_it_is(tmp_path: Path) -> None:
-    with opened_at(tmp_path / "store", create=True) as house:
-        write(house, "Nothing secret.")
-        tips = house.repo.history.branches()
+    with opened_at(tmp_path / "store", create=True) as opened_store:
+        write(opened_store, "Nothing secret.")
+        tips = opened_store.repo.history.branches()
     assert purged(tmp_path / "store")["purged"] == 0
-    with opened_at(tmp_path / "store") as house:
-        assert house.repo.history.branches() == tips
+    with opened_at(tmp_path / "store") as opened_store:
+        assert opened_store.repo.history.branches() == tips
 
 
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_at_any_point_either_store_is_whole_and_the_next_purge_cleans(
     store: Path, point: str
 ) -> None:
-    with opened_at(store) as house:
-        before, tips = facts(house), set(commits(house)["graph"])
+    with opened_at(store) as opened_store:
+        before, tips = facts(opened_store), set(commits(opened_store)["graph"])
     killed = run(store, "gc", "--purge-redacted", DAY1_KILL_AT=f"purge.{point}")
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    with opened_at(store) as house:
+    with opened_at(store) as opened_store:
         assert not (store / "purged.tmp").exists()
-        assert facts(house) == before
-        anew = set(commits(house)["graph"]).isdisjoint(tips)
+        assert facts(opened_store) == before
+        anew = set(commits(opened_store)["graph"]).isdisjoint(tips)
         assert anew == (point not in {"after_intent", "copied"})
-        known = {commit for one in commits(house)["graph"] for commit in [one]}
-        for record in house.repo.ledger.records(MergeRecord):
+        known = {commit for one in commits(opened_store)["graph"] for commit in [one]}
+        for record in opened_store.repo.ledger.records(MergeRecord):
             assert record.commit is None or record.commit in known
-        write(house, "After the kill.")
+        write(opened_store, "After the kill.")
     purged(store)
     assert words_in(store) == set()
-    with opened_at(store) as house:
-        assert facts(house) == [*before, "After the kill."]
+    with opened_at(store) as opened_store:
+        assert facts(opened_store) == [*before, "After the kill."]
 
 
 def test_others_go_on_at_once_with_the_new_file(store: Path) -> None:
@@ -259,26 +273,26 @@ def test_others_go_on_at_once_with_the_new_file(store: Path) -> None:
     peer = Process(store)
     first, second = fact_id(), fact_id()
     peer.do({"deed": "write", "branch": "main", "id": first, "text": "before"})
-    with opened_at(store) as house:
-        call(house, "memory_search", query="otter")
+    with opened_at(store) as opened_store:
+        call(opened_store, "memory_search", query="otter")
         inode = (store / "memory.db").stat().st_ino
         purged(store)
         assert (store / "memory.db").stat().st_ino != inode
         peer.do({"deed": "write", "branch": "main", "id": second, "text": "after"})
         assert peer.do({"deed": "look", "branch": "main", "id": first}) == [first]
-        assert {"before", "after"} <= set(facts(house))
-        found = call(house, "memory_search", query="after")["result"]
+        assert {"before", "after"} <= set(facts(opened_store))
+        found = call(opened_store, "memory_search", query="after")["result"]
         assert [hit["fact_text"] for hit in found] == ["after"]
-        call(house, "memory_branch_create", branch_name="new")
-        write(house, "It goes on.", branch="new")
-        assert facts(house, "new")[-1] == "It goes on."
+        call(opened_store, "memory_branch_create", branch_name="new")
+        write(opened_store, "It goes on.", branch="new")
+        assert facts(opened_store, "new")[-1] == "It goes on."
         peer.do({"deed": "merge", "source": "new", "target": "main"})
-        assert "It goes on." in facts(house)
+        assert "It goes on." in facts(opened_store)
     assert peer.end() == (0, "")
 
 
 def test_what_is_written_while_it_is_purged_is_kept(store: Path) -> None:
-    with opened_at(store) as house, opened_at(store) as other, purging(house) as do:
+    with opened_at(store) as opened_store, opened_at(store) as other, purging(opened_store) as do:
         done = threading.Event()
 
         def late() -> None:  # waits for the lock, and is answered when it is written
@@ -296,15 +310,15 @@ def test_what_is_written_while_it_is_purged_is_kept(store: Path) -> None:
 
         do(at)
         writer.join()
-        assert {"Written in between.", "Written under the lock."} <= set(facts(house))
-    with opened_at(store) as house:
-        assert {"Written in between.", "Written under the lock."} <= set(facts(house))
+        assert {"Written in between.", "Written under the lock."} <= set(facts(opened_store))
+    with opened_at(store) as opened_store:
+        assert {"Written in between.", "Written under the lock."} <= set(facts(opened_store))
 
 
 def test_a_redaction_that_comes_meanwhile_is_masked_and_purged_the_next_time(store: Path) -> None:
-    with opened_at(store) as house, opened_at(store) as other:
+    with opened_at(store) as opened_store, opened_at(store) as other:
         row = call(other, "memory_write_fact", fact_text="Also heron4712.")["id"]
-        with purging(house) as do:
+        with purging(opened_store) as do:
             asked: list[Any] = []
 
             def at(point: str) -> None:
@@ -312,8 +326,8 @@ def test_a_redaction_that_comes_meanwhile_is_masked_and_purged_the_next_time(sto
                     asked.append(call(other, "memory_redact", id=row, confirm=row))
 
             do(at)
-        assert "Also heron4712." not in facts(house)
-        states = {one.row_id: one.purged_at for one in house.repo.ledger.records(Redaction)}
+        assert "Also heron4712." not in facts(opened_store)
+        states = {one.row_id: one.purged_at for one in opened_store.repo.ledger.records(Redaction)}
         assert states.pop(row) is None
         assert all(states.values())
     purged(store)
@@ -333,15 +347,18 @@ def test_a_copy_can_leave_the_words_behind(store: Path, tmp_path: Path) -> None:
 
 
 def test_a_server_is_told_the_other_way(dolt_database: str, tmp_path: Path) -> None:
-    with opened_at(tmp_path / "node", create=True) as house:
-        settings = house.settings.store.model_copy(update={"url": dolt_database})
-        elsewhere = house.settings.model_copy(update={"store": settings})
-        refused(lambda: rewriting(elsewhere, house.folder), "unsupported", "day1 copy")
+    with opened_at(tmp_path / "node", create=True) as opened_store:
+        settings = opened_store.settings.store.model_copy(update={"url": dolt_database})
+        elsewhere = opened_store.settings.model_copy(update={"store": settings})
+        refused(lambda: rewriting(elsewhere, opened_store.folder), "unsupported", "day1 copy")
 
 
 def test_a_commit_of_before_is_found_by_the_new_one(store: Path) -> None:
-    with opened_at(store) as house:
-        old = house.repo.store.commit_pending("main")
+    with opened_at(store) as opened_store:
+        old = opened_store.repo.store.commit_pending("main")
     purged(store)
-    with opened_at(store) as house, house.repo.store.reading(Ref(branch="main")) as reading:
-        assert new_ids(house.repo.history)[old] == reading.tip
+    with (
+        opened_at(store) as opened_store,
+        opened_store.repo.store.reading(Ref(branch="main")) as reading,
+    ):
+        assert new_ids(opened_store.repo.history)[old] == reading.tip

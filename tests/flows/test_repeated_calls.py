@@ -82,16 +82,16 @@ def ask(folder: Path, call: Call, **environment: str) -> dict[str, Any] | None:
 
 def held(folder: Path) -> dict[str, Any]:
     """Rows by branch, and what the ledger has of merges and tasks."""
-    house = opened(folder)
+    store = opened(folder)
     found: dict[str, Any] = {}
-    for branch in house.repo.history.branches():
-        with house.repo.store.reading(Ref(branch=branch)) as reading:
+    for branch in store.repo.history.branches():
+        with store.repo.store.reading(Ref(branch=branch)) as reading:
             found[branch] = sorted(
                 str(row["id"]) for kind in MEMORIES for row in reading.find(kind, Query())
             )
-    found["merges"] = [record.id for record in house.repo.ledger.records(MergeRecord)]
-    found["tasks"] = [task.id for task in house.repo.ledger.records(Task)]
-    house.close()
+    found["merges"] = [record.id for record in store.repo.ledger.records(MergeRecord)]
+    found["tasks"] = [task.id for task in store.repo.ledger.records(Task)]
+    store.close()
     return found
 
 
@@ -119,7 +119,7 @@ def test_two_processes_that_say_the_same_at_once_write_it_once(
     assert first is not None
     assert second is not None
     assert first["id"] == second["id"]
-    house = opened(folder)
-    with house.repo.store.reading(Ref(branch="main")) as reading:
+    store = opened(folder)
+    with store.repo.store.reading(Ref(branch="main")) as reading:
         assert reading.count(FACT) == 1
-    house.close()
+    store.close()

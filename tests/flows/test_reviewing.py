@@ -21,85 +21,90 @@ from tests.flows.opened_store import call, opened
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenStore]:
+def opened_store(tmp_path: Path) -> Iterator[OpenStore]:
     """With a branch `side` of 60 facts, under review."""
-    with opened(tmp_path / "store", create=True) as house:
-        call(house, "memory_branch_create", branch_name="side")
-        with house.repo.store.adding("side") as work:
+    with opened(tmp_path / "store", create=True) as opened_store:
+        call(opened_store, "memory_branch_create", branch_name="side")
+        with opened_store.repo.store.adding("side") as work:
             made = [
                 fact_row(
-                    house.repo.new_id("fact", work.now), NewFact(f"fact {n}"), Origin(), work.now
+                    opened_store.repo.new_id("fact", work.now),
+                    NewFact(f"fact {n}"),
+                    Origin(),
+                    work.now,
                 )
                 for n in range(60)
             ]
             work.add(FACT, made)
-        call(house, "review_open", source_branch="side")
-        yield house
+        call(opened_store, "review_open", source_branch="side")
+        yield opened_store
 
 
-def review(house: OpenStore) -> Review:
-    (found,) = reviews.reviews(house.repo)
+def review(opened_store: OpenStore) -> Review:
+    (found,) = reviews.reviews(opened_store.repo)
     return found
 
 
-def rows(house: OpenStore, **page: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = call(house, "review_show", review_id=review(house).id, **page)[
-        "rows"
-    ]
+def rows(opened_store: OpenStore, **page: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = call(
+        opened_store, "review_show", review_id=review(opened_store).id, **page
+    )["rows"]
     return found
 
 
-def decide(house: OpenStore, seen: Review, row_id: str, by: str) -> None:
+def decide(opened_store: OpenStore, seen: Review, row_id: str, by: str) -> None:
     given = [Given(row_id, "*", "skip", Choice(row_id, "skip"))]
-    reviews.decide(house.repo, seen, given, (by, None), 1)
+    reviews.decide(opened_store.repo, seen, given, (by, None), 1)
 
 
-def merge(house: OpenStore, seen: Review) -> None:
-    reviews.merge_review(house.repo, seen, ("auto", None), (Origin(), None), 2)
+def merge(opened_store: OpenStore, seen: Review) -> None:
+    reviews.merge_review(opened_store.repo, seen, ("auto", None), (Origin(), None), 2)
 
 
-def test_a_decision_is_added_to_what_another_decided_meanwhile(house: OpenStore) -> None:
-    one, other = (row["id"] for row in rows(house)[:2])
-    seen = review(house)
-    decide(house, seen, one, "ada")
-    decide(house, seen, other, "bo")
-    decided = {d.row_id: d.by for d in find_review(house.repo, seen.id).decided}
+def test_a_decision_is_added_to_what_another_decided_meanwhile(opened_store: OpenStore) -> None:
+    one, other = (row["id"] for row in rows(opened_store)[:2])
+    seen = review(opened_store)
+    decide(opened_store, seen, one, "ada")
+    decide(opened_store, seen, other, "bo")
+    decided = {d.row_id: d.by for d in find_review(opened_store.repo, seen.id).decided}
     assert decided == {one: "ada", other: "bo"}
 
 
-def test_a_merge_does_not_pass_over_what_another_decided_meanwhile(house: OpenStore) -> None:
-    seen = review(house)
-    decide(house, seen, rows(house)[0]["id"], "ada")
+def test_a_merge_does_not_pass_over_what_another_decided_meanwhile(opened_store: OpenStore) -> None:
+    seen = review(opened_store)
+    decide(opened_store, seen, rows(opened_store)[0]["id"], "ada")
     with pytest.raises(PlanChanged):
-        merge(house, seen)
-    assert review(house).status == "open"
-    merge(house, review(house))
-    assert find_review(house.repo, seen.id).status == "merged"
+        merge(opened_store, seen)
+    assert review(opened_store).status == "open"
+    merge(opened_store, review(opened_store))
+    assert find_review(opened_store.repo, seen.id).status == "merged"
 
 
-def test_who_closes_a_review_while_it_is_merged_is_told_so(house: OpenStore) -> None:
-    seen = review(house)
+def test_who_closes_a_review_while_it_is_merged_is_told_so(opened_store: OpenStore) -> None:
+    seen = review(opened_store)
     with ThreadPoolExecutor(1) as other:
         came: list[Future[Review]] = []
 
         def point(name: str) -> None:
             if name == "merge.after_deed":
-                given = (house.repo, seen, "bo", "too late", 3)
+                given = (opened_store.repo, seen, "bo", "too late", 3)
                 came.append(other.submit(reviews.close_review, *given))
                 wait(came, 0.5)
 
         asked: tuple[Any, None] = ("auto", None)
-        reviews.merge_review(replace(house.repo, point=point), seen, asked, (Origin(), None), 2)
+        reviews.merge_review(
+            replace(opened_store.repo, point=point), seen, asked, (Origin(), None), 2
+        )
         with pytest.raises(Conflict, match="The review is merged"):
             came[0].result(30)
-    left = find_review(house.repo, seen.id)
+    left = find_review(opened_store.repo, seen.id)
     assert (left.status, left.reason) == ("merged", None)
 
 
 def test_a_page_reads_no_more_for_more_rows(
-    house: OpenStore, monkeypatch: pytest.MonkeyPatch
+    opened_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, counted = house.repo.store, []
+    store, counted = opened_store.repo.store, []
     reading = type(store).reading
 
     def counting(self: Any, ref: Any) -> Any:
@@ -110,6 +115,6 @@ def test_a_page_reads_no_more_for_more_rows(
     asked = []
     for limit in (1, 60):
         counted.clear()
-        assert len(rows(house, limit=limit)) == limit
+        assert len(rows(opened_store, limit=limit)) == limit
         asked.append(len(counted))
     assert asked[0] == asked[1]

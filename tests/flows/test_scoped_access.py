@@ -29,14 +29,14 @@ Way = Callable[[Repository, str, str], object]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenStore]:
+def store(tmp_path: Path) -> Iterator[OpenStore]:
     with opened(tmp_path / "store", create=True) as made:
         yield made
 
 
 @pytest.fixture
-def repo(house: OpenStore) -> Repository:
-    return house.repo
+def repo(store: OpenStore) -> Repository:
+    return store.repo
 
 
 WAYS: dict[str, Way] = {
@@ -72,24 +72,24 @@ WAYS: dict[str, Way] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_way_leads_to_a_hidden_branch(house: OpenStore, way: str) -> None:
-    repo = house.repo
+def test_no_way_leads_to_a_hidden_branch(store: OpenStore, way: str) -> None:
+    repo = store.repo
     create(repo, "mine/a", MAIN, 1)
-    row = call(house, "memory_write_fact", fact_text="Hidden.")["id"]
+    row = call(store, "memory_write_fact", fact_text="Hidden.")["id"]
     tip = repo.store.commit_pending(MAIN)
     limited = scoped(repo, Access("token", "admin", ("mine/*",)))
     with pytest.raises((Forbidden, NotFound)):
         WAYS[way](limited, tip, row)
 
 
-def test_lists_leave_hidden_branches_out(house: OpenStore, repo: Repository) -> None:
+def test_lists_leave_hidden_branches_out(store: OpenStore, repo: Repository) -> None:
     mine = create(repo, "mine/a", MAIN, 1)
     snapshot(repo, MAIN, "hidden", 2)
     shown = snapshot(repo, "mine/a", "shown", 3)
     repo.ledger.put(Token("t", "root", "0" * 64, "admin", (), None, 1))
     for key, name in (("ada", "mine/a"), ("bob", MAIN)):
         repo.ledger.set_head(key, find(repo, name).id)
-    call(house, "memory_write_fact", fact_text="Hidden.")
+    call(store, "memory_write_fact", fact_text="Hidden.")
     later = repo.store.commit_pending(MAIN)
     for name, commit in (("shown", shown.commit), ("hidden", later)):
         repo.history.keep(name, commit)
@@ -107,9 +107,9 @@ def test_lists_leave_hidden_branches_out(house: OpenStore, repo: Repository) -> 
         assert reading.count(FACT) == 0
 
 
-def test_what_a_branch_had_from_the_start_is_its_own(house: OpenStore) -> None:
-    repo = house.repo
-    row = call(house, "memory_write_fact", fact_text="From before the fork.")["id"]
+def test_what_a_branch_had_from_the_start_is_its_own(store: OpenStore) -> None:
+    repo = store.repo
+    row = call(store, "memory_write_fact", fact_text="From before the fork.")["id"]
     before = repo.store.commit_pending(MAIN)
     create(repo, "mine/a", MAIN, 1)
     limited = scoped(repo, Access("token", "read", ("mine/*",)))
@@ -117,43 +117,43 @@ def test_what_a_branch_had_from_the_start_is_its_own(house: OpenStore) -> None:
         assert list(reading.get(FACT, [row])) == [row]
 
 
-def test_a_chosen_part_of_a_visible_branch_makes_another(house: OpenStore) -> None:
-    limited = scoped(house.repo, Access("token", "write", ("mine/*",)))
-    create(house.repo, "mine/a", MAIN, 1)
+def test_a_chosen_part_of_a_visible_branch_makes_another(store: OpenStore) -> None:
+    limited = scoped(store.repo, Access("token", "write", ("mine/*",)))
+    create(store.repo, "mine/a", MAIN, 1)
     part = CurateRequest("mine/part", "mine/a", [], [])
     assert curate(limited, part, 2).branch.name == "mine/part"
 
 
-def test_a_bundle_does_not_name_a_hidden_branch(house: OpenStore) -> None:
+def test_a_bundle_does_not_name_a_hidden_branch(store: OpenStore) -> None:
     for name in ("mine/a", "hidden"):
-        create(house.repo, name, MAIN, 1)
-        call(house, "knowledge_bundle_create", name=f"of {name}", source_branch=name)
-    limited = scoped(house.repo, Access("token", "read", ("mine/*",)))
+        create(store.repo, name, MAIN, 1)
+        call(store, "knowledge_bundle_create", name=f"of {name}", source_branch=name)
+    limited = scoped(store.repo, Access("token", "read", ("mine/*",)))
     assert [bundle.name for bundle in limited.ledger.records(Bundle)] == ["of mine/a"]
 
 
-def test_the_same_request_id_of_other_limits_is_another_request(house: OpenStore) -> None:
+def test_the_same_request_id_of_other_limits_is_another_request(store: OpenStore) -> None:
     """F4: else the second one would write over records that it does not see."""
     for limits in ("mine", "yours"):
-        create(house.repo, f"{limits}/a", MAIN, 1)
+        create(store.repo, f"{limits}/a", MAIN, 1)
         caller = Caller(access=Access("token", "write", (f"{limits}/*",)))
         for tool, arguments in {
             "memory_snapshot": {"branch": f"{limits}/a"},
             "memory_branch_create": {"branch_name": f"{limits}/b", "parent_branch": f"{limits}/a"},
             "knowledge_bundle_create": {"name": limits, "source_branch": f"{limits}/a"},
         }.items():
-            answer = TOOLS[tool].call(house.context(caller), {**arguments, "request_id": "1"})
+            answer = TOOLS[tool].call(store.context(caller), {**arguments, "request_id": "1"})
             assert (
-                TOOLS[tool].call(house.context(caller), {**arguments, "request_id": "1"}) == answer
+                TOOLS[tool].call(store.context(caller), {**arguments, "request_id": "1"}) == answer
             )
-    ledger = house.repo.ledger
+    ledger = store.repo.ledger
     assert len(ledger.records(Snapshot)) == len(ledger.records(Bundle)) == 2
     assert {"mine/b", "yours/b"} <= {branch.name for branch in ledger.branches()}
 
 
-def test_the_graph_is_walked_once_for_many_calls(house: OpenStore, monkeypatch) -> None:
+def test_the_graph_is_walked_once_for_many_calls(store: OpenStore, monkeypatch) -> None:
     """B6: each call of a limited token walked the whole graph at its first look at a commit."""
-    repo = house.repo
+    repo = store.repo
     for name in ("mine/a", "mine/b", "theirs"):
         create(repo, name, MAIN, 1)
     walks: list[object] = []
@@ -161,7 +161,7 @@ def test_the_graph_is_walked_once_for_many_calls(house: OpenStore, monkeypatch) 
     monkeypatch.setattr(repo.history, "graph", lambda starts: walks.append(1) or graph(starts))
 
     def cut(branch: str) -> str:
-        call(house, "memory_write_fact", fact_text=f"Of {branch}.", branch=branch)
+        call(store, "memory_write_fact", fact_text=f"Of {branch}.", branch=branch)
         return repo.store.commit_pending(branch)
 
     def reaches(commit: str) -> bool:

@@ -47,7 +47,7 @@ def url(dolt_database: str, wire: Wire) -> str:
 
 
 @pytest.fixture
-def house(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenStore]:
+def store(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenStore]:
     """A store that has been written to and searched, without a process's upkeep."""
     # On a machine that does much else a second may pass anywhere.
     monkeypatch.setattr(server_url, "_RESTED_S", 3_600.0)
@@ -58,17 +58,17 @@ def house(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         embedder=EmbedderSettings(kind="none"),
         search=SearchSettings(chroma=False),
     )
-    house = open_store(settings, create=True)
+    store = open_store(settings, create=True)
     try:
-        begin(house)
-        yield house
+        begin(store)
+        yield store
     finally:
-        house.close()
+        store.close()
 
 
-def test_a_call_sends_no_more_than_it_did(house: OpenStore, wire: Wire) -> None:
+def test_a_call_sends_no_more_than_it_did(store: OpenStore, wire: Wire) -> None:
     """F8: of the 24 statements of a write ten did something."""
-    for what, found in counts(house, wire):
+    for what, found in counts(store, wire):
         assert len(found) <= MOST[what], (what, found)
 
 
@@ -101,32 +101,32 @@ def test_the_door_asks_for_one_token_with_one_statement(
     assert "sha256" in asked[0].partition("WHERE")[2]
 
 
-def test_merged_branches_cost_status_and_lists_nothing(house: OpenStore, wire: Wire) -> None:
+def test_merged_branches_cost_status_and_lists_nothing(store: OpenStore, wire: Wire) -> None:
     """F7: each merged branch cost `day1 status` twelve statements, and lists of branches too."""
     counts = []
     for names in (("one",), ("two", "three", "four", "five", "six")):
         for name in names:
-            fork(house, name, 1)
-            merge(house, name)
-        listed(house)
-        counts.append([len(sent(wire, partial(deed, house))) for deed in (status, listed)])
+            fork(store, name, 1)
+            merge(store, name)
+        listed(store)
+        counts.append([len(sent(wire, partial(deed, store))) for deed in (status, listed)])
     assert counts[0] == counts[1]
 
 
-def test_held_items_cost_status_nothing(house: OpenStore, wire: Wire) -> None:
+def test_held_items_cost_status_nothing(store: OpenStore, wire: Wire) -> None:
     """F7: each held item cost a statement more."""
-    ids = [call(house, "memory_write_fact", fact_text=f"Old {n}.")["id"] for n in range(6)]
-    call(house, "memory_branch_create", branch_name="side")
+    ids = [call(store, "memory_write_fact", fact_text=f"Old {n}.")["id"] for n in range(6)]
+    call(store, "memory_branch_create", branch_name="side")
     for branch in ("side", "main"):
         for fact in ids:
             text = f"{branch} says otherwise of {fact}."
-            call(house, "memory_update_fact", fact_id=fact, fact_text=text, branch=branch)
+            call(store, "memory_update_fact", fact_id=fact, fact_text=text, branch=branch)
     counts = []
     for some in (ids[:1], ids):
         picked = {"source_branch": "side", "target_branch": "main", "strategy": "cherry_pick"}
-        held = call(house, "memory_branch_merge", **picked, items=some)["rejected_count"]
+        held = call(store, "memory_branch_merge", **picked, items=some)["rejected_count"]
         assert held == len(some)
-        status(house)
-        counts.append(len(sent(wire, lambda: status(house))))
-        assert branch_status(house.repo, "main").held == len(some)
+        status(store)
+        counts.append(len(sent(wire, lambda: status(store))))
+        assert branch_status(store.repo, "main").held == len(some)
     assert counts[0] == counts[1]

@@ -58,8 +58,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which all has happened; only read."""
     folder = tmp_path_factory.mktemp("lived") / "store"
-    with opened_at(folder, create=True) as house:
-        RandomTeam(house).work(facts=600, branches=8, merges=12)
+    with opened_at(folder, create=True) as opened_store:
+        RandomTeam(opened_store).work(facts=600, branches=8, merges=12)
     return folder
 
 
@@ -67,9 +67,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def brief(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a little of all; only read."""
     folder = tmp_path_factory.mktemp("brief") / "store"
-    with opened_at(folder, create=True) as house:
-        RandomTeam(house, seed=6).work(facts=20, branches=3, merges=2)
-        assert any(found["held"] for _, found in rows(house).values())
+    with opened_at(folder, create=True) as opened_store:
+        RandomTeam(opened_store, seed=6).work(facts=20, branches=3, merges=2)
+        assert any(found["held"] for _, found in rows(opened_store).values())
     return folder
 
 
@@ -125,22 +125,22 @@ def ends(source: Path, target: Path) -> Iterator[tuple[OpenStore, Repository, Re
     """A store, and what is copied and made of it, as `day1 copy` opens them."""
     settings = Settings(embedder=EmbedderSettings(kind="none"))
     with ExitStack() as opened:
-        house = opened.enter_context(opened_at(source))
-        seen = opened.enter_context(seen_through(house, CLEAR))
+        opened_store = opened.enter_context(opened_at(source))
+        seen = opened.enter_context(seen_through(opened_store, CLEAR))
         made = opened.enter_context(copied_to(settings_at(settings, str(target)), seen))
-        yield house, seen, made
+        yield opened_store, seen, made
 
 
 def copied_while(
     source: Path, target: Path, point: str, deed: Callable[[OpenStore], None]
 ) -> CopiedStore:
     """Copy, and let others do something once, at a named point."""
-    with ends(source, target) as (house, seen, made):
+    with ends(source, target) as (opened_store, seen, made):
         left = [deed]
 
         def at(name: str) -> None:
             if name == f"copy.{point}" and left:
-                left.pop()(house)
+                left.pop()(opened_store)
 
         return copy_store(seen, replace(made, point=at), as_it_is, lambda done, total: None)
 
@@ -187,15 +187,15 @@ def test_the_copy_goes_on_as_the_store_would(store: Path, place: str) -> None:
     copy(store, place)
     merged = []
     for where in (store, place):
-        with opened_at(where) as house:
-            for name in sorted(house.repo.history.branches()):
+        with opened_at(where) as opened_store:
+            for name in sorted(opened_store.repo.history.branches()):
                 if name in {"main", "squashed"} or name.startswith("template/"):
                     continue
                 sides = {"source_branch": name, "target_branch": "main", "strategy": "auto"}
-                done = call(house, "memory_branch_merge", **sides)
+                done = call(opened_store, "memory_branch_merge", **sides)
                 merged.append((name, done["merged_count"], done["rejected_count"]))
-            write(house, "Afterwards.")
-            assert facts(house)[-1] == "Afterwards."
+            write(opened_store, "Afterwards.")
+            assert facts(opened_store)[-1] == "Afterwards."
     half = len(merged) // 2
     assert merged[:half] == merged[half:]
 
@@ -218,16 +218,16 @@ def test_every_kind_of_record_is_carried_or_of_one_store_only() -> None:
 
 
 def test_nothing_is_overwritten(brief: Path, tmp_path: Path) -> None:
-    with opened_at(tmp_path / "other", create=True) as house:
-        write(house, "Mine.")
+    with opened_at(tmp_path / "other", create=True) as opened_store:
+        write(opened_store, "Mine.")
     with opened_at(tmp_path / "empty", create=True):
         pass
     for name in ("other", "empty"):
         before = digest(tmp_path / name, "memory.db")
         assert run(brief, tmp_path / name).returncode == 1
         assert digest(tmp_path / name, "memory.db") == before
-        with opened_at(tmp_path / name) as house:
-            assert house.repo.ledger.records(Clone) == []
+        with opened_at(tmp_path / name) as opened_store:
+            assert opened_store.repo.ledger.records(Clone) == []
     assert run(brief, brief).returncode == 1
 
 
@@ -246,15 +246,15 @@ def test_half_a_copy_is_no_store_and_goes_on_from_its_own_source_only(
 
 
 def test_rows_that_are_not_those_of_the_commit_are_not_committed(store: Path) -> None:
-    with opened_at(store) as house:
-        repo = house.repo
+    with opened_at(store) as opened_store:
+        repo = opened_store.repo
         tip = repo.store.commit_pending("main")
         row = fact_row(fact_id(), NewFact("Repeated."), Origin(), 1)
         made = Commit("0" * 40, (tip,), "change", 1, "ada", "change", {"v": 1})
         elsewhere = replace(made, parents=(first_commit(repo),))
         with pytest.raises(IntegrityBroken, match="written to"):
             repo.store.repeat("main", elsewhere, {"facts": {str(row["id"]): row}})
-        write(house, "Waiting.")
+        write(opened_store, "Waiting.")
         with pytest.raises(IntegrityBroken, match="another unit"):
             repo.store.repeat("main", made, {"facts": {str(row["id"]): row}})
         here = replace(made, parents=(repo.history.branches()["reviewed"],))
@@ -312,25 +312,27 @@ def test_a_copy_that_was_written_to_is_found_out(
 
 
 def test_what_comes_while_it_is_copied_is_copied_too(store: Path, tmp_path: Path) -> None:
-    def write_more(house: OpenStore) -> None:
-        write(house, "While it was copied.")
-        call(house, "memory_branch_create", branch_name="late")
-        write(house, "On a late branch.", branch="late")
-        call(house, "memory_branch_merge", source_branch="late", strategy="auto")
-        write(house, "And this waits.", branch="late")
+    def write_more(opened_store: OpenStore) -> None:
+        write(opened_store, "While it was copied.")
+        call(opened_store, "memory_branch_create", branch_name="late")
+        write(opened_store, "On a late branch.", branch="late")
+        call(opened_store, "memory_branch_merge", source_branch="late", strategy="auto")
+        write(opened_store, "And this waits.", branch="late")
 
     done = copied_while(store, tmp_path / "copy", "after_commit", write_more)
     assert not done.moved
     same(store, tmp_path / "copy")
-    with opened_at(tmp_path / "copy") as house:
-        assert facts(house, "late")[-2:] == ["On a late branch.", "And this waits."]
+    with opened_at(tmp_path / "copy") as opened_store:
+        assert facts(opened_store, "late")[-2:] == ["On a late branch.", "And this waits."]
 
 
 def test_what_comes_too_late_is_said(store: Path, tmp_path: Path) -> None:
-    done = copied_while(store, tmp_path / "copy", "replayed", lambda house: write(house, "Late."))
+    done = copied_while(
+        store, tmp_path / "copy", "replayed", lambda opened_store: write(opened_store, "Late.")
+    )
     assert done.moved
-    with opened_at(tmp_path / "copy") as house:
-        assert "Late." not in facts(house)
+    with opened_at(tmp_path / "copy") as opened_store:
+        assert "Late." not in facts(opened_store)
 
 
 def test_a_deed_that_was_cut_off_is_settled_first(store: Path, tmp_path: Path) -> None:
@@ -340,8 +342,8 @@ def test_a_deed_that_was_cut_off_is_settled_first(store: Path, tmp_path: Path) -
     process.end()
     copy(store, tmp_path / "copy")
     same(store, tmp_path / "copy")
-    with opened_at(tmp_path / "copy") as house:
-        merged = call(house, "memory_branch_list")["result"]
+    with opened_at(tmp_path / "copy") as opened_store:
+        merged = call(opened_store, "memory_branch_list")["result"]
         assert "merged" in [b["status"] for b in merged if b["branch_name"] == "still-reviewed"]
 
 
@@ -367,17 +369,22 @@ def test_what_waited_and_was_committed_since_is_one_commit(store: Path, tmp_path
     """The copy has rows that wait; in the store they, and more, have been cut meanwhile."""
     copy_to = tmp_path / "copy"
     assert run(store, copy_to, DAY1_KILL_AT="copy.replayed").returncode == -signal.SIGKILL
-    with opened_at(store) as house:
-        write(house, "More waits.")
-        house.repo.store.commit_pending("main")
-        call(house, "memory_update_fact", fact_id=_newest(house), fact_text="And is changed.")
-        write(house, "New and waiting.")
+    with opened_at(store) as opened_store:
+        write(opened_store, "More waits.")
+        opened_store.repo.store.commit_pending("main")
+        call(
+            opened_store,
+            "memory_update_fact",
+            fact_id=_newest(opened_store),
+            fact_text="And is changed.",
+        )
+        write(opened_store, "New and waiting.")
     copy(store, copy_to)
     same(store, copy_to)
 
 
-def _newest(house: OpenStore) -> str:
-    with house.repo.store.reading(Ref(branch="main")) as reading:
+def _newest(opened_store: OpenStore) -> str:
+    with opened_store.repo.store.reading(Ref(branch="main")) as reading:
         return max(str(i) for (i,) in reading.scan(FACT, ("id",), Query()))
 
 

@@ -37,10 +37,10 @@ def opened(folder: Path) -> OpenStore:
     return open_store(settings, create=True)
 
 
-def call(house: OpenStore, tool: str, **arguments: Any) -> dict[str, Any]:
+def call(store: OpenStore, tool: str, **arguments: Any) -> dict[str, Any]:
     operation = next(o for o in operations("core,review") if o.name == tool)
-    caller = Caller(agent_id="lead", head=ProcessHead(house.repo, "main"))
-    return operation.call(house.context(caller), arguments)
+    caller = Caller(agent_id="lead", head=ProcessHead(store.repo, "main"))
+    return operation.call(store.context(caller), arguments)
 
 
 @pytest.mark.parametrize("killing", [False, True], ids=["undisturbed", "one killed every second"])
@@ -48,17 +48,17 @@ def test_eight_agents_on_one_task_lose_nothing(
     tmp_path: Path, record_property: Any, killing: bool
 ) -> None:
     folder = tmp_path / "store"
-    house = opened(folder)
-    task = call(house, "memory_task_create", name="locks", objectives=[{"description": "look"}])
+    store = opened(folder)
+    task = call(store, "memory_task_create", name="locks", objectives=[{"description": "look"}])
     up = task["branch_name"]
     oracle = CopyingMemory()
     oracle.fork(up, "main")
     shared = [
-        call(house, "memory_write_fact", fact_text=f"Lock {n} waits.", branch=up) for n in range(10)
+        call(store, "memory_write_fact", fact_text=f"Lock {n} waits.", branch=up) for n in range(10)
     ]
     names = [f"agent-{n}" for n in range(AGENTS)]
     joined = [
-        call(house, "memory_task_join", task_id=task["task_id"], agent_id=n)["branch_name"]
+        call(store, "memory_task_join", task_id=task["task_id"], agent_id=n)["branch_name"]
         for n in names
     ]
     with EngineMemoryAt(folder) as engine:
@@ -72,23 +72,23 @@ def test_eight_agents_on_one_task_lose_nothing(
         for name, branch in zip(names, joined, strict=True)
     ]
     run(works, killing=killing)
-    house.close()
+    store.close()
 
-    house = opened(folder)  # which settles what a killed process left
+    store = opened(folder)  # which settles what a killed process left
     assert [wrong for work in works for wrong in work.wrong] == []
     events = [event for work in works for event in work.events]
-    events = dated(house, [*events, *found_in_flight(house, works)])
+    events = dated(store, [*events, *found_in_flight(store, works)])
     replay(oracle, events)
     for branch in joined:
-        call(house, "memory_branch_merge", source_branch=branch, target_branch=up, strategy="auto")
+        call(store, "memory_branch_merge", source_branch=branch, target_branch=up, strategy="auto")
         oracle.next_time = None
         oracle.merge(branch, up)
-    messages = check_conversations(house, works)
+    messages = check_conversations(store, works)
     findings = check(
-        house.repo, house.search, StoreLocation(1, 10**12, read_only=False, chroma=False)
+        store.repo, store.search, StoreLocation(1, 10**12, read_only=False, chroma=False)
     )
     assert [f for f in findings if f.level == "error"] == []
-    house.close()
+    store.close()
     with EngineMemoryAt(folder) as engine:
         for branch in (up, *joined):
             assert engine.state(branch) == oracle.state(branch), branch

@@ -29,18 +29,23 @@ FACTS = [
 def store(tmp_path: Path) -> Path:
     """A store with a ledger of version 1: a held item, a snapshot, a task, a waiting row."""
     folder = tmp_path / "store"
-    with opened(folder, create=True) as house:
-        clash = write_one(house, "The deploy job waits 20 seconds.")
-        write_one(house, "Deploys run on Fridays.")
-        call(house, "memory_branch_create", branch_name="earlier")
+    with opened(folder, create=True) as opened_store:
+        clash = write_one(opened_store, "The deploy job waits 20 seconds.")
+        write_one(opened_store, "Deploys run on Fridays.")
+        call(opened_store, "memory_branch_create", branch_name="earlier")
         for branch, text in (("earlier", "30"), ("main", "60")):
             text = f"The deploy job waits {text} seconds."
-            call(house, "memory_update_fact", fact_id=clash, fact_text=text, branch=branch)
-        write_one(house, "The deploy job needs 4 GB.", branch="earlier")
-        call(house, "memory_branch_merge", source_branch="earlier", strategy="auto")
-        call(house, "memory_snapshot", label="v1")
-        call(house, "memory_task_create", name="Upgrade", objectives=[{"description": "Do it."}])
-        write_one(house, "This one waits.")
+            call(opened_store, "memory_update_fact", fact_id=clash, fact_text=text, branch=branch)
+        write_one(opened_store, "The deploy job needs 4 GB.", branch="earlier")
+        call(opened_store, "memory_branch_merge", source_branch="earlier", strategy="auto")
+        call(opened_store, "memory_snapshot", label="v1")
+        call(
+            opened_store,
+            "memory_task_create",
+            name="Upgrade",
+            objectives=[{"description": "Do it."}],
+        )
+        write_one(opened_store, "This one waits.")
     with closing(sqlite3.connect(folder / "ledger.db", isolation_level=None)) as ledger:
         for table in LATER_TABLES:
             ledger.execute(f"DROP TABLE {table}")
@@ -61,8 +66,8 @@ def without_sums(ledger: sqlite3.Connection) -> None:
             ledger.execute(f"ALTER TABLE {table} DROP COLUMN {SUM}")
 
 
-def write_one(house: OpenStore, text: str, branch: str = "main") -> str:
-    made: str = call(house, "memory_write_fact", fact_text=text, branch=branch)["id"]
+def write_one(opened_store: OpenStore, text: str, branch: str = "main") -> str:
+    made: str = call(opened_store, "memory_write_fact", fact_text=text, branch=branch)["id"]
     return made
 
 
@@ -72,27 +77,27 @@ def version(folder: Path) -> int:
 
 
 def test_it_has_all_that_it_had(store: Path) -> None:
-    with opened(store) as house:
-        assert facts(house) == FACTS
-        (held,) = call(house, "memory_held", action="list")["items"]
+    with opened(store) as opened_store:
+        assert facts(opened_store) == FACTS
+        (held,) = call(opened_store, "memory_held", action="list")["items"]
         assert "30 seconds" in str(held["offered"])
-        assert [s["label"] for s in call(house, "memory_snapshot_list")["result"]] == ["v1"]
-        assert call(house, "memory_search", query="4 GB deploy job")["result"]
+        assert [s["label"] for s in call(opened_store, "memory_snapshot_list")["result"]] == ["v1"]
+        assert call(opened_store, "memory_search", query="4 GB deploy job")["result"]
     assert version(store) == VERSION
 
 
 def test_it_takes_what_is_new(store: Path) -> None:
-    with opened(store) as house:
-        call(house, "memory_branch_create", branch_name="side")
-        one = call(house, "memory_write_fact", fact_text="aside", branch="side")["id"]
-        review = call(house, "review_open", source_branch="side")
-        call(house, "memory_branch_protect", branch_name="main", requires=["review"])
-        refused(lambda: call(house, "memory_branch_merge", **MERGE), "branch_protected")
-        call(house, "review_merge", review_id=review["id"])
-        call(house, "memory_redact", id=one, confirm=one)
-    with opened(store) as house:
-        assert "aside" not in facts(house)
-        assert len(facts(house)) == 5
+    with opened(store) as opened_store:
+        call(opened_store, "memory_branch_create", branch_name="side")
+        one = call(opened_store, "memory_write_fact", fact_text="aside", branch="side")["id"]
+        review = call(opened_store, "review_open", source_branch="side")
+        call(opened_store, "memory_branch_protect", branch_name="main", requires=["review"])
+        refused(lambda: call(opened_store, "memory_branch_merge", **MERGE), "branch_protected")
+        call(opened_store, "review_merge", review_id=review["id"])
+        call(opened_store, "memory_redact", id=one, confirm=one)
+    with opened(store) as opened_store:
+        assert "aside" not in facts(opened_store)
+        assert len(facts(opened_store)) == 5
 
 
 def test_its_records_get_checksums_and_those_that_an_earlier_day1_writes_need_none(
@@ -105,11 +110,11 @@ def test_its_records_get_checksums_and_those_that_an_earlier_day1_writes_need_no
             one = f"SELECT count(*) FROM {table.name} WHERE {SUM} IS NULL"
             assert ledger.execute(one).fetchone() == (0,), table.name
         ledger.execute(f"UPDATE branches SET {SUM} = NULL, description = 'of an earlier day1'")
-    with opened(store) as house:
-        assert {branch.description for branch in house.repo.ledger.branches()} == {
+    with opened(store) as opened_store:
+        assert {branch.description for branch in opened_store.repo.ledger.branches()} == {
             "of an earlier day1"
         }
-        assert house.repo.ledger.check() == []
+        assert opened_store.repo.ledger.check() == []
 
 
 def test_opened_again_it_is_not_brought_up_again(store: Path) -> None:
@@ -117,8 +122,8 @@ def test_opened_again_it_is_not_brought_up_again(store: Path) -> None:
         pass
     with closing(sqlite3.connect(store / "ledger.db")) as ledger:
         before = ledger.execute("PRAGMA schema_version").fetchone()
-    with opened(store) as house:
-        assert house.repo.ledger.branches()
+    with opened(store) as opened_store:
+        assert opened_store.repo.ledger.branches()
     with closing(sqlite3.connect(store / "ledger.db")) as ledger:
         assert ledger.execute("PRAGMA schema_version").fetchone() == before
 
@@ -139,19 +144,19 @@ def test_an_upgrade_that_was_killed_is_done_again(store: Path) -> None:
         ledger.execute("ALTER TABLE branches DROP COLUMN protection")
         ledger.execute(f"ALTER TABLE branches DROP COLUMN {SUM}")
         ledger.execute(f"PRAGMA user_version = {VERSION - 1}")
-    with opened(store) as house:
-        call(house, "memory_branch_create", branch_name="new")
-        call(house, "memory_write_fact", fact_text="new", branch="new")
-        assert call(house, "review_open", source_branch="new")["status"] == "open"
-        call(house, "memory_branch_protect", branch_name="new", requires=["review"])
+    with opened(store) as opened_store:
+        call(opened_store, "memory_branch_create", branch_name="new")
+        call(opened_store, "memory_write_fact", fact_text="new", branch="new")
+        assert call(opened_store, "review_open", source_branch="new")["status"] == "open"
+        call(opened_store, "memory_branch_protect", branch_name="new", requires=["review"])
     assert version(store) == VERSION
 
 
 @pytest.fixture
 def indexed(store: Path) -> Path:
     """With an index as its first version was."""
-    with opened(store) as house:
-        assert call(house, "memory_search", query="4 GB")["result"]
+    with opened(store) as opened_store:
+        assert call(opened_store, "memory_search", query="4 GB")["result"]
     with closing(sqlite3.connect(store / "index.db", isolation_level=None)) as index:
         index.execute("ALTER TABLE texts DROP COLUMN text")
         index.execute("PRAGMA user_version = 1")
@@ -175,14 +180,14 @@ def test_an_index_of_an_earlier_day1_is_begun_anew_by_an_import(indexed: Path) -
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    with opened(indexed) as house:
-        assert call(house, "memory_search", query="maintenance window")["result"]
+    with opened(indexed) as opened_store:
+        assert call(opened_store, "memory_search", query="maintenance window")["result"]
 
 
 def test_an_index_of_an_earlier_day1_is_begun_anew_by_a_search(indexed: Path) -> None:
     store = indexed
-    with opened(store) as house:
-        call(house, "memory_write_fact", fact_text="After the upgrade.")
-        (hit,) = call(house, "memory_search", query="upgrade")["result"]
+    with opened(store) as opened_store:
+        call(opened_store, "memory_write_fact", fact_text="After the upgrade.")
+        (hit,) = call(opened_store, "memory_search", query="upgrade")["result"]
         assert hit["fact_text"] == "After the upgrade."
-        assert call(house, "memory_search", query="4 GB")["result"]
+        assert call(opened_store, "memory_search", query="4 GB")["result"]

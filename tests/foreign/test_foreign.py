@@ -92,13 +92,13 @@ def check(seen: dict[str, Any], store: Path, branch: str) -> None:
     assert seen["merged"] == 1
     assert seen["new"] not in seen["before"], "another branch's, before the merge"
     assert seen["new"] in seen["after"]
-    house = opened(store)
+    opened_store = opened(store)
     try:
-        assert {seen["kept"], seen["new"]} <= facts_on(house, "main").keys()
-        assert seen["kept"] in facts_on(house, branch)
-        assert find(house.repo, branch).merged_tip is not None
+        assert {seen["kept"], seen["new"]} <= facts_on(opened_store, "main").keys()
+        assert seen["kept"] in facts_on(opened_store, branch)
+        assert find(opened_store.repo, branch).merged_tip is not None
     finally:
-        house.close()
+        opened_store.close()
 
 
 class Inspector:

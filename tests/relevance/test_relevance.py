@@ -32,7 +32,7 @@ def lines(name: str) -> list[dict]:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def store(tmp_path_factory):
     model = Settings().embedder.model_dir
     kind = "minilm" if model else "none"
     settings = Settings(embedder=EmbedderSettings(kind=kind, model_dir=model))
@@ -56,13 +56,13 @@ def house(tmp_path_factory):
     opened.close()
 
 
-def measure(house: OpenStore, mode: Any) -> tuple[float, float]:
-    branch_id = find(house.repo, "main").id
+def measure(store: OpenStore, mode: Any) -> tuple[float, float]:
+    branch_id = find(store.repo, "main").id
     recalls, reciprocal = [], []
     for line in lines("questions.jsonl"):
         wanted = {f"fact_{one}" for one in line["relevant"]}
         request = SearchRequest(query=line["question"], mode=mode, limit=10, wait=True)
-        found = search(house.search, Ref(branch="main"), branch_id, request)
+        found = search(store.search, Ref(branch="main"), branch_id, request)
         ids = [str(hit.row["id"]) for hit in found.hits]
         recalls.append(len(wanted & set(ids)) / len(wanted))
         ranks = [n for n, row_id in enumerate(ids, 1) if row_id in wanted]
@@ -71,10 +71,10 @@ def measure(house: OpenStore, mode: Any) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
-def test_relevance_is_kept(house: OpenStore, mode: str, record_property, capsys) -> None:
-    if mode != "keyword" and house.search.embedder is None:
+def test_relevance_is_kept(store: OpenStore, mode: str, record_property, capsys) -> None:
+    if mode != "keyword" and store.search.embedder is None:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
-    recall, mrr = measure(house, mode)
+    recall, mrr = measure(store, mode)
     with capsys.disabled():
         print(f"\nrelevance {mode}: recall@10 {recall:.3f}, MRR {mrr:.3f}")
     committed = COMMITTED[mode]

@@ -43,16 +43,16 @@ def at_once(*calls: Callable[[], T]) -> list[T]:
 
 def rows(core: Session, branch: str, kind: Kind) -> dict[str, Row]:
     """The rows of a branch by id with every column, also those that no tool shows."""
-    with opened(core.folder) as house, house.repo.store.reading(Ref(branch=branch)) as reading:
+    with opened(core.folder) as store, store.repo.store.reading(Ref(branch=branch)) as reading:
         return {str(row["id"]): row for row in reading.find(kind, Query())}
 
 
 def judge(core: Session, branch: str, verdict: str, *facts: str) -> None:
     """Give facts a verdict, as a judge in another process does."""
-    with opened(core.folder) as house:
+    with opened(core.folder) as store:
         for fact in facts:
             correction = Correction(fact, {"verification": verdict})
-            update(house.repo, find(house.repo, branch), correction, Origin(agent_id="judge"))
+            update(store.repo, find(store.repo, branch), correction, Origin(agent_id="judge"))
 
 
 def same_rows(core: Session, one: str, other: str, kind: Kind, ids: Any) -> None:

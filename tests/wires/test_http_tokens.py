@@ -49,10 +49,10 @@ def test_a_head_is_moved_by_the_token_of_its_session_only(door: Guarded) -> None
 def test_calls_of_a_session_at_once_share_its_head() -> None:
     """A call that began a HEAD of its own would forget where another one of the session went."""
     together = Barrier(4)
-    house = Mock()
-    house.repo.ledger.branch.side_effect = lambda _: together.wait(20)
-    house.context.side_effect = lambda caller: caller
-    callers: Any = Callers(house, Mock())
+    store = Mock()
+    store.repo.ledger.branch.side_effect = lambda _: together.wait(20)
+    store.context.side_effect = lambda caller: caller
+    callers: Any = Callers(store, Mock())
     headers = [(b"mcp-session-id", b"one")]
     request = HTTPConnection({"type": "http", "headers": headers, ACCESS: EVERYTHING})
     with ThreadPoolExecutor(4) as pool:

@@ -39,14 +39,14 @@ def numbers(done: dict[str, Any]) -> tuple[int, ...]:
 
 def exported(core: Session, bundle: dict[str, Any]) -> list[bytes]:
     """The lines of the bundle's file."""
-    with opened(core.folder) as house:
-        return list(export_bundle(house.repo, bundle["id"]))
+    with opened(core.folder) as store:
+        return list(export_bundle(store.repo, bundle["id"]))
 
 
 def take(core: Session, lines: list[bytes]) -> str:
     """Take a file into the store; gives the bundle's id."""
-    with opened(core.folder) as house:
-        return take_bundle(house.repo, lines, 2_000_000_000_000_000).id
+    with opened(core.folder) as store:
+        return take_bundle(store.repo, lines, 2_000_000_000_000_000).id
 
 
 @pytest.fixture
@@ -151,8 +151,8 @@ def test_bundles_are_listed_by_status_newest_first(core: Session, branch: str) -
 
     assert listed(limit=3) == ids[::-1]
     assert listed(limit=2) == ids[:0:-1]
-    with opened(core.folder) as house:
-        deprecate_bundle(house.repo, ids[1])
+    with opened(core.folder) as store:
+        deprecate_bundle(store.repo, ids[1])
     assert listed(limit=2) == [ids[2], ids[0]]
     assert listed(status="deprecated", limit=1) == [ids[1]]
 
@@ -208,9 +208,9 @@ def test_a_bundle_holds_what_was_known_when_it_was_made(
     before = exported(core, made)
     core.ok("memory_update_fact", fact_id=known["Tea."], fact_text="Other.", branch=source)
     core.ok("memory_retract_fact", fact_id=known["Mate."], branch=source)
-    with opened(core.folder) as house:
-        delete(house.repo, source, "main", 1)
-        compact(house.repo.store, core.folder)
+    with opened(core.folder) as store:
+        delete(store.repo, source, "main", 1)
+        compact(store.repo.store, core.folder)
     assert exported(core, made) == before
     target = fork()
     assert numbers(bring(core, made, target)) == (2, 0, 1, 1, 0)
@@ -342,15 +342,15 @@ def test_a_file_that_is_not_whole_or_not_itself_is_refused_by_line(
         ([other_head(head, counts=counts), *lines[1:]], last + 1),
         ([other_head(head, sha256="0" * 64), *lines[1:]], 1),
     ]
-    with opened(tmp_path / "store", create=True) as house:
-        before = house.repo.history.branches(), house.repo.ledger.branches()
+    with opened(tmp_path / "store", create=True) as store:
+        before = store.repo.history.branches(), store.repo.ledger.branches()
         for number, (file, line) in enumerate(broken):
-            error = refused(lambda f=file: take_bundle(house.repo, f, 1), "import_broken")  # type: ignore[misc]  # bound for each
+            error = refused(lambda f=file: take_bundle(store.repo, f, 1), "import_broken")  # type: ignore[misc]  # bound for each
             assert error.details == {"line": line}, number
             assert f"Line {line} " in str(error)
-        assert (house.repo.history.branches(), house.repo.ledger.branches()) == before
-        assert house.repo.ledger.records(Bundle) == []
-        assert take_bundle(house.repo, lines, 1).id == made["id"], "the whole one is taken"
+        assert (store.repo.history.branches(), store.repo.ledger.branches()) == before
+        assert store.repo.ledger.records(Bundle) == []
+        assert take_bundle(store.repo, lines, 1).id == made["id"], "the whole one is taken"
 
 
 @pytest.mark.line("S1-087")
@@ -360,9 +360,9 @@ def test_another_bundle_of_the_same_id_is_refused(
     made, other = make(core, branch), make(core, branch, only_verified=False)
     lines, others = exported(core, made), exported(core, other)
     forged = [other_head(others[0], id=made["id"]), *others[1:]]
-    with opened(tmp_path / "store", create=True) as house:
-        take_bundle(house.repo, lines, 1)
-        before = house.repo.history.branches()
-        refused(lambda: take_bundle(house.repo, forged, 1), "conflict", "another bundle")
-        assert house.repo.history.branches() == before
-        assert list(export_bundle(house.repo, made["id"])) == lines
+    with opened(tmp_path / "store", create=True) as store:
+        take_bundle(store.repo, lines, 1)
+        before = store.repo.history.branches()
+        refused(lambda: take_bundle(store.repo, forged, 1), "conflict", "another bundle")
+        assert store.repo.history.branches() == before
+        assert list(export_bundle(store.repo, made["id"])) == lines

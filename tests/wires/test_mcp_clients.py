@@ -196,13 +196,13 @@ def test_a_branch_that_is_gone_is_not_another_one_of_its_name(tmp_path: Path) ->
 
 def test_a_process_that_was_started_on_a_branch_holds_that_one(tmp_path: Path) -> None:
     """A7: also before its first call."""
-    house = open_store(Settings(home=tmp_path, embedder={"kind": "none"}), create=True)
-    make = partial(forking.create, house.repo, "x", "main")
+    store = open_store(Settings(home=tmp_path, embedder={"kind": "none"}), create=True)
+    make = partial(forking.create, store.repo, "x", "main")
     make(1)
-    started, not_yet = ProcessHead(house.repo, "x"), ProcessHead(house.repo, "y")
-    deleting.delete(house.repo, "x", "main", 2)
+    started, not_yet = ProcessHead(store.repo, "x"), ProcessHead(store.repo, "y")
+    deleting.delete(store.repo, "x", "main", 2)
     make(3)
     with pytest.raises(UnknownBranch):
         started.name()
     assert not_yet.name() == "y", "it need not exist until it is used"
-    house.close()
+    store.close()

@@ -311,8 +311,8 @@ def test_a_session_is_found_where_its_branch_was_merged_to(
     talk, _ = say(core, side, "Who?", session_id=session)
     for source, target in ((side, further), (further, branch)):
         core.ok("memory_branch_merge", source_branch=source, target_branch=target, strategy="auto")
-        with opened(core.folder) as house:
-            delete(house.repo, source, "main", 1)
+        with opened(core.folder) as store:
+            delete(store.repo, source, "main", 1)
         found = left(core, session)
         assert found["session"]["branches"] == [target]
         assert [(f["id"], f["branch"]) for f in found["facts"]] == [(fact, target)]
@@ -322,8 +322,8 @@ def test_a_session_is_found_where_its_branch_was_merged_to(
 @pytest.mark.line("S1-070")
 def test_a_session_is_found_on_a_retired_branch(core: Session, branch: str, write: Write) -> None:
     fact = write(branch, "on a branch to retire", session_id=f"of {branch}")
-    with opened(core.folder) as house:
-        retire(house.repo, branch, 1)
+    with opened(core.folder) as store:
+        retire(store.repo, branch, 1)
     found = left(core, f"of {branch}")
     assert [(f["id"], f["branch"]) for f in found["facts"]] == [(fact, branch)]
     assert found["read"]["branch"] == "main"

@@ -190,9 +190,9 @@ def test_a_handoff_stays_as_it_was_made(
     talk = before["conversations"][0]["conversation_id"]
     say(core, source, "More.", talk)
     assert packet(core, made) == before
-    with opened(core.folder) as house:
-        delete(house.repo, source, "main", 1)
-        compact(house.repo.store, core.folder)
+    with opened(core.folder) as store:
+        delete(store.repo, source, "main", 1)
+        compact(store.repo.store, core.folder)
     after = packet(core, made)
     assert (after["source_branch"], after["read"]["branch"]) == ("", None)
     gone = {"source_branch": "", "read": {**before["read"], "branch": None}}

@@ -191,71 +191,71 @@ def test_a_protected_branch_is_neither_squashed_away_nor_merged_by_nobody(
 
 
 def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", create=True) as house:
-        fact = write_by(house, None, "main", "old")
-        fork_by(house, "ann", "side")
-        by(house, "ann", "memory_update_fact", fact_id=fact, fact_text="new", branch="side")
-        call(house, "memory_branch_protect", branch_name="main", requires=["other"])
-        merge_id = merge_by(house, "bob", "side")["merge_id"]
+    with opened(tmp_path / "store", create=True) as store:
+        fact = write_by(store, None, "main", "old")
+        fork_by(store, "ann", "side")
+        by(store, "ann", "memory_update_fact", fact_id=fact, fact_text="new", branch="side")
+        call(store, "memory_branch_protect", branch_name="main", requires=["other"])
+        merge_id = merge_by(store, "bob", "side")["merge_id"]
         writer = Caller(access=Access("bob", scope="write"))
         undo = OPERATIONS["memory_revert"]
-        refused(lambda: undo.call(house.context(writer), {"commit": merge_id}), "forbidden")
+        refused(lambda: undo.call(store.context(writer), {"commit": merge_id}), "forbidden")
         for own in OWN:
             choices = [{"id": fact, **own}]
             refused(
-                partial(by, house, "bob", "memory_revert", commit=merge_id, choices=choices),
+                partial(by, store, "bob", "memory_revert", commit=merge_id, choices=choices),
                 "branch_protected",
             )
-        by(house, "bob", "memory_revert", commit=merge_id)
-        found = call(house, "memory_timeline")["result"]
+        by(store, "bob", "memory_revert", commit=merge_id)
+        found = call(store, "memory_timeline")["result"]
         assert [memory["content"] for memory in found] == ["old"]
 
 
 # By tokens
 
 
-def by(house: OpenStore, token: str | None, tool: str, /, **arguments: Any) -> dict[str, Any]:
+def by(store: OpenStore, token: str | None, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as the bearer of a token does."""
     caller = Caller(agent_id=token, access=Access(token))
-    answer: dict[str, Any] = OPERATIONS[tool].call(house.context(caller), arguments)
+    answer: dict[str, Any] = OPERATIONS[tool].call(store.context(caller), arguments)
     return answer
 
 
-def merge_by(house: OpenStore, token: str | None, source: str, **more: Any) -> dict[str, Any]:
+def merge_by(store: OpenStore, token: str | None, source: str, **more: Any) -> dict[str, Any]:
     given = {"source_branch": source, "strategy": "auto", **more}
-    return by(house, token, "memory_branch_merge", **given)
+    return by(store, token, "memory_branch_merge", **given)
 
 
-def fork_by(house: OpenStore, token: str, name: str, parent: str = "main") -> None:
-    by(house, token, "memory_branch_create", branch_name=name, parent_branch=parent)
+def fork_by(store: OpenStore, token: str, name: str, parent: str = "main") -> None:
+    by(store, token, "memory_branch_create", branch_name=name, parent_branch=parent)
 
 
-def write_by(house: OpenStore, token: str | None, branch: str, text: str = "new") -> str:
-    made: str = by(house, token, "memory_write_fact", fact_text=text, branch=branch)["id"]
+def write_by(store: OpenStore, token: str | None, branch: str, text: str = "new") -> str:
+    made: str = by(store, token, "memory_write_fact", fact_text=text, branch=branch)["id"]
     return made
 
 
 def test_another_token_than_the_authors_must_merge(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", create=True) as house:
-        call(house, "memory_branch_protect", branch_name="main", requires=["other"])
-        fork_by(house, "ann", "side")
-        fact = write_by(house, "ann", "side")
+    with opened(tmp_path / "store", create=True) as store:
+        call(store, "memory_branch_protect", branch_name="main", requires=["other"])
+        fork_by(store, "ann", "side")
+        fact = write_by(store, "ann", "side")
         for token in ("ann", None):
-            refused(partial(merge_by, house, token, "side"), "branch_protected", "token")
-    with opened(tmp_path / "store") as house:  # who wrote is known to the next process
+            refused(partial(merge_by, store, token, "side"), "branch_protected", "token")
+    with opened(tmp_path / "store") as store:  # who wrote is known to the next process
         for more in ({}, {"strategy": "cherry_pick", "items": [fact]}):
-            refused(partial(merge_by, house, "ann", "side", **more), "branch_protected")
-        assert merge_by(house, "bob", "side")["merged_count"] == 1
+            refused(partial(merge_by, store, "ann", "side", **more), "branch_protected")
+        assert merge_by(store, "bob", "side")["merged_count"] == 1
 
 
 @pytest.mark.parametrize("wrote", ["edit", "retract", "decide", "verify", "pick"])
 def test_whoever_changes_a_branch_is_an_author(tmp_path: Path, wrote: str) -> None:
-    with opened(tmp_path / "store", create=True) as house:
-        fact = write_by(house, None, "main", "old")
-        talk = by(house, None, "memory_log_message", role="user", content="Tea?")
-        fork_by(house, "ann", "side")
-        fork_by(house, "ann", "talk")
-        write_by(house, "ann", "side")
+    with opened(tmp_path / "store", create=True) as store:
+        fact = write_by(store, None, "main", "old")
+        talk = by(store, None, "memory_log_message", role="user", content="Tea?")
+        fork_by(store, "ann", "side")
+        fork_by(store, "ann", "talk")
+        write_by(store, "ann", "side")
         ways: dict[str, tuple[str, dict[str, Any]]] = {
             "edit": ("memory_update_fact", {"fact_id": fact, "category": "x"}),
             "retract": ("memory_retract_fact", {"fact_id": fact}),
@@ -269,74 +269,74 @@ def test_whoever_changes_a_branch_is_an_author(tmp_path: Path, wrote: str) -> No
         tool, given = ways[wrote]
         where = {} if "target_branch" in given else {"branch": "side"}
         if wrote == "decide":
-            refused(lambda: by(house, "bob", tool, **given, **where), "not_found")
+            refused(lambda: by(store, "bob", tool, **given, **where), "not_found")
         else:
-            by(house, "bob", tool, **given, **where)
-        call(house, "memory_branch_protect", branch_name="main", requires=["other"])
-        refused(lambda: merge_by(house, "bob", "side"), "branch_protected")
-        merge_by(house, "cy", "side")
+            by(store, "bob", tool, **given, **where)
+        call(store, "memory_branch_protect", branch_name="main", requires=["other"])
+        refused(lambda: merge_by(store, "bob", "side"), "branch_protected")
+        merge_by(store, "cy", "side")
 
 
 def test_a_fork_or_a_merge_is_no_way_around_for_the_author(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", create=True) as house:
-        write_by(house, "cy", "main", "old")
-        call(house, "memory_branch_protect", branch_name="main", requires=["other"])
-        fork_by(house, "ann", "side")
-        write_by(house, "ann", "side")
-        fork_by(house, "ann", "side/fork", "side")
-        fork_by(house, "bob", "gathered")
-        merge_by(house, "bob", "side", target_branch="gathered")
+    with opened(tmp_path / "store", create=True) as store:
+        write_by(store, "cy", "main", "old")
+        call(store, "memory_branch_protect", branch_name="main", requires=["other"])
+        fork_by(store, "ann", "side")
+        write_by(store, "ann", "side")
+        fork_by(store, "ann", "side/fork", "side")
+        fork_by(store, "bob", "gathered")
+        merge_by(store, "bob", "side", target_branch="gathered")
         for source in ("side/fork", "gathered"):
-            refused(partial(merge_by, house, "ann", source), "branch_protected")
-        merge_by(house, "cy", "side/fork")  # what she wrote on main is there already
-        write_by(house, "dan", "gathered")
-        merge_by(house, "bob", "gathered")
+            refused(partial(merge_by, store, "ann", source), "branch_protected")
+        merge_by(store, "cy", "side/fork")  # what she wrote on main is there already
+        write_by(store, "dan", "gathered")
+        merge_by(store, "bob", "gathered")
 
 
 @pytest.mark.parametrize("own", OWN, ids=["value", "delete"])
 def test_who_opened_the_review_or_wrote_in_it_does_not_merge_it(tmp_path: Path, own: Any) -> None:
-    with opened(tmp_path / "store", create=True) as house:
-        fact = write_by(house, None, "main", "old")
-        fork_by(house, "ann", "side")
+    with opened(tmp_path / "store", create=True) as store:
+        fact = write_by(store, None, "main", "old")
+        fork_by(store, "ann", "side")
         for branch in ("side", "main"):
-            by(house, "ann", "memory_update_fact", fact_id=fact, fact_text=branch, branch=branch)
+            by(store, "ann", "memory_update_fact", fact_id=fact, fact_text=branch, branch=branch)
         requires = ["review", "other"]
-        call(house, "memory_branch_protect", branch_name="main", requires=requires)
-        review = by(house, "bob", "review_open", source_branch="side")["id"]
+        call(store, "memory_branch_protect", branch_name="main", requires=requires)
+        review = by(store, "bob", "review_open", source_branch="side")["id"]
         decision = {"id": fact, **own}
-        by(house, "cy", "review_decide", review_id=review, decisions=[decision])
+        by(store, "cy", "review_decide", review_id=review, decisions=[decision])
         for token in ("ann", "bob", "cy", None):
-            missing = by(house, token, "review_show", review_id=review)["missing"]
+            missing = by(store, token, "review_show", review_id=review)["missing"]
             assert list(missing) == ["other"]
             refused(
-                partial(by, house, token, "review_merge", review_id=review),
+                partial(by, store, token, "review_merge", review_id=review),
                 "branch_protected",
             )
-        assert by(house, "dan", "review_show", review_id=review)["can_merge"]
-        by(house, "dan", "review_merge", review_id=review)
+        assert by(store, "dan", "review_show", review_id=review)["can_merge"]
+        by(store, "dan", "review_merge", review_id=review)
 
 
 @pytest.mark.parametrize("own", OWN, ids=["value", "delete"])
 def test_what_one_decides_alone_is_for_others_to_merge(tmp_path: Path, own: Any) -> None:
-    with opened(tmp_path / "store", create=True) as house:
-        fact = write_by(house, None, "main", "old")
-        fork_by(house, "ann", "side")
-        by(house, "ann", "memory_update_fact", fact_id=fact, fact_text="new", branch="side")
-        call(house, "memory_branch_protect", branch_name="main", requires=["other"])
+    with opened(tmp_path / "store", create=True) as store:
+        fact = write_by(store, None, "main", "old")
+        fork_by(store, "ann", "side")
+        by(store, "ann", "memory_update_fact", fact_id=fact, fact_text="new", branch="side")
+        call(store, "memory_branch_protect", branch_name="main", requires=["other"])
         choices = [{"id": fact, **own}]
-        refused(lambda: merge_by(house, "bob", "side", choices=choices), "branch_protected")
-        fork_by(house, "ann", "gathered")
-        merge_by(house, "bob", "side", choices=choices, target_branch="gathered")
-        refused(lambda: merge_by(house, "bob", "gathered"), "branch_protected")
-        merge_by(house, "cy", "gathered")
+        refused(lambda: merge_by(store, "bob", "side", choices=choices), "branch_protected")
+        fork_by(store, "ann", "gathered")
+        merge_by(store, "bob", "side", choices=choices, target_branch="gathered")
+        refused(lambda: merge_by(store, "bob", "gathered"), "branch_protected")
+        merge_by(store, "cy", "gathered")
 
 
 def test_a_protected_branch_stays(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", create=True) as house:
-        call(house, "memory_branch_create", branch_name="side")
-        call(house, "memory_branch_enrich", branch_name="side", ttl_days=1)
-        call(house, "memory_branch_protect", branch_name="side", requires=["gate"])
-        later = house.context(Caller()).clock() + 3 * 86_400_000_000
-        assert candidates(house.repo, "main", later) == []
-        refused(lambda: retire(house.repo, "side", later), "branch_protected", "unprotect")
-        refused(lambda: delete(house.repo, "side", "main", later), "branch_protected")
+    with opened(tmp_path / "store", create=True) as store:
+        call(store, "memory_branch_create", branch_name="side")
+        call(store, "memory_branch_enrich", branch_name="side", ttl_days=1)
+        call(store, "memory_branch_protect", branch_name="side", requires=["gate"])
+        later = store.context(Caller()).clock() + 3 * 86_400_000_000
+        assert candidates(store.repo, "main", later) == []
+        refused(lambda: retire(store.repo, "side", later), "branch_protected", "unprotect")
+        refused(lambda: delete(store.repo, "side", "main", later), "branch_protected")

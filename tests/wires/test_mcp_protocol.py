@@ -266,18 +266,18 @@ def test_the_list_of_tools_stays_small(core: Session, record_property: Any) -> N
 def test_tools_are_run_by_an_async_handler(tmp_path: Path) -> None:
     assert inspect.iscoroutinefunction(handle_tool_call)
     assert list(TOOLS) == CORE
-    house = open_store(
+    store = open_store(
         Settings(home=tmp_path / "store", embedder={"kind": "none"}, search={"chroma": False}),
         create=True,
     )
-    context = house.context(Caller(agent_id="ada"))
+    context = store.context(Caller(agent_id="ada"))
     try:
         wrote = asyncio.run(
             handle_tool_call("memory_write_fact", {"fact_text": "Ada drinks tea."}, context)
         )
         read: Any = asyncio.run(handle_tool_call("memory_timeline", {}, context))
     finally:
-        house.close()
+        store.close()
     (moment,) = read["result"]
     assert (moment["id"], moment["agent_id"]) == (wrote["id"], "ada")
 

@@ -487,9 +487,9 @@ def test_what_retired_and_deleted_branches_had_is_still_told(team: Team) -> None
     for agent, branch in (("ada", team.ada), ("bo", team.bo)):
         core.ok("memory_write_fact", fact_text=f"Axolotls, says {agent}.", branch=branch)
     merge(core, team.ada, team.branch)
-    with opened(core.folder) as house:
-        delete(house.repo, team.ada, "main", now())
-        retire(house.repo, team.bo, now())
+    with opened(core.folder) as store:
+        delete(store.repo, team.ada, "main", now())
+        retire(store.repo, team.bo, now())
     hits = core.found("memory_search_task", task_id=team.task, query="axolotls")
     told = [
         item

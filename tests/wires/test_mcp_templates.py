@@ -38,8 +38,8 @@ def texts(core: Session, branch: str) -> list[str]:
 
 
 def retire_version(core: Session, name: str, version: int | None = None) -> None:
-    with opened(core.folder) as house:
-        deprecate_template(house.repo, name, version)
+    with opened(core.folder) as store:
+        deprecate_template(store.repo, name, version)
 
 
 @pytest.mark.line("S1-073", "S1-074", "S1-076")
@@ -245,9 +245,9 @@ def test_a_template_outlives_the_branches_it_came_from_and_lies_on(
     write(branch, "Kept.")
     kept = keep(core, branch, branch)
     for name in (branch, kept["branch_name"]):
-        with opened(core.folder) as house:
-            delete(house.repo, name, "main", 1)
-            compact(house.repo.store, core.folder)
+        with opened(core.folder) as store:
+            delete(store.repo, name, "main", 1)
+            compact(store.repo.store, core.folder)
         made = use(core, branch, f"from-{branch}/{name.count('/')}")["branch_name"]
         assert texts(core, made) == ["Kept."]
 

@@ -185,19 +185,19 @@ TOY = Toolset(
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenStore]:
+def store(tmp_path: Path) -> Iterator[OpenStore]:
     NOTES.clear()
-    with opened(tmp_path / "store", create=True) as house:
+    with opened(tmp_path / "store", create=True) as store:
         tool = TOOLSETS.tools["memory_branch_create"]
-        tool.call(house.context(Caller()), {"branch_name": "shelf"})
-        yield house
+        tool.call(store.context(Caller()), {"branch_name": "shelf"})
+        yield store
 
 
 @contextmanager
-def served(house: OpenStore) -> Iterator[httpx2.Client]:
+def served(store: OpenStore) -> Iterator[httpx2.Client]:
     """A real HTTP server of day1's toolsets and the toy, in a thread."""
     app = build_app(
-        Served(house, Authenticator(house.repo, closed=False), lambda: None, registered(TOY))
+        Served(store, Authenticator(store.repo, closed=False), lambda: None, registered(TOY))
     )
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none"))
     thread = Thread(target=server.run)
@@ -214,8 +214,8 @@ def served(house: OpenStore) -> Iterator[httpx2.Client]:
         thread.join()
 
 
-def test_a_foreign_toolset_keeps_its_own_http_contract(house: OpenStore) -> None:
-    with served(house) as http:
+def test_a_foreign_toolset_keeps_its_own_http_contract(store: OpenStore) -> None:
+    with served(store) as http:
         made = http.post("/api/toy/projects/red/notes?pinned=true", json={"text": "buy blue ink"})
         assert (made.status_code, made.json()) == (201, {"id": "n1", "branch": "shelf"})
         http.post("/api/toy/projects/red/notes", json={"text": "sell blue paint"})
@@ -228,9 +228,9 @@ def test_a_foreign_toolset_keeps_its_own_http_contract(house: OpenStore) -> None
         assert (gone.status_code, gone.json()) == (200, {"id": "n1", "reason": "bought"})
 
 
-def test_every_failure_of_its_routes_has_its_form(house: OpenStore) -> None:
+def test_every_failure_of_its_routes_has_its_form(store: OpenStore) -> None:
     notes = "/api/toy/projects/red/notes"
-    with served(house) as http:
+    with served(store) as http:
         for status, code, answer in (
             (410, "not_found", http.delete("/api/toy/notes/n9")),
             (400, "invalid_request", http.get(f"{notes}?limit=9")),
@@ -250,8 +250,8 @@ def test_every_failure_of_its_routes_has_its_form(house: OpenStore) -> None:
         assert ours.json()["error"]["code"] == "invalid_request"
 
 
-def test_its_openapi_document_tells_its_routes_only(house: OpenStore) -> None:
-    with served(house) as http:
+def test_its_openapi_document_tells_its_routes_only(store: OpenStore) -> None:
+    with served(store) as http:
         document = http.get("/openapi/toy.json").json()
         assert set(document["paths"]) == {
             "/api/toy/projects/{project}/notes",
@@ -279,13 +279,13 @@ def test_its_openapi_document_tells_its_routes_only(house: OpenStore) -> None:
         assert "/api/v1/memory_search" in ours["paths"]
 
 
-def ask(house: OpenStore, choice: str, tool: str, **arguments: Any) -> tuple[Any, CallToolResult]:
+def ask(store: OpenStore, choice: str, tool: str, **arguments: Any) -> tuple[Any, CallToolResult]:
     """The instructions, and the answer of a tool, of an MCP server in this process."""
 
     def context(_meta: Any, _request: Any) -> Context:
-        return house.context(Caller())
+        return store.context(Caller())
 
-    listening = Listening(Broadcaster(house.repo), lambda _: EVERYTHING)
+    listening = Listening(Broadcaster(store.repo), lambda _: EVERYTHING)
     server = build_server(registered(TOY).choose(choice), context, listening)
 
     async def run() -> tuple[Any, CallToolResult]:
@@ -296,32 +296,32 @@ def ask(house: OpenStore, choice: str, tool: str, **arguments: Any) -> tuple[Any
 
 
 def test_an_mcp_client_of_the_toolset_alone_gets_its_tools_by_their_bare_names(
-    house: OpenStore,
+    store: OpenStore,
 ) -> None:
-    told, put = ask(house, "toy", "note_put", project="red", text="buy ink")
+    told, put = ask(store, "toy", "note_put", project="red", text="buy ink")
     assert told == "note_put keeps a note."
     assert put.structured_content == {"id": "n1", "branch": "shelf"}
-    _, found = ask(house, "toy", "memory_search", project="red")
+    _, found = ask(store, "toy", "memory_search", project="red")
     (block,) = found.content
     assert isinstance(block, TextContent)
     assert json.loads(block.text) == ["buy ink"]
-    _, refused = ask(house, "toy", "note_drop", id="n9")
+    _, refused = ask(store, "toy", "note_drop", id="n9")
     assert refused.is_error
     assert refused.structured_content == {
         "fault": "not_found",
         "because": "There is no note 'n9'.",
     }
-    _, unknown = ask(house, "toy", "memory_write_fact")
+    _, unknown = ask(store, "toy", "memory_write_fact")
     assert unknown.structured_content is not None
     assert unknown.structured_content["fault"] == "unknown_tool"
 
 
-def test_the_toolset_has_an_endpoint_of_its_own_beside_those_of_day1(house: OpenStore) -> None:
+def test_the_toolset_has_an_endpoint_of_its_own_beside_those_of_day1(store: OpenStore) -> None:
     async def listed(address: str) -> set[str]:
         async with Client(address) as client:
             return {tool.name for tool in (await client.list_tools()).tools}
 
-    with served(house) as http:
+    with served(store) as http:
         assert anyio.run(listed, f"{http.base_url}/mcp/toy") == set(TOY.tools)
         ours = anyio.run(listed, f"{http.base_url}/mcp/all")
     assert ours == {tool.name for tool in TOOLSETS.choose(TOOLSETS.everything)}

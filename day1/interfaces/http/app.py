@@ -41,7 +41,7 @@ from day1.toolsets import TOOLSETS
 class Served:
     """What is served, to whom."""
 
-    house: OpenStore
+    store: OpenStore
     authenticator: Authenticator
     called: Callable[[], None]
     """Told of each call."""
@@ -50,13 +50,13 @@ class Served:
 
 def build_app(served: Served) -> Starlette:
     """Make the app; it is open for calls while its lifespan lasts."""
-    house, settings = served.house, served.house.settings.http
-    callers, metrics = Callers(house, served.called), probes.Metrics()
+    store, settings = served.store, served.store.settings.http
+    callers, metrics = Callers(store, served.called), probes.Metrics()
 
     def context(meta: Any, request: Any) -> Context:
         return callers.context(request, meta)
 
-    feed = Broadcaster(house.repo)
+    feed = Broadcaster(store.repo)
     listening = Listening(feed, lambda ctx: access_of(ctx.request))
     toolsets = served.toolsets
     servers = {
@@ -67,7 +67,7 @@ def build_app(served: Served) -> Starlette:
 
     asking = partial(callers.context, source="user")
     site = Site(
-        Server(served.authenticator, house.clock, asking, access_of, status_of), toolsets.tools
+        Server(served.authenticator, store.clock, asking, access_of, status_of), toolsets.tools
     )
     events = Events(feed, access_of)
 
@@ -95,7 +95,7 @@ def build_app(served: Served) -> Starlette:
         lifespan=lifespan,
         routes=[
             *mcp.routes,  # routes are tried in turn, and these are asked for most
-            *probes.routes(house, metrics, mcp),
+            *probes.routes(store, metrics, mcp),
             *rest.routes(toolsets, callers),
             *pages.routes(site, events),
         ],
@@ -105,7 +105,7 @@ def build_app(served: Served) -> Starlette:
                 authenticator=served.authenticator,
                 rules=rules,
                 metrics=metrics,
-                clock=house.clock,
+                clock=store.clock,
             )
         ],
         exception_handlers={404: unrouted.no_path, 405: unrouted.no_method},

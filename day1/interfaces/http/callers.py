@@ -26,9 +26,9 @@ _HEADS: Final = 10_000
 class Callers:
     """Makes of a request the context of its call. Made once for a server."""
 
-    def __init__(self, house: OpenStore, called: Callable[[], None]) -> None:
+    def __init__(self, store: OpenStore, called: Callable[[], None]) -> None:
         """Serve one memory; `called` is told of each call."""
-        self.house = house
+        self.store = store
         self._called = called
         self._guard = threading.Lock()
         self._heads: dict[str | None, LRUCache[str, ProcessHead]] = {}
@@ -64,7 +64,7 @@ class Callers:
             head=self._head(request, access, said("client")),
             access=access,
         )
-        return self.house.context(caller)
+        return self.store.context(caller)
 
     def _head(self, request: HTTPConnection, access: Access, client: str | None) -> Head | None:
         """The client's own HEAD: its session's, else the one of its token and name."""
@@ -74,13 +74,13 @@ class Callers:
                 heads = self._heads.setdefault(access.token_id, LRUCache(_HEADS))
                 head = heads.get(session)
             if head is None:
-                begun = ProcessHead(self.house.repo, access.home or MAIN)  # asks the ledger
+                begun = ProcessHead(self.store.repo, access.home or MAIN)  # asks the ledger
                 with self._guard:
                     head = heads.setdefault(session, begun)
             return head
         if access.token_id is None and client is None:
             return None
-        return LedgerHead(self.house.repo, f"{access.token_id or 'open'}/{client or ''}")
+        return LedgerHead(self.store.repo, f"{access.token_id or 'open'}/{client or ''}")
 
 
 def _text(header: str | None) -> str | None:

@@ -74,7 +74,7 @@ class Metrics:
         return generate_latest(self._registry) + generate_latest(now)
 
 
-def routes(house: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
+def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     """The three probes; `/metrics` needs a token where tokens are on."""
     probing = CapacityLimiter(1)
 
@@ -87,7 +87,7 @@ def routes(house: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
         try:
             # A thread of its own: those of calls may all be waiting for the store.
             with fail_after(_READY_S):
-                read = partial(_ready, house)
+                read = partial(_ready, store)
                 found = await to_thread.run_sync(read, abandon_on_cancel=True, limiter=probing)
             return JSONResponse(found)
         except TimeoutError:
@@ -100,8 +100,8 @@ def routes(house: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     async def counted(request: Request) -> Response:
         if access_of(request).branches:
             return failure(Forbidden("/metrics counts every branch: use a token without limits."))
-        size = await to_thread.run_sync(house.repo.store.size)
-        branches = await to_thread.run_sync(house.repo.history.branches)
+        size = await to_thread.run_sync(store.repo.store.size)
+        branches = await to_thread.run_sync(store.repo.history.branches)
         text = metrics.text(size, len(branches))
         return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
@@ -112,12 +112,12 @@ def routes(house: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     ]
 
 
-def _ready(house: OpenStore) -> dict[str, Json]:
+def _ready(store: OpenStore) -> dict[str, Json]:
     """Read the store and the ledger; what else is wrong leaves them readable."""
-    house.repo.ledger.branch(MAIN)
-    with house.repo.store.reading(Ref(branch=MAIN)):
+    store.repo.ledger.branch(MAIN)
+    with store.repo.store.reading(Ref(branch=MAIN)):
         pass
-    wrong = [without_place(error).body()["error"] for error in house.obstacles()]
-    access = "read" if wrong or house.read_only else "write"
+    wrong = [without_place(error).body()["error"] for error in store.obstacles()]
+    access = "read" if wrong or store.read_only else "write"
     found: dict[str, Json] = {"status": "ready", "access": access}
     return {**found, "wrong": wrong} if wrong else found
