@@ -2,13 +2,73 @@
 
 A class is named for the state of the world and carries a stable `code`. The message is for a
 person and says what to do next; the code is for a program; `details` are for an agent that
-mends its call. No message or detail holds memory text, a token or a password.
+mends its call. The next step is data (`Advice`), which each wire puts in words of its own. No
+message or detail holds memory text, a token or a password.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
 from typing import ClassVar
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call to make next: an operation, and the arguments that matter."""
+
+    operation: str
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The step in the words of MCP: an argument where there is one, else the tool."""
+        given = [f"{name}={json.dumps(value)}" for name, value in self.arguments.items()]
+        return ", ".join(given) or self.operation
+
+
+Say = Callable[[Step], str]
+"""How a wire names a step: MCP the tool, the command line its command, HTTP the route."""
+
+
+class Advice:
+    """A text for whoever calls, in which the steps to make next are data.
+
+    In the template, `{memory_held}` is a step, unless there is a value of that name. A value may
+    be a step with arguments, or anything that a text can hold.
+    """
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        """Read a template, which holds nothing that a caller gave: values do."""
+        parts: list[str | Step] = []
+        for text, name, _, _ in Formatter().parse(template):
+            parts.append(text)
+            if name is not None:
+                value = values.get(name, Step(name))
+                parts.append(value if isinstance(value, Step) else str(value))
+        self._parts = tuple(parts)
+
+    @classmethod
+    def joined(cls, texts: Iterable["str | Advice"]) -> "Advice":
+        """One text after the other, with a blank between them."""
+        made, parts = cls(""), list[str | Step]()
+        for text in texts:
+            parts += [" "] if parts else []
+            parts += [text] if isinstance(text, str) else text._parts
+        made._parts = tuple(parts)
+        return made
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps, in the order of the text."""
+        return [part for part in self._parts if isinstance(part, Step)]
+
+    def worded(self, say: Say = str) -> str:
+        """The text in the words of a wire."""
+        return "".join(part if isinstance(part, str) else say(part) for part in self._parts)
+
+    __str__ = worded
 
 
 class Day1Error(Exception):
@@ -17,13 +77,32 @@ class Day1Error(Exception):
     code: ClassVar[str] = "internal"
     retryable: ClassVar[bool] = False
 
-    def __init__(self, message: str, **details: Json) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: "str | Advice", advice: Advice | None = None, /, **details: Json
+    ) -> None:
+        """Say what is wrong, what to do next, and more for a program."""
+        self.advice = Advice.joined(text for text in (message, advice) if text is not None)
         self.details = details
+        super().__init__(str(self.advice))
 
-    def body(self) -> dict[str, Json]:
+    def worded(self, say: Say = str) -> str:
+        """The message in the words of a wire."""
+        return self.advice.worded(say)
+
+    def body(self, say: Say = str) -> dict[str, Json]:
         """The one JSON shape of a failure on every wire."""
-        return {"error": {"code": self.code, "message": str(self), "details": self.details}}
+        told: dict[str, Json] = {
+            "code": self.code,
+            "message": self.worded(say),
+            "details": self.details,
+        }
+        steps = [_as_json(step) for step in self.advice.steps]
+        return {"error": {**told, "next": steps} if steps else told}
+
+
+def _as_json(step: Step) -> dict[str, Json]:
+    given = {"arguments": step.arguments} if step.arguments else {}
+    return {"operation": step.operation, **given}
 
 
 class InvalidRequest(Day1Error):

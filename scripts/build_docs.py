@@ -122,11 +122,17 @@ def errors_page() -> str:
     """Every error code with its meaning."""
     lines = [HEAD, "# Errors", "", "Every failure has one shape:", "", "```json"]
     lines += ['{"error": {"code": "…", "message": "what to do next", "details": {}}}', "```", ""]
+    lines += [_NEXT, ""]
     lines += ["| code | meaning | trying again helps |", "| --- | --- | --- |"]
     for error in _descendants(errors.Day1Error):
         meaning = (error.__doc__ or "").strip().splitlines()[0]
         lines.append(f"| `{error.code}` | {meaning} | {'yes' if error.retryable else ''} |")
     return "\n".join(lines) + "\n"
+
+
+_NEXT = """Where a call to make next helps, `"next": [{"operation": "memory_branch_list"}]` stands
+beside `details`: operations by name, with `arguments` where one matters. The message says them in
+the words of the wire: MCP names the tool, the command line its command, HTTP the route."""
 
 
 def _descendants(error: type[errors.Day1Error]) -> Iterator[type[errors.Day1Error]]:

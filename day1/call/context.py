@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from day1.call.fields import Repeatable, WriteRequest
-from day1.errors import Forbidden, Refused, UnknownBranch
+from day1.errors import Forbidden, Refused, Say, UnknownBranch
 from day1.model.access.permissions import EVERYTHING, Access
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.origin import Origin, SourceName
@@ -101,6 +101,8 @@ class Context:
     """Whether the caller wants no more: an operation asks between parts of its work."""
 
     branch_rule: BranchRule = active_branch
+    say: Say = str
+    """How the wire names a step that an answer advises."""
 
     def branch(self, given: str | None) -> str:
         """The branch of this call: the one given, else as the rule says.

@@ -11,11 +11,14 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    InstanceOf,
     JsonValue,
+    PlainSerializer,
+    SerializationInfo,
 )
 
 from day1.call.meanings import put_meanings
-from day1.errors import InvalidRequest
+from day1.errors import Advice, InvalidRequest, Say
 from day1.model.rows.origin import MAX_LABEL
 from day1.model.rows.validation import MAX_TEXT, clean, sound
 from day1.model.values.instant import parse
@@ -102,6 +105,15 @@ class WriteRequest(Repeatable):
     task_id: Label | None = None
 
 
+def _worded(text: str | Advice, info: SerializationInfo) -> str:
+    say: Say = info.context or str
+    return text if isinstance(text, str) else text.worded(say)
+
+
+Note = Annotated[str | InstanceOf[Advice], PlainSerializer(_worded, return_type=str)]
+"""A text that may name steps to make next; an answer has it in the words of the wire."""
+
+
 class Read(BaseModel):
     """The state that an answer was read from."""
 
@@ -110,7 +122,7 @@ class Read(BaseModel):
     pending: int = 0
     """Rows that no commit holds yet."""
     mode: str | None = None
-    notes: list[str] = Field(default_factory=list)
+    notes: list[Note] = Field(default_factory=list)
 
 
 class Written(BaseModel):
@@ -119,7 +131,7 @@ class Written(BaseModel):
     branch: str
     commit: str
     pending: int = 0
-    notes: list[str] = Field(default_factory=list)
+    notes: list[Note] = Field(default_factory=list)
 
 
 class Response(BaseModel):
@@ -128,6 +140,8 @@ class Response(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-def written(branch: str, commit: str, pending: int = 0, notes: Iterable[str] = ()) -> Written:
+def written(
+    branch: str, commit: str, pending: int = 0, notes: Iterable[str | Advice] = ()
+) -> Written:
     """Say where a write went, and how many rows no commit holds yet."""
     return Written(branch=branch, commit=commit, pending=pending, notes=list(notes))

@@ -62,7 +62,8 @@ class Operation(Generic[Q, R]):
             ctx.caller.access.require(self.needs, self.name)
             request = self.request.model_validate(dict(arguments))
             with ctx.repo.ledger.steady():
-                return self.run(ctx, request).model_dump(mode="json")
+                answer = self.run(ctx, request)
+                return answer.model_dump(mode="json", context=ctx.say)
         except ValidationError as exc:
             outcome = InvalidRequest.code
             raise invalid(self.name, self.request, exc) from exc

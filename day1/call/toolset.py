@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from day1.call.context import BranchRule, Context, active_branch
 from day1.call.operation import Operation
-from day1.errors import Day1Error, Json
+from day1.errors import Day1Error, Json, Say
 
 _FAILURE: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -27,6 +27,18 @@ _FAILURE: Final[Mapping[str, Any]] = {
                 "code": {"type": "string", "description": "stable; see docs/errors.md"},
                 "message": {"type": "string", "description": "what to do next"},
                 "details": {"type": "object"},
+                "next": {
+                    "type": "array",
+                    "description": "calls to make next",
+                    "items": {
+                        "type": "object",
+                        "required": ["operation"],
+                        "properties": {
+                            "operation": {"type": "string"},
+                            "arguments": {"type": "object"},
+                        },
+                    },
+                },
             },
         }
     },
@@ -37,7 +49,7 @@ _FAILURE: Final[Mapping[str, Any]] = {
 class ErrorShape:
     """The form in which a toolset's errors are answered."""
 
-    body: Callable[[Day1Error], Mapping[str, Json]] = Day1Error.body
+    body: Callable[[Day1Error, Say], Mapping[str, Json]] = Day1Error.body
     schema: Mapping[str, Any] = field(default_factory=lambda: _FAILURE)
     """The JSON schema of `body`."""
     statuses: Mapping[type[Day1Error], int] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from day1.call.context import Caller, Head
-from day1.errors import UnknownBranch
+from day1.errors import Advice, UnknownBranch
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.origin import named
 from day1.services.branches.lookup import find, name_of
@@ -37,8 +37,11 @@ class ProcessHead:
             instead = name_of(self._repo, self._held.parent_id or "") or MAIN
             again = "" if found is None else f", or to {self._name!r} for the new one of its name"
             raise UnknownBranch(
-                f"The branch {self._name!r} that you were on is gone: memory_branch_switch to "
-                f"{instead!r}{again}, then call again.",
+                f"The branch {self._name!r} that you were on is gone.",
+                Advice(
+                    "{memory_branch_switch} to {instead}, then call again.",
+                    instead=f"{instead!r}{again}",
+                ),
                 branch=self._name,
                 instead=instead,
             )

@@ -222,7 +222,9 @@ def _check_error(answer: Answer) -> None:
     assert answer.document == answer.structured
     assert set(answer.structured) == {"error"}
     error = answer.structured["error"]
-    assert set(error) == {"code", "message", "details"}
+    assert set(error) - {"next"} == {"code", "message", "details"}
+    for step in error.get("next", ()):
+        assert step["operation"] in error["message"] or step.get("arguments")
     assert error["message"]
     assert isinstance(error["details"], dict)
     assert answer.notes == []

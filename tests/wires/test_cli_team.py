@@ -78,7 +78,7 @@ def test_what_does_not_fit_a_task_is_refused_in_commands(cli: CommandLine) -> No
     cli("task", "update", made, "0", "finished", code=2)
     said = cli("task", "status", "task_none", code=1).err
     assert (
-        said == "error: There is no task 'task_none': `day1 task create` answers the id to use.\n"
+        said == "error: There is no task 'task_none'. `day1 task create` answers the id to use.\n"
     )
     assert cli.refused("task", "join", "task_none", "--agent", "x")["code"] == "not_found"
 
@@ -118,7 +118,7 @@ def test_a_template_is_versioned_used_and_taken_out_of_use(cli: CommandLine) -> 
     assert "with 1 fact of Start 1" in cli("template", "use", "Start", "two").out
     assert cli.json("template", "deprecate", "Start")["versions"] == [1, 2]
     assert len(listed(cli, "template", "list", "--deprecated")) == 2
-    assert "Its versions are deprecated; `day1 template list`" in cli("template", "use", "Start", "x", code=1).err  # fmt: skip
+    assert "Its versions are deprecated. `day1 template list`" in cli("template", "use", "Start", "x", code=1).err  # fmt: skip
     assert "`day1 template list`" in cli("template", "deprecate", "Start", "--version", "9", code=1).err  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from day1.call.context import Caller, Context
 from day1.call.fields import Label, OnBranch, Request, Response, Text
 from day1.call.operation import Effect, Operation
 from day1.call.toolset import Binding, ErrorShape, Hints, Namespace, Route, Toolset
-from day1.errors import Day1Error, InvalidRequest, Json, NotFound
+from day1.errors import Day1Error, InvalidRequest, Json, NotFound, Say
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.http.app import Served, build_app
 from day1.interfaces.mcp.listening import Listening
@@ -131,8 +131,8 @@ def drop_note(ctx: Context, request: DropNote) -> NoteDropped:
     return NoteDropped(id=request.id, reason=request.reason)
 
 
-def fault_body(error: Day1Error) -> dict[str, Json]:
-    return {"fault": error.code, "because": str(error)}
+def fault_body(error: Day1Error, say: Say) -> dict[str, Json]:
+    return {"fault": error.code, "because": error.worded(say)}
 
 
 def shelf(caller: Caller) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.failures import refused, translated_by
 from day1.errors import (
+    Advice,
     Conflict,
     Day1Error,
     InvalidRequest,
@@ -21,7 +22,7 @@ from day1.errors import (
     UnknownBranch,
 )
 
-Meaning = tuple[type[Day1Error], str]
+Meaning = tuple[type[Day1Error], str | Advice]
 
 _AGAIN: Final[Meaning] = (
     StoreBusy,
@@ -69,7 +70,7 @@ _TOO_LONG: Final[Meaning] = (
 )
 _NO_BRANCH: Final[Meaning] = (
     UnknownBranch,
-    "The server has no such branch; memory_branch_list shows those there are.",
+    Advice("The server has no such branch; {memory_branch_list} shows those there are."),
 )
 _BY_NUMBER: Final[dict[int, Meaning]] = {
     # Deadlock, a lock waited for too long; MatrixOne's deadlock, and its "try again".
@@ -132,7 +133,9 @@ def _meaning(exc: Exception, where: str) -> Day1Error | None:
     if meaning is None:
         return refused(where, str(number or ""))
     error, text = meaning
-    return error(text.replace("{where}", where), engine_code=str(number))
+    if isinstance(text, str):
+        text = text.replace("{where}", where)
+    return error(text, engine_code=str(number))
 
 
 def _by_words(exc: BaseException) -> Meaning | None:

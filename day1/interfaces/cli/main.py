@@ -182,9 +182,9 @@ def _fail(exc: Exception, *, as_json: bool) -> int:
     elif as_json:
         print(json.dumps(_body(exc), ensure_ascii=False), file=sys.stderr)
     else:
-        from day1.interfaces.cli.render import Screen, in_commands
+        from day1.interfaces.cli.render import Screen
 
-        Screen().note(("error: ", "error"), in_commands(_message(exc)))
+        Screen().note(("error: ", "error"), _message(exc))
     return exc.exit_code if isinstance(exc, click.ClickException) else FAILED
 
 
@@ -199,7 +199,9 @@ def _message(exc: Exception) -> str:
     if isinstance(exc, click.ClickException):
         return exc.format_message()
     if isinstance(exc, Day1Error):
-        return str(exc)
+        from day1.interfaces.cli.wording import command_of
+
+        return exc.worded(command_of)
     if os.environ.get("DAY1_LOG_LEVEL", "").upper() == "DEBUG":
         traceback.print_exception(exc)
     kind = type(exc).__name__

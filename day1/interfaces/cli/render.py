@@ -65,37 +65,6 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-_IN_COMMANDS: Final = {
-    "memory_branch_list": "`day1 branch`",
-    "memory_snapshot_list": "`day1 snapshot --list`",
-    "memory_held": "`day1 held`",
-    "memory_restore": "`day1 restore`",
-    "memory_history": "`day1 history`",
-    "memory_branch_create": "`day1 switch -c`",
-    "memory_retract_fact": "`day1 rm`",
-    "verify_merge_gate": "`day1 verify --gate`",
-    "review_open": "`day1 review open`",
-    "review_list": "`day1 review list`",
-    "review_show": "`day1 review show`",
-    "review_decide": "`day1 review decide`",
-    "review_merge": "`day1 review merge`",
-    "review_close": "`day1 review close`",
-    "memory_branch_diff": "`day1 diff`",
-    "memory_task_create": "`day1 task create`",
-    "memory_template_list": "`day1 template list`",
-    "memory_handoff_create": "`day1 handoff create`",
-    "knowledge_bundle_list": "`day1 bundle list`",
-    "verify_batch": "`day1 verify`",
-    "include_unverified=true": "`--include-unverified`",
-    "only_verified=false": "`--all`",
-}
-
-
-def in_commands(message: str) -> str:
-    """Replace names of tools in a message by the commands that do the same."""
-    return re.sub("|".join(_IN_COMMANDS), lambda found: _IN_COMMANDS[found[0]], message)
-
-
 class Screen:
     """Where a command prints: the answer to stdout, notes about it to stderr."""
 

@@ -12,7 +12,8 @@ import click
 
 from day1.errors import InvalidRequest
 from day1.interfaces.cli.moments import moment
-from day1.interfaces.cli.render import Screen, in_commands
+from day1.interfaces.cli.render import Screen
+from day1.interfaces.cli.wording import command_of
 
 if TYPE_CHECKING:
     from day1.call.context import Context
@@ -120,6 +121,8 @@ class Session:
 
         given = {name: value for name, value in arguments.items() if value is not None}
         context = self.context(create=create)
+        if not self.as_json:
+            context = replace(context, say=command_of)
         if watch is not None:
             context = replace(context, progress=watch[0], stopped=watch[1])
         answer: dict[str, Any] = TOOLSETS.tools[tool].call(context, given)
@@ -139,7 +142,7 @@ class Session:
         """Print the notes of an operation's answer on stderr."""
         state = answer.get("read") or answer.get("written") or {}
         for note in state.get("notes", ()):
-            self.screen.note(("note: ", "dim"), in_commands(str(note)))
+            self.screen.note(("note: ", "dim"), str(note))
 
     def close(self) -> None:
         """Close the store."""

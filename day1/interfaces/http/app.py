@@ -22,7 +22,7 @@ from day1.interfaces.background import run_forever
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
-from day1.interfaces.http.failures import failure, status_of
+from day1.interfaces.http.failures import failure, route_of, status_of
 from day1.interfaces.http.middleware import LOOPBACK, AccessMiddleware, AccessRules
 from day1.interfaces.http.replies import reply
 from day1.interfaces.mcp.http import streams
@@ -129,7 +129,7 @@ class _Unrouted:
     async def no_method(self, request: Request, exc: Exception) -> Response:
         """Say that the path has no such method."""
         error = InvalidRequest(f"{request.method} is not for this path.")
-        body = self._shape(request.url.path).body(error)
+        body = self._shape(request.url.path).body(error, route_of)
         return JSONResponse(body, 405, getattr(exc, "headers", None))
 
 

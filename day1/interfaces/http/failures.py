@@ -10,7 +10,8 @@ from starlette.responses import JSONResponse
 
 from day1 import errors
 from day1.call.toolset import ErrorShape
-from day1.errors import Day1Error
+from day1.errors import Day1Error, Step
+from day1.toolsets import TOOLSETS
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,14 @@ def status_of(error: type[Day1Error], shape: ErrorShape = SHAPE) -> int:
     return next((statuses[kind] for kind in error.__mro__ if kind in statuses), 500)
 
 
+def route_of(step: Step) -> str:
+    """A step as HTTP has it: the method and path of its first route."""
+    tool = TOOLSETS.tools[step.operation]
+    route = next(r for r in tool.toolset.served_routes if r.binding.operation == tool.name)
+    call = f"{route.method} {tool.toolset.namespace.prefix}{route.path}"
+    return f"{call} with {step}" if step.arguments else call
+
+
 def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
     """An error as a response, in the form of the toolset that was called."""
     headers = {}
@@ -49,7 +58,7 @@ def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
         headers["WWW-Authenticate"] = "Bearer"
     if error.retryable:
         headers["Retry-After"] = RETRY_S
-    return JSONResponse(shape.body(error), status_of(type(error), shape), headers)
+    return JSONResponse(shape.body(error, route_of), status_of(type(error), shape), headers)
 
 
 def refusal(code: str, message: str, status: int) -> JSONResponse:
@@ -61,4 +70,4 @@ def fault(exc: Exception, shape: ErrorShape = SHAPE) -> JSONResponse:
     """What went wrong is in the log, and nowhere else."""
     log.error("a request failed", exc_info=exc)
     failed = Day1Error("day1 failed on this request; its log on stderr says more.")
-    return JSONResponse(shape.body(failed), 500)
+    return JSONResponse(shape.body(failed, route_of), 500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from json import loads
 from typing import Any, Final
@@ -18,7 +19,7 @@ from day1.call.registry import Registry
 from day1.call.toolset import ErrorShape, Namespace, Route, Tool, Toolset
 from day1.errors import Day1Error, InvalidRequest
 from day1.interfaces.http.callers import Callers
-from day1.interfaces.http.failures import failure, fault
+from day1.interfaces.http.failures import failure, fault, route_of
 from day1.interfaces.http.openapi import openapi, takes_body
 
 _IDEMPOTENCY: Final = "idempotency-key"
@@ -87,7 +88,7 @@ def _endpoint(calls: Mapping[str, _Call]) -> Any:
         call = calls.get("GET" if request.method == "HEAD" else request.method)
         if call is None:
             refused = InvalidRequest(f"{request.method} is not for this path.")
-            return JSONResponse(shape.body(refused), 405, {"Allow": ", ".join(calls)})
+            return JSONResponse(shape.body(refused, route_of), 405, {"Allow": ", ".join(calls)})
         return await call.answer(request)
 
     return answer
@@ -120,7 +121,8 @@ class _Call:
         return JSONResponse(answer if only is None else answer[only], self.route.status)
 
     def _run(self, request: Request, arguments: dict[str, Any]) -> Mapping[str, Any]:
-        return self.tool.call(self._callers.context(request), arguments)
+        ctx = replace(self._callers.context(request), say=route_of)
+        return self.tool.call(ctx, arguments)
 
     def _arguments(self, request: Request, body: bytes) -> dict[str, Any]:
         arguments = _in_body(self.tool.name, body) if takes_body(self.route) else {}

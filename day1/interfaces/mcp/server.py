@@ -144,16 +144,16 @@ def _call(
     if tool is None:
         shape = next((one.toolset.errors for one in by_name.values()), ErrorShape())
         unknown = f"There is no tool {params.name[:80]!r} here."
-        return result(shape.body(UnknownTool(unknown, tools=sorted(by_name))), is_error=True)
+        return result(shape.body(UnknownTool(unknown, tools=sorted(by_name)), str), is_error=True)
     shape = tool.toolset.errors
     try:
         answer = tool.call(context(), params.arguments or {})
     except Day1Error as exc:
-        return result(shape.body(exc), is_error=True)
+        return result(shape.body(exc, str), is_error=True)
     except Exception:
         log.exception("%s failed", params.name[:80])
         failed = Day1Error("day1 failed on this call; its log on stderr says more.")
-        return result(shape.body(failed), is_error=True)
+        return result(shape.body(failed, str), is_error=True)
     return result(answer, text=answer["result"] if tool.operation.is_list else answer)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from day1.errors import BranchClosed, BranchProtected, UnknownBranch
+from day1.errors import Advice, BranchClosed, BranchProtected, UnknownBranch
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import Kind
@@ -18,12 +18,12 @@ def find(repo: Repository, name: str) -> Branch:
     branch = repo.ledger.branch(name)
     if branch is not None and branch.name == name and branch.retired_tip is None:
         return branch
-    hint = "memory_branch_list shows those there are."
+    hint = Advice("{memory_branch_list} shows those there are.")
     if branch is not None and branch.name != name:
-        hint = f"Did you mean {branch.name!r}?"
+        hint = Advice("Did you mean {name}?", name=repr(branch.name))
     elif branch is not None:
-        hint = "It was retired; `day1 switch` brings it back."
-    raise UnknownBranch(f"There is no branch {name!r}. {hint}", branch=name)
+        hint = Advice("It was retired; `day1 switch` brings it back.")
+    raise UnknownBranch(f"There is no branch {name!r}.", hint, branch=name)
 
 
 def name_of(repo: Repository, branch_id: str) -> str:
@@ -51,8 +51,11 @@ def refuse_protected(branch: Branch) -> Branch:
     """
     if refuse_closed(branch).protection:
         raise BranchProtected(
-            f"{branch.name!r} is protected, and takes merges only: fork a branch with "
-            "memory_branch_create, write there, and bring it here with review_open.",
+            f"{branch.name!r} is protected, and takes merges only.",
+            Advice(
+                "Fork a branch with {memory_branch_create}, write there, and bring it here with "
+                "{review_open}."
+            ),
             branch=branch.name,
             requires=list(branch.protection),
         )

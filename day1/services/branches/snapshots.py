@@ -1,6 +1,6 @@
 """Snapshots: labelled commits, as ledger rows, so that refs stay few."""
 
-from day1.errors import NotFound
+from day1.errors import Advice, NotFound
 from day1.model.records.snapshot import Snapshot
 from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
@@ -39,5 +39,7 @@ def find_snapshot(repo: Repository, name: str) -> Snapshot:
         if name in {made.id, made.label}:
             return made
     raise NotFound(
-        f"There is no snapshot {name!r}; memory_snapshot_list shows those there are.", name=name
+        f"There is no snapshot {name!r}.",
+        Advice("{memory_snapshot_list} shows those there are."),
+        name=name,
     )

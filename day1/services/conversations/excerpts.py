@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE, Kind, Row, when
 from day1.model.rows.origin import Origin
@@ -112,7 +112,8 @@ def up_to(
     ids = [row["id"] for row in part[MESSAGE]]
     if message_id not in ids:
         raise NotFound(
-            f"{conversation_id} has no message {message_id!r}; memory_search_messages finds them.",
+            f"{conversation_id} has no message {message_id!r}.",
+            Advice("{memory_search_messages} finds them."),
             conversation_id=conversation_id,
             message_id=message_id,
         )
@@ -127,11 +128,15 @@ def unknown_conversation(repo: Repository, conversation_id: str, branch: str) ->
     """Say that a branch has not the conversation, and which have."""
     names = list(branches_with(repo, CONVERSATION, conversation_id))
     if names:
-        where = f"It is on {', '.join(names[:10])}: memory_cherry_pick_conversation brings it."
+        where = Advice(
+            "It is on {branches}: {memory_cherry_pick_conversation} brings it.",
+            branches=", ".join(names[:10]),
+        )
     else:
-        where = "No branch has it; memory_list_conversations shows those there are."
+        where = Advice("No branch has it; {memory_list_conversations} shows those there are.")
     return NotFound(
-        f"There is no conversation {conversation_id!r} on {branch!r}. {where}",
+        f"There is no conversation {conversation_id!r} on {branch!r}.",
+        where,
         conversation_id=conversation_id,
         branch=branch,
         branches=names,

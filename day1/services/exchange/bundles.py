@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from day1.errors import BranchExists, Conflict, NotFound
+from day1.errors import Advice, BranchExists, Conflict, NotFound
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.branches.names import branch_part, numbered
 from day1.model.files.bundle import BundleFile, bundle_lines, counted, digest, read_bundle
@@ -86,8 +86,11 @@ def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
     bundle = repo.ledger.record(Bundle, bundle_id)
     if bundle is None:
         raise NotFound(
-            f"There is no bundle {bundle_id!r}: knowledge_bundle_list shows those there are, and "
-            "`day1 bundle import FILE` takes one from another store.",
+            f"There is no bundle {bundle_id!r}.",
+            Advice(
+                "{knowledge_bundle_list} shows those there are, and `day1 bundle import FILE` "
+                "takes one from another store."
+            ),
             bundle_id=bundle_id,
         )
     return bundle

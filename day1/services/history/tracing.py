@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from day1.errors import NotFound
+from day1.errors import Advice, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Commit, CommitId, Query, Ref
@@ -167,7 +167,8 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
     row, kind = traced.row, traced.kind
     if row is None:
         raise NotFound(
-            f"{row_id} is not on branch {branch.name!r}; memory_history says what became of it.",
+            f"{row_id} is not on branch {branch.name!r}.",
+            Advice("{memory_history} says what became of it."),
             id=row_id,
             branch=branch.name,
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import (
     HeldItem,
@@ -136,8 +136,8 @@ def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Orig
         offer = listed.get(decided.item_id)
         if offer is None:
             raise NotFound(
-                f"{decided.item_id} is not an open held item of {branch.name!r}; memory_held lists "
-                "those.",
+                f"{decided.item_id} is not an open held item of {branch.name!r}.",
+                Advice("{memory_held} lists those."),
                 id=decided.item_id,
                 branch=branch.name,
             )

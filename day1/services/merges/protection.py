@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from day1.errors import BranchProtected
+from day1.errors import Advice, BranchProtected
 from day1.model.branches.branch import Branch
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import OWN, Choice
@@ -49,7 +49,7 @@ def protect(repo: Repository, name: str, requires: Sequence[str]) -> Branch:
 
 def lacking(
     repo: Repository, by: Merger, source: Branch, target: Branch, plan: MergePlan
-) -> dict[str, str]:
+) -> dict[str, Advice]:
     """Which requirements of the target a merge does not fulfil, each with what to do."""
     merge = _Merge(repo, by, source, target, plan)
     said = {required: _CHECKS[required](merge) for required in target.protection}
@@ -63,7 +63,8 @@ def guard(repo: Repository, by: Merger) -> Guard:
         missing = lacking(repo, by, source, target, plan)
         if missing:
             raise BranchProtected(
-                f"{target.name!r} is protected. {' '.join(missing.values())}",
+                f"{target.name!r} is protected.",
+                Advice.joined(missing.values()),
                 branch=target.name,
                 requires=list(target.protection),
                 missing=list(missing),
@@ -72,32 +73,41 @@ def guard(repo: Repository, by: Merger) -> Guard:
     return check
 
 
-def _review(merge: _Merge) -> str | None:
+def _review(merge: _Merge) -> Advice | None:
     if merge.by.review is None:
-        return "It takes merges by review only: review_open, review_decide, then review_merge."
+        return Advice(
+            "It takes merges by review only: {review_open}, {review_decide}, then {review_merge}."
+        )
     left = len(undecided(merge.plan, merge.by.choices))
     if left:
-        return f"Conflicts that nobody decided: {left}. review_decide does; take=skip holds one."
-    return None
-
-
-def _gate(merge: _Merge) -> str | None:
-    found = Counter(verdicts(merge.plan).values())
-    wrong, open_ = found["invalidated"], found["unverified"]
-    if wrong or open_:
-        return (
-            f"Facts that are not verified: {wrong} invalidated, {open_} unverified. "
-            "verify_merge_gate names them; verify_batch judges, memory_retract_fact removes."
+        return Advice(
+            "Conflicts that nobody decided: {left}. {review_decide} does; take=skip holds one.",
+            left=left,
         )
     return None
 
 
-def _other(merge: _Merge) -> str | None:
+def _gate(merge: _Merge) -> Advice | None:
+    found = Counter(verdicts(merge.plan).values())
+    wrong, open_ = found["invalidated"], found["unverified"]
+    if wrong or open_:
+        return Advice(
+            "Facts that are not verified: {wrong} invalidated, {open} unverified. "
+            "{verify_merge_gate} names them; {verify_batch} judges, {memory_retract_fact} removes.",
+            wrong=wrong,
+            open=open_,
+        )
+    return None
+
+
+def _other(merge: _Merge) -> Advice | None:
     token = merge.by.token_id
     if token is None:
-        return "Somebody else than the author must merge, with a token: without one, who can tell?"
+        return Advice(
+            "Somebody else than the author must merge, with a token: without one, who can tell?"
+        )
     if token in _writers(merge.repo, merge.source, merge.target) | _deciders(merge):
-        return (
+        return Advice(
             "Another token must merge than those that wrote on the branch, opened the review, or "
             "gave values or deleted in it."
         )
@@ -114,7 +124,7 @@ def _deciders(merge: _Merge) -> set[str | None]:
     return {merge.by.token_id} if gave else set()
 
 
-_CHECKS: Mapping[str, Callable[[_Merge], str | None]] = {
+_CHECKS: Mapping[str, Callable[[_Merge], Advice | None]] = {
     "review": _review,
     "gate": _gate,
     "other": _other,

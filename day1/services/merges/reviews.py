@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from day1.errors import Conflict, NotFound, PlanChanged, Refused
+from day1.errors import Advice, Conflict, NotFound, PlanChanged, Refused
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, keeps_out
 from day1.model.merge.plan import MergePlan, Strategy, plan_merge, three_ways
@@ -75,7 +75,8 @@ def find_review(repo: Repository, review_id: str) -> Review:
     review = repo.ledger.record(Review, review_id)
     if review is None:
         raise NotFound(
-            f"There is no review {review_id!r}: review_list shows those there are.",
+            f"There is no review {review_id!r}.",
+            Advice("{review_list} shows those there are."),
             review_id=review_id,
         )
     return review
@@ -129,16 +130,20 @@ def open_review(
     return review
 
 
-def gone(repo: Repository, review: Review) -> str | None:
+def gone(repo: Repository, review: Review) -> Advice | None:
     """Why a review cannot be looked at; None where both branches are there."""
     for side, branch_id in (("source", review.source_id), ("target", review.target_id)):
         branch = repo.ledger.record(Branch, branch_id)
         if branch is None:
-            return f"The {side} branch was deleted: review_close closes the review."
+            return Advice(
+                "The {side} branch was deleted: {review_close} closes the review.", side=side
+            )
         if branch.retired_tip is not None:
-            return (
-                f"The {side} branch {branch.name!r} was retired: `day1 switch {branch.name}` "
-                "brings it back, review_close closes the review."
+            return Advice(
+                "The {side} branch '{name}' was retired: `day1 switch {name}` brings it back, "
+                "{review_close} closes the review.",
+                side=side,
+                name=branch.name,
             )
     return None
 
@@ -235,12 +240,15 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
     row = rows.get(given.row_id)
     if row is None:
         raise NotFound(
-            f"{given.row_id} is not in the plan of this review; review_show shows what is.",
+            f"{given.row_id} is not in the plan of this review.",
+            Advice("{review_show} shows what is."),
             id=given.row_id,
         )
     if given.seen not in {None, fingerprint(row, WHOLE)}:
         raise PlanChanged(
-            f"{row.id} changed since you saw it: look at it again with review_show.", id=row.id
+            f"{row.id} changed since you saw it.",
+            Advice("Look at it again with {review_show}."),
+            id=row.id,
         )
     if given.take is not None:
         both = row.source is not None and row.target is not None
@@ -258,7 +266,8 @@ def _between_deeds(repo: Repository) -> Iterator[None]:
 def _check_open(review: Review) -> Review:
     if review.status != "open":
         raise Conflict(
-            f"The review is {review.status}: open a new one with review_open.",
+            f"The review is {review.status}.",
+            Advice("Open a new one with {review_open}."),
             review_id=review.id,
             status=review.status,
         )
@@ -297,7 +306,9 @@ def merge_review(
     def check(source: Branch, target: Branch, planned: MergePlan) -> None:
         fresh = _check_open(find_review(repo, review.id))
         if fresh.decisions != review.decisions:
-            raise PlanChanged("Somebody decided more meanwhile: look at it with review_show.")
+            raise PlanChanged(
+                Advice("Somebody decided more meanwhile: look at it with {review_show}.")
+            )
         may(source, target, planned)
 
     request = MergeRequest(
@@ -315,15 +326,15 @@ def _check_decisions(found: Examined, expect: str | None) -> None:
     if found.stale:
         ids = list(dict.fromkeys(one.row_id for one in found.stale))
         raise PlanChanged(
-            f"Decided, and changed since: {', '.join(ids[:10])}. Decide anew with review_decide, "
-            "or take=clear.",
+            f"Decided, and changed since: {', '.join(ids[:10])}.",
+            Advice("Decide anew with {review_decide}, or take=clear."),
             stale=[{"id": one.row_id, "cell": one.cell} for one in found.stale],
         )
     check_digest(expect, found.plan)
     if not found.merges:
         raise Conflict(
-            f"{found.target.name!r} has all of {found.source.name!r} already: review_close closes "
-            "the review.",
+            f"{found.target.name!r} has all of {found.source.name!r} already.",
+            Advice("{review_close} closes the review."),
             review_id=found.review.id,
         )
 

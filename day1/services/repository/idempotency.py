@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from day1.errors import RequestReused
+from day1.errors import Advice, RequestReused
 from day1.model.records.redaction import REDACTED_HASH
 from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, WHOLE, Cell, Kind, Row
@@ -89,8 +89,11 @@ def written_by(reading: Reading, kind: Kind, row_id: str, given: Mapping[str, Ce
     cells = {edit["cell"] for edit in edits}
     edited = {column for group in kind.groups if group[0] in cells for column in group}
     if found is None:
-        message = f"What this request wrote, {row_id}, was removed since: memory_restore brings it"
-        raise RequestReused(f"{message} back, another request_id writes it anew.", id=row_id)
+        raise RequestReused(
+            f"What this request wrote, {row_id}, was removed since.",
+            Advice("{memory_restore} brings it back, another request_id writes it anew."),
+            id=row_id,
+        )
     if any(found[c] != value for c, value in given.items() if c not in edited):
         raise reused(row_id)
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from day1.errors import InvalidRequest, NotFound, Refused, RevisionChanged
+from day1.errors import Advice, InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, keeps_out, open_items
 from day1.model.rows.change import CommitId, Message, Query, Ref
@@ -309,7 +309,8 @@ def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
     if kind is None or row is None:
         raise NotFound(
             f"{row_id} is not on branch {branch.name!r}. It may be on another branch, or was "
-            "removed: `day1 log` shows when, `memory_restore` brings it back.",
+            "removed.",
+            Advice("{memory_log} shows when, {memory_restore} brings it back."),
             id=row_id,
             branch=branch.name,
         )

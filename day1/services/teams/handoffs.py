@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Ref
@@ -141,7 +141,8 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     handoff = repo.ledger.record(Handoff, handoff_id)
     if handoff is None:
         raise NotFound(
-            f"There is no handoff {handoff_id!r}: memory_handoff_create answers the id to use.",
+            f"There is no handoff {handoff_id!r}.",
+            Advice("{memory_handoff_create} answers the id to use."),
             handoff_id=handoff_id,
         )
     with repo.store.reading(Ref(commit=handoff.commit)) as reading:

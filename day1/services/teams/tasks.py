@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.branches.names import branch_part
 from day1.model.records.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
@@ -84,7 +84,8 @@ def find_task(repo: Repository, task_id: str) -> Task:
     task = repo.ledger.record(Task, task_id)
     if task is None:
         raise NotFound(
-            f"There is no task {task_id!r}: memory_task_create answers the id to use.",
+            f"There is no task {task_id!r}.",
+            Advice("{memory_task_create} answers the id to use."),
             task_id=task_id,
         )
     return task

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from day1.errors import NotFound
+from day1.errors import Advice, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.branches.names import branch_part
 from day1.model.records.sharing import TEMPLATES, ShelfStatus, Template
@@ -108,7 +108,8 @@ def newest(repo: Repository, name: str) -> Template:
         return max(active, key=lambda template: template.version)
     why = "Its versions are deprecated" if versions else "There is none of this name"
     raise NotFound(
-        f"No template {name!r} can be used. {why}; memory_template_list shows those there are.",
+        f"No template {name!r} can be used. {why}.",
+        Advice("{memory_template_list} shows those there are."),
         template=name,
     )
 
@@ -152,8 +153,8 @@ def deprecate_template(repo: Repository, name: str, version: int | None = None) 
         ]
         if not found:
             raise NotFound(
-                f"There is no template {name!r}, or none of that version; memory_template_list "
-                "shows those there are.",
+                f"There is no template {name!r}, or none of that version.",
+                Advice("{memory_template_list} shows those there are."),
                 template=name,
             )
         repo.ledger.put(*found)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from day1.errors import ChatUnavailable, NotFound, Refused
+from day1.errors import Advice, ChatUnavailable, NotFound, Refused
 from day1.model.branches.branch import Branch
 from day1.model.records.judgement import DIMENSIONS, Case, Evidence, Judgement, Score, Verdict
 from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
@@ -75,11 +75,11 @@ def fact_on(repo: Repository, branch: str, fact_id: str) -> Row:
     if row is not None:
         return row
     having = list(branches_with(repo, FACT, fact_id))
-    where = "No branch has it; memory_search finds those there are."
+    where = Advice("No branch has it; {memory_search} finds those there are.")
     if having:
-        where = f"It is on {', '.join(having[:5])}."
+        where = Advice("It is on {branches}.", branches=", ".join(having[:5]))
     raise NotFound(
-        f"{fact_id} is not on branch {branch!r}. {where}", id=fact_id, branch=branch, having=having
+        f"{fact_id} is not on branch {branch!r}.", where, id=fact_id, branch=branch, having=having
     )
 
 

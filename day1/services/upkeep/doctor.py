@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from day1.errors import Day1Error, EmbedderUnavailable, StoreUnavailable
+from day1.errors import Advice, Day1Error, EmbedderUnavailable, StoreUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Pending, Ref
 from day1.ports.index import Cursor, IndexLost
@@ -29,7 +29,7 @@ class Finding:
 
     name: str
     level: Level
-    text: str
+    text: str | Advice
     advice: str | None = None
 
 
@@ -97,7 +97,7 @@ def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterat
         try:
             yield look()
         except Day1Error as exc:
-            yield Finding(name, "error", str(exc))
+            yield Finding(name, "error", exc.advice)
 
 
 def _engine(repo: Repository) -> Finding:

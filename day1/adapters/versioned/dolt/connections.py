@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Queues, lock_name
 from day1.adapters.mysql.url import opened
-from day1.errors import NotFound, UnknownBranch
+from day1.errors import Advice, NotFound, UnknownBranch
 from day1.model.branches.branch import MAIN
 
 _UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
@@ -70,7 +70,8 @@ class DoltConnections:
             if not self._lacks(connection, exc):
                 raise
             raise UnknownBranch(
-                f"There is no branch {branch!r}; memory_branch_list shows those there are.",
+                f"There is no branch {branch!r}.",
+                Advice("{memory_branch_list} shows those there are."),
                 branch=branch,
             ) from exc
 

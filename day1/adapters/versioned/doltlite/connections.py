@@ -24,7 +24,14 @@ from day1.adapters.rows.tables import versioned
 from day1.adapters.sqlite_failures import HARMLESS, error_name, is_sqlite, translated
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.lock import WriteLock
-from day1.errors import NotFound, StoreDamaged, StoreUnavailable, StoreVersionUnknown, UnknownBranch
+from day1.errors import (
+    Advice,
+    NotFound,
+    StoreDamaged,
+    StoreUnavailable,
+    StoreVersionUnknown,
+    UnknownBranch,
+)
 from day1.model.branches.branch import MAIN
 
 AWAKEN = "SELECT version FROM schema LIMIT 1"
@@ -166,7 +173,8 @@ class DoltLiteConnections:
             if what == "commit":
                 raise NotFound(f"There is no commit {name}.", commit=name) from exc
             raise UnknownBranch(
-                f"There is no branch {name!r}; memory_branch_list shows those there are.",
+                f"There is no branch {name!r}.",
+                Advice("{memory_branch_list} shows those there are."),
                 branch=name,
             ) from exc
 

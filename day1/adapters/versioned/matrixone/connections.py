@@ -11,7 +11,7 @@ from day1.adapters.versioned.matrixone.commit_store import CommitStore
 from day1.adapters.versioned.matrixone.position import Position, position_of, set_position
 from day1.adapters.versioned.matrixone.retention import Retention
 from day1.adapters.versioned.matrixone.time_cursor import PastState
-from day1.errors import NotFound, StoreUnavailable, UnknownBranch
+from day1.errors import Advice, NotFound, StoreUnavailable, UnknownBranch
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import CommitId
 
@@ -88,7 +88,8 @@ class MatrixOneConnections:
         found = self.graph.branch(connection, branch, ns)
         if found is None:
             raise UnknownBranch(
-                f"There is no branch {branch!r}; memory_branch_list shows those there are.",
+                f"There is no branch {branch!r}.",
+                Advice("{memory_branch_list} shows those there are."),
                 branch=branch,
             )
         return Position(branch, *found)

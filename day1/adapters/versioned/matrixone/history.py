@@ -120,7 +120,7 @@ class MatrixOneHistory(SqlHistory):
         raise Unsupported(
             "MatrixOne keeps no history of rows.",
             operation="versions",
-            instead="read the row at each commit (`row`), as memory_history does",
+            instead="read the row at each commit (`row`)",
         )
 
 

@@ -8,8 +8,9 @@ import click
 
 from day1.errors import Day1Error, NotAStore
 from day1.interfaces.cli.codes import FAILED
-from day1.interfaces.cli.render import Part, in_commands
+from day1.interfaces.cli.render import Part
 from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.wording import said
 
 if TYPE_CHECKING:
     from day1.services.upkeep.doctor import Finding
@@ -37,12 +38,13 @@ def doctor_command(session: Session, *, repair: bool) -> None:
     except NotAStore:
         raise
     except Day1Error as exc:
-        findings = [doctor.Finding("store", "error", str(exc), None)]
+        findings = [doctor.Finding("store", "error", exc.advice)]
     document = {
         "version": __version__,
         "repaired": done,
         "findings": [
-            {"name": f.name, "level": f.level, "text": f.text, "advice": f.advice} for f in findings
+            {"name": f.name, "level": f.level, "text": str(f.text), "advice": f.advice}
+            for f in findings
         ],
     }
     if not session.answer(document):
@@ -57,6 +59,6 @@ def _draw_findings(session: Session, findings: list[Finding]) -> None:
     rows: list[list[Part]] = []
     for finding in findings:
         advice = f" {finding.advice}" if finding.advice else ""
-        text = in_commands(finding.text) + advice
+        text = f"{said(finding.text)}{advice}"
         rows.append([(finding.level, finding.level), finding.name, text])
     session.screen.table(("", "check", "finding"), rows)

@@ -12,7 +12,7 @@ from day1.interfaces.cli.asking import WHOLE, ask, decided
 from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import one_spaced, text_of, words
 from day1.interfaces.cli.options import agent_option
-from day1.interfaces.cli.render import Screen, in_commands, plural, short
+from day1.interfaces.cli.render import Screen, plural, short
 from day1.interfaces.cli.session import Session, porcelain
 from day1.model.values.showing import short_commit
 
@@ -287,8 +287,7 @@ def _draw_left(screen: Screen, answer: Document) -> None:
         screen.note(f"Decided, and changed since: {ids}; decide anew, or =clear.")
     for required, why in answer["missing"].items():
         if required != "review":  # it means undecided conflicts, which the next note counts
-            told = in_commands(why)
-            screen.note(f"{answer['target_branch']} is protected. {told}")
+            screen.note(f"{answer['target_branch']} is protected. {why}")
     if answer["undecided_count"]:
         screen.note(f"{plural(answer['undecided_count'], 'conflict')} left: `day1 review decide`")
     elif answer["can_merge"]:

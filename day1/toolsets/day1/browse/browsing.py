@@ -9,7 +9,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Request, Response
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.rows.change import Commit
 from day1.model.rows.kind import MEMORIES, MESSAGE, kind_of
 from day1.model.values.instant import show
@@ -57,8 +57,8 @@ def memory_get(ctx: Context, request: Get) -> Got:
         row = None if kind not in MEMORIES else reading.get(kind, [request.id]).get(request.id)
         if kind is None or row is None:
             raise NotFound(
-                f"{request.id!r} is not on branch {branch!r}, or was not then: memory_history "
-                "tells what became of it.",
+                f"{request.id!r} is not on branch {branch!r}, or was not then.",
+                Advice("{memory_history} tells what became of it."),
                 id=request.id,
                 branch=branch,
             )

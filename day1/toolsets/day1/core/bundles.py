@@ -3,6 +3,7 @@
 from day1.call.context import Context
 from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
 from day1.call.operation import Effect, Operation
+from day1.errors import Advice, Step
 from day1.model.records.sharing import Bundle, ShelfStatus
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.model.values.instant import show
@@ -73,9 +74,12 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
     return BundleCreated(**dict(bundle_item(made)), read=read)
 
 
-def _why_empty(*, verified_only: bool) -> str:
+def _why_empty(*, verified_only: bool) -> str | Advice:
     if verified_only:
-        return "No fact is verified: verify_batch judges them, only_verified=false takes all."
+        return Advice(
+            "No fact is verified: {verify_batch} judges them, {every} takes all.",
+            every=Step("knowledge_bundle_create", {"only_verified": False}),
+        )
     return "The branch has no active facts."
 
 

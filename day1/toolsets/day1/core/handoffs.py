@@ -3,8 +3,9 @@
 from typing import Literal
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Repeatable, Request, Response, Text, Written
+from day1.call.fields import Label, Note, Read, Repeatable, Request, Response, Text, Written
 from day1.call.operation import Effect, Operation
+from day1.errors import Advice, Step
 from day1.model.values.instant import show
 from day1.services.rows.transplanting import memories
 from day1.services.teams.handoffs import HandoffRequest, hand_over, open_packet
@@ -68,16 +69,23 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     done = hand_over(ctx.repeatable(request), asked, ctx.clock())
     handoff = done.handoff
     now = state_of(ctx, request.target_branch)
-    notes = []
+    notes: list[Note] = []
     if handoff.left_out:
         notes.append(
-            f"{_number(handoff.left_out, 'fact was', 'facts were')} left out: verify_batch judges "
-            "those that are not verified, include_unverified=true takes them as they are."
+            Advice(
+                "{facts} left out: {verify_batch} judges those that are not verified, {anyway} "
+                "takes them as they are.",
+                facts=_number(handoff.left_out, "fact was", "facts were"),
+                anyway=Step("memory_handoff_create", {"include_unverified": True}),
+            )
         )
     if done.copied.left:
         notes.append(
-            f"{_number(len(done.copied.left), 'memory is', 'memories are')} of other content on "
-            "the target, and stayed so there: memory_branch_diff shows both."
+            Advice(
+                "{memories} of other content on the target, and stayed so there: "
+                "{memory_branch_diff} shows both.",
+                memories=_number(len(done.copied.left), "memory is", "memories are"),
+            )
         )
     return HandoffCreated(
         handoff_id=handoff.id,

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from day1.call.context import Context
 from day1.call.fields import (
     Label,
+    Note,
     OnBranch,
     Read,
     Request,
@@ -20,7 +21,7 @@ from day1.call.fields import (
     written,
 )
 from day1.call.operation import Effect, Operation
-from day1.errors import Conflict, InvalidRequest
+from day1.errors import Advice, Conflict, InvalidRequest
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.judgement import DIMENSIONS, VERIFIED, Judgement, Score, Verdict, verdict_of
 from day1.model.rows.change import Ref
@@ -261,7 +262,7 @@ class GateSeen(Response):
     verified: int
     unverified: int
     invalidated: int
-    reasons: list[str]
+    reasons: list[Note]
     facts: list[str]
     """Ids that stand in the way, at most 50."""
     read: Read
@@ -272,9 +273,9 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     source = find(ctx.repo, request.source_branch)
     seen = gate(ctx.repo, source, find(ctx.repo, request.target_branch or MAIN))
     counts = seen.counts
-    blocking: dict[Verdict, str] = {"invalidated": "retract or correct them"}
+    blocking: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
     if request.require_verified in {None, True}:
-        blocking["unverified"] = "verify_batch judges them"
+        blocking["unverified"] = Advice("{verify_batch} judges them")
     notes = []
     if not seen.facts:
         notes.append("The branch adds or changes no active fact.")
@@ -286,7 +287,9 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
         verified=counts["verified"],
         unverified=counts["unverified"],
         invalidated=counts["invalidated"],
-        reasons=[f"{counts[v]} {v}: {why}" for v, why in blocking.items() if counts[v]],
+        reasons=[
+            Advice.joined((f"{counts[v]} {v}:", why)) for v, why in blocking.items() if counts[v]
+        ],
         facts=facts[:_SHOWN],
         read=Read(
             branch=source.name,

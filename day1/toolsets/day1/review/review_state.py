@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from day1.call.context import Context
-from day1.call.fields import Read, Response
+from day1.call.fields import Note, Read, Response
+from day1.errors import Advice
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review, ReviewStatus
@@ -51,7 +52,7 @@ class ReviewItem(Response):
     status: ReviewStatus
     opened_by: str | None
     created_at: str
-    summary: str
+    summary: Note
     counts: dict[str, int]
     """Rows by group; empty unless it is open and its branches are there."""
     decided: int
@@ -72,7 +73,7 @@ class ReviewState(ReviewItem):
     stale: list[DecisionShown]
     requires: list[str]
     """What the target's protection requires."""
-    missing: dict[str, str]
+    missing: dict[str, Note]
     """What of it a merge by this caller would not fulfil, and what to do."""
     can_merge: bool
     read: Read
@@ -154,11 +155,14 @@ def in_full(
     }
 
 
-def _would(seen: Examined, counts: dict[str, int]) -> str:
+def _would(seen: Examined, counts: dict[str, int]) -> str | Advice:
     """What an open review would do, in one sentence."""
     source, target = seen.source.name, seen.target.name
     if seen.closed:
-        return f"{seen.closed.name} is closed, so nothing can be merged: review_close closes this."
+        return Advice(
+            "{branch} is closed, so nothing can be merged: {review_close} closes this.",
+            branch=seen.closed.name,
+        )
     if not (any(counts.values()) or seen.merges):
         return f"{target} has all of {source} already: nothing is left to merge."
     said = [f"{count:,} {_GROUPS[group][count != 1]}" for group, count in counts.items() if count]
@@ -168,7 +172,7 @@ def _would(seen: Examined, counts: dict[str, int]) -> str:
     return f"{source} into {target}: {', '.join(said) or 'nothing that shows'}."
 
 
-def _told(ctx: Context, review: Review) -> str:
+def _told(ctx: Context, review: Review) -> str | Advice:
     """What became of a review, in one sentence."""
     source, target = (name_of(ctx.repo, i) for i in (review.source_id, review.target_id))
     if review.status == "closed":
@@ -179,4 +183,4 @@ def _told(ctx: Context, review: Review) -> str:
             f"{source} into {target}: merged {record.merged_count:,}, "
             f"held {record.rejected_count:,}."
         )
-    return str(reviews.gone(ctx.repo, review) or f"{source} into {target}: merged.")
+    return reviews.gone(ctx.repo, review) or f"{source} into {target}: merged."

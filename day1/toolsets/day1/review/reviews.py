@@ -1,5 +1,6 @@
 """Reviews of a branch before it is merged: opened, shown, decided together, merged, closed."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -7,6 +8,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import JsonObject, Label, Read, Request, Response, Text, WriteRequest, Written
 from day1.call.operation import Effect, Operation
+from day1.errors import Advice
 from day1.model.branches.branch import MAIN
 from day1.model.merge.row_merge import OWN
 from day1.model.records.merge_record import MergeRecord
@@ -238,9 +240,10 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
         ctx.clock(),
     )
     record = done.record
-    notes = [f"memory_revert with commit={record.id} undoes it."]
+    notes = [Advice("{memory_revert} with commit={commit} undoes it.", commit=record.id)]
     if record.rejected_count:
-        notes.append(f"Held: {record.rejected_count}. memory_held lists and decides them.")
+        held = record.rejected_count
+        notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held))
     return _merged(ctx, record, clashes(done.plan), notes)
 
 
@@ -253,7 +256,7 @@ def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeR
 
 
 def _merged(
-    ctx: Context, record: MergeRecord, conflicts: list[Clash], notes: list[str]
+    ctx: Context, record: MergeRecord, conflicts: list[Clash], notes: Sequence[str | Advice]
 ) -> ReviewMerged:
     return ReviewMerged(
         review_id=str(record.review_id),

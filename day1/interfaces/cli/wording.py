@@ -1,0 +1,52 @@
+"""Steps that a message advises, as the command line has them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from day1.errors import Advice, Step
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "knowledge_bundle_list": "day1 bundle list",
+    "memory_branch_create": "day1 switch -c",
+    "memory_branch_diff": "day1 diff",
+    "memory_branch_list": "day1 branch",
+    "memory_branch_switch": "day1 switch",
+    "memory_handoff_create": "day1 handoff create",
+    "memory_held": "day1 held",
+    "memory_history": "day1 history",
+    "memory_log": "day1 log",
+    "memory_restore": "day1 restore",
+    "memory_retract_fact": "day1 rm",
+    "memory_revert": "day1 revert",
+    "memory_search": "day1 search",
+    "memory_snapshot_list": "day1 snapshot --list",
+    "memory_task_create": "day1 task create",
+    "memory_template_list": "day1 template list",
+    "review_close": "day1 review close",
+    "review_decide": "day1 review decide",
+    "review_list": "day1 review list",
+    "review_merge": "day1 review merge",
+    "review_open": "day1 review open",
+    "review_show": "day1 review show",
+    "verify_batch": "day1 verify",
+    "verify_merge_gate": "day1 verify --gate",
+}
+"""The command that does what an operation does; `day1 call` does any other."""
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "include_unverified=true": "--include-unverified",
+    "only_verified=false": "--all",
+}
+"""The option that says what an argument says."""
+
+
+def command_of(step: Step) -> str:
+    """A step as a person types it."""
+    if step.arguments:
+        return f"`{OPTIONS[str(step)]}`"
+    return f"`{COMMANDS.get(step.operation, f'day1 call {step.operation}')}`"
+
+
+def said(text: str | Advice) -> str:
+    """A text as a person reads it."""
+    return text if isinstance(text, str) else text.worded(command_of)

@@ -1,0 +1,128 @@
+"""The steps that messages advise are operations that there are, and every wire can word them."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import click
+import pytest
+
+from day1.errors import Advice, Conflict, Step, UnknownBranch
+from day1.interfaces.cli.main import day1
+from day1.interfaces.cli.wording import COMMANDS, OPTIONS, command_of
+from day1.interfaces.http.failures import route_of
+from day1.toolsets import TOOLSETS
+
+ROOT = Path(__file__).parents[2] / "day1"
+NAMED = re.compile(r"\b(?:" + "|".join(TOOLSETS.tools) + r")\b")
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+
+
+def calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            yield node
+
+
+def steps() -> Iterator[tuple[Path, Step]]:
+    """Every step that the source advises."""
+    for path, tree in TREES.items():
+        for call in calls(tree, "Advice"):
+            template = call.args[0]
+            assert isinstance(template, ast.Constant), f"{path}: a template is written, not made"
+            values = {keyword.arg for keyword in call.keywords}
+            for _, name, _, _ in Formatter().parse(str(template.value)):
+                if name is not None and name not in values:
+                    yield path, Step(name)
+        for call in calls(tree, "Step"):
+            given: list[Any] = [ast.literal_eval(part) for part in call.args if _is_written(part)]
+            if len(given) == len(call.args):
+                yield path, Step(*given)
+
+
+def _is_written(part: ast.expr) -> bool:
+    return isinstance(part, ast.Constant | ast.Dict)
+
+
+EVERY = list(steps())
+
+
+def test_steps_are_advised_in_many_places() -> None:
+    assert len({path for path, _ in EVERY}) > 20
+    assert [step for _, step in EVERY if step.arguments]
+
+
+@pytest.mark.parametrize("step", [step for _, step in EVERY], ids=str)
+def test_every_wire_can_word_a_step(step: Step) -> None:
+    operation = TOOLSETS.tools[step.operation].operation
+    assert set(step.arguments) <= set(operation.request.model_fields)
+    assert route_of(step).startswith(f"POST /api/v1/{step.operation}")
+    assert command_of(step).startswith("`")
+
+
+def test_no_message_of_services_and_adapters_names_a_tool_but_as_a_step() -> None:
+    """Else the command line would name a tool that nobody can type there."""
+    for path, tree in TREES.items():
+        if path.relative_to(ROOT).parts[0] not in {"services", "adapters", "model", "app"}:
+            continue
+        within = {id(part) for call in calls(tree, "Advice") for part in ast.walk(call)}
+        texts = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if id(node) not in within and "Raises:" not in node.value
+        ]
+        assert not [text for text in texts if NAMED.search(text)], path
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.values()))
+def test_the_command_of_a_step_is_there(command: str) -> None:
+    found: click.Command = day1
+    context = click.Context(day1)
+    for word in command.split()[1:]:
+        if word.startswith("-"):
+            assert any(word in parameter.opts for parameter in found.params), command
+        else:
+            assert isinstance(found, click.Group), command
+            inner = found.get_command(context, word)
+            assert inner is not None, command
+            found = inner
+    assert set(COMMANDS) <= set(TOOLSETS.tools)
+
+
+def test_an_option_stands_for_each_argument_that_is_advised() -> None:
+    assert {str(step) for _, step in EVERY if step.arguments} == set(OPTIONS)
+
+
+def test_an_error_has_its_next_step_as_data_and_in_the_words_of_each_wire() -> None:
+    error = UnknownBranch(
+        "There is no branch '{memory_held}'.",
+        Advice("{memory_branch_list} shows those there are, {all} also the others.", all="list"),
+        branch="{memory_held}",
+    )
+    shown = "There is no branch '{memory_held}'. %s shows those there are, list also the others."
+    assert str(error) == shown % "memory_branch_list"
+    assert error.worded(command_of) == shown % "`day1 branch`"
+    assert error.worded(route_of) == shown % "POST /api/v1/memory_branch_list"
+    assert error.body()["error"] == {
+        "code": "unknown_branch",
+        "message": str(error),
+        "details": {"branch": "{memory_held}"},
+        "next": [{"operation": "memory_branch_list"}],
+    }
+
+
+def test_an_argument_that_is_advised_is_data_too() -> None:
+    step = Step("knowledge_bundle_create", {"only_verified": False})
+    error = Conflict(Advice("{every} takes all.", every=step))
+    assert (str(error), error.worded(command_of)) == (
+        "only_verified=false takes all.",
+        "`--all` takes all.",
+    )
+    told: Any = error.body()["error"]
+    assert told["next"] == [
+        {"operation": "knowledge_bundle_create", "arguments": {"only_verified": False}}
+    ]
