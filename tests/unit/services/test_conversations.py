@@ -62,6 +62,7 @@ def test_a_request_that_is_sent_again_adds_no_message(bench: Bench) -> None:
     assert first
     assert second
     assert (first.added, second.added) == (1, 0)
+    assert first.sequence == 2
     assert (second.message_id, second.sequence) == (first.message_id, 2)
     with pytest.raises(RequestReused):
         log("three")

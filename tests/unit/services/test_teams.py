@@ -101,8 +101,12 @@ def test_a_handoff_copies_what_the_source_found_and_only_what_was_verified(bench
     bench.fork("b")
     bench.add("fact_v", "sure", "a")
     bench.add("fact_u", "maybe", "a")
-    verdict = Correction("fact_v", {"verification": "verified"})
-    update(bench.repo, bench.branch("a"), verdict, ADA)
+    bench.add("fact_x", "was so", "a")
+    for fact in ("fact_v", "fact_x"):
+        verdict = Correction(fact, {"verification": "verified"})
+        update(bench.repo, bench.branch("a"), verdict, ADA)
+    archived = Correction("fact_x", {"status": "archived"})
+    update(bench.repo, bench.branch("a"), archived, ADA)
     request = handoffs.HandoffRequest("a", "b", "task_transfer")
     done = handoffs.hand_over(bench.repo, request, bench.now)
     assert bench.facts("b") == {"fact_old", "fact_v"}
