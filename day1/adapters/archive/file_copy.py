@@ -5,15 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from typing_extensions import override
+
 from day1.adapters.failures import of_system
 from day1.adapters.ledger.sqlite import copy_ledger
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE
+from day1.ports.archive import Copying
 
 _BLOCK = 1024 * 1024
 
 
-class StoreCopying:
+class StoreCopying(Copying):
     """`ports.archive.Copying` on a store's folder.
 
     Between units of work `memory.db` only grows, and what is in it does not change; compaction
@@ -27,15 +30,17 @@ class StoreCopying:
         self._lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._inode = -1
 
+    @override
     def ahead(self, to: Path) -> None:
-        """Copy what there is between two units, without the lock."""
+        """Copy between two units of work, without the lock."""
         with self._lock.held():
             found = self._stat()
         self._copy(to, found)
 
+    @override
     @contextmanager
     def rest(self, to: Path) -> Iterator[None]:
-        """Copy what came since, and the ledger, and hold the lock for the block."""
+        """Copy what came since, and the ledger; the write lock is held for the block."""
         with self._lock.held():
             self._copy(to, self._stat())
             copy_ledger(self._folder, to, self._wait_s)

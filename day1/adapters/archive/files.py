@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from typing_extensions import override
+
 from day1.adapters.archive import tar
 from day1.adapters.failures import of_system
 from day1.adapters.ledger.sqlite import count_records
@@ -14,6 +16,7 @@ from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.errors import Refused
 from day1.model.files.backup import FILES
+from day1.ports.archive import Archives
 
 _LOCK: Final = "day1-backup.lock"
 
@@ -31,16 +34,17 @@ class CopiedStore:
         return count_records(self._folder)
 
 
-class FileArchives:
+class FileArchives(Archives):
     """Archives as gzipped tar files, made in a folder beside and renamed."""
 
     parts = staticmethod(tar.parts)
     pack = staticmethod(tar.pack)
     unpack = staticmethod(tar.unpack)
 
+    @override
     @contextmanager
     def staging(self, target: Path, *, folder: bool = False) -> Iterator[Path]:
-        """The folder `….tmp` beside, which a lock makes one process's own."""
+        """A folder with the suffix `.tmp`, which a lock keeps for one process."""
         _nothing_at(target, folder=folder)
         place = target.with_name(f"{target.name}.tmp")
         try:
@@ -62,9 +66,9 @@ class FileArchives:
             finally:
                 shutil.rmtree(place, ignore_errors=True)
 
+    @override
     @contextmanager
     def opened(self, folder: Path) -> Iterator[CopiedStore]:
-        """Open a copy for reading; only its own files are left there."""
         store = DoltLiteStore(folder, lambda: 0, read_only=True)
         try:
             yield CopiedStore(folder, store)
@@ -74,8 +78,9 @@ class FileArchives:
                 if path.name not in FILES:
                     path.unlink()
 
+    @override
     def publish(self, made: Path, target: Path) -> None:
-        """Rename: a folder takes the place of an empty one at most."""
+        """Rename; a folder can replace an empty one only."""
         folder = made.is_dir()
         _nothing_at(target, folder=folder)
         try:

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from typing_extensions import override
+
 from day1.adapters.archive.files import FileArchives, sync
 from day1.adapters.failures import of_system
 from day1.adapters.ledger.sqlite import scrub_ledger
@@ -14,13 +16,14 @@ from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.errors import Refused
 from day1.ports.history import History
+from day1.ports.rewriting import Rewriting
 from day1.ports.store import Store
 
 _PLACE: Final = "purged"
 """What the new files would be called if they did not take the place of the old ones."""
 
 
-class StoreRewriting:
+class StoreRewriting(Rewriting):
     """`ports.rewriting.Rewriting` on a store's folder."""
 
     def __init__(self, folder: Path, wait_s: float) -> None:
@@ -29,9 +32,9 @@ class StoreRewriting:
         self._lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._fresh: tuple[DoltLiteStore, Path] | None = None
 
+    @override
     @contextmanager
     def fresh(self, born: int) -> Iterator[tuple[Store, History]]:
-        """Make a store in a folder beside, which goes with the block."""
         with FileArchives().staging(self._folder / _PLACE) as place:
             DoltLiteStore.create(place / "store", lambda: born)
             store = DoltLiteStore(place / "store", lambda: born, wait_s=self._wait_s)
@@ -41,12 +44,13 @@ class StoreRewriting:
             finally:
                 store.close()
 
+    @override
     def exclusive(self) -> AbstractContextManager[None]:
-        """Let nobody write rows in the block."""
         return self._lock.held()
 
+    @override
     def replace(self) -> None:
-        """Rename the new file over the old one; whoever has that open notices."""
+        """Rename the new file over the old one; who has that open notices."""
         if self._fresh is None:
             raise Refused("There is no new store to take the place of this one.")
         (store, made), old = self._fresh, self._folder / FILE
@@ -60,8 +64,9 @@ class StoreRewriting:
         except OSError as exc:
             raise of_system(exc, old, writing=True) from exc
 
+    @override
     def scrub(self) -> None:
-        """Write the ledger's file anew, and empty its log."""
+        """Write the ledger's file anew, and empty its WAL."""
         scrub_ledger(self._folder, self._wait_s)
 
 

@@ -7,16 +7,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from day1.adapters.http_json import Bounds, EndpointFailed, JsonEndpoint
 from day1.errors import ChatUnavailable, Json
-from day1.ports.chat import Answer
+from day1.ports.chat import Answer, Chat
 
 _ANSWER_BYTES = 1024 * 1024
 _MOST_TOKENS = 2**40
 _FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
 
 
-class OpenAiChat:
+class OpenAiChat(Chat):
     """A `Chat` over HTTP; safe to share between threads."""
 
     def __init__(
@@ -32,16 +34,12 @@ class OpenAiChat:
         self._model = model
 
     @property
+    @override
     def name(self) -> str:
-        """The model."""
         return self._model
 
+    @override
     def ask(self, instructions: str, data: Json, schema: Mapping[str, Json], what: str) -> Answer:
-        """Ask for an object of a schema.
-
-        Raises:
-            ChatUnavailable: no answer, or none that is a JSON object.
-        """
         form: Json = {"name": what, "strict": True, "schema": schema}
         asked: Json = {
             "model": self._model,

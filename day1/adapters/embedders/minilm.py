@@ -8,8 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from day1.adapters.embedders.model_folder import NEXT_STEP
 from day1.errors import EmbedderUnavailable
+from day1.ports.embedder import Embedder
 
 if TYPE_CHECKING:  # both cost time to import and are not needed to name a type
     import numpy as np
@@ -20,7 +23,7 @@ if TYPE_CHECKING:  # both cost time to import and are not needed to name a type
 PASSAGE_TOKENS, OVERLAP_TOKENS, MOST_PASSAGES = 200, 40, 64
 
 
-class MiniLm:
+class MiniLm(Embedder):
     """An `Embedder` that loads its model on first use; safe to share between threads.
 
     The folder is looked for anew until a load succeeds, so that a model installed while a server
@@ -37,23 +40,13 @@ class MiniLm:
         self._lock = threading.Lock()
         self._loaded: OnnxModel | None = None
 
+    @override
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Turn texts into vectors; of a text only the first 256 tokens are read.
-
-        Shape: `(len(texts), 384)`, row i belongs to `texts[i]`; `(0, 384)` for none.
-        Units: each row has length 1 (within 1e-5).
-
-        Raises:
-            EmbedderUnavailable: there is no sound model.
-        """
+        """Of each text only the first 256 tokens are read."""
         return self._model().vectors(texts)
 
+    @override
     def passages(self, text: str) -> list[str]:
-        """Cut a text above 200 tokens into passages of 200 with 40 overlap, at most 64.
-
-        Raises:
-            EmbedderUnavailable: there is no sound model, and the text is not surely short.
-        """
         if len(text) <= PASSAGE_TOKENS and text.isascii():
             return [text]  # an ASCII character is never more than one token: no need to count
         spans = self._model().spans(text)

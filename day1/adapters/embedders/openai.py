@@ -10,8 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from day1.adapters.http_json import Bounds, EndpointFailed, JsonEndpoint
 from day1.errors import EmbedderUnavailable
+from day1.ports.embedder import Embedder
 
 if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a type
     import numpy as np
@@ -23,7 +26,7 @@ _TRIES = 3
 _ANSWER_BYTES = 64 * 1024 * 1024  # four times what 64 vectors of 8,192 numbers take
 
 
-class OpenAiEmbedder:
+class OpenAiEmbedder(Embedder):
     """An `Embedder` over HTTP; safe to share between threads."""
 
     def __init__(
@@ -49,31 +52,22 @@ class OpenAiEmbedder:
         self._dimension = dimension
 
     @property
+    @override
     def name(self) -> str:
-        """Model and dimension in letters that files and collections may have."""
+        """Model and dimension, in characters that names of files and collections may have."""
         plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self._model)
         if plain != self._model:  # two models must not become one name
             plain = f"{plain}-{hashlib.sha256(self._model.encode()).hexdigest()[:8]}"
         return f"{plain}-{self.dimension}"
 
     @property
+    @override
     def dimension(self) -> int:
-        """Length of each vector; asks the endpoint if it is not known yet.
-
-        Raises:
-            EmbedderUnavailable: it is not known and the endpoint does not answer.
-        """
+        """Ask the endpoint if it is not known yet; this may raise `EmbedderUnavailable`."""
         return self._dimension or self.embed(["dimension"]).shape[1]
 
+    @override
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Turn texts into vectors.
-
-        Shape: `(len(texts), dimension)`, row i belongs to `texts[i]`; `(0, dimension)` for none.
-        Units: each row has length 1 (within 1e-5).
-
-        Raises:
-            EmbedderUnavailable: the endpoint does not answer, or not with sound vectors.
-        """
         import numpy as np  # noqa: PLC0415 - 0.1 s that a call without vectors need not pay
 
         parts = [
@@ -82,10 +76,11 @@ class OpenAiEmbedder:
         ]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
+    @override
     def passages(self, text: str) -> list[str]:
-        """Cut a text above 800 characters into passages of 800 with 160 overlap, at most 64.
+        """Split at 800 characters with an overlap of 160, at most 64 passages.
 
-        Characters stand for tokens (about four to one), as the model's tokenizer is not here.
+        Four characters count as a token, as the model's tokenizer is not here.
         """
         if len(text) <= PASSAGE_CHARACTERS:
             return [text]

@@ -6,10 +6,12 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from day1.adapters.index.database import Database, rows_written
 from day1.model.rows.kind import Kind
 from day1.ports.embedder import Embedder
-from day1.ports.index import TextId
+from day1.ports.index import TextId, Vectors
 
 if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does without
     from day1.adapters.index.chroma import Neighbours
@@ -20,7 +22,7 @@ Point = Callable[[str], None]
 """Called at named points of a batch, where a test may kill the process."""
 
 
-class FileVectors:
+class FileVectors(Vectors):
     """`ports.index.Vectors`: files of float32 compared with numpy, or with Chroma's help."""
 
     def __init__(
@@ -39,8 +41,8 @@ class FileVectors:
         self._spaces: dict[tuple[str, int], Space] = {}
         self._known: dict[tuple[str, str, int], Space] = {}
 
+    @override
     def pending(self, embedder: Embedder) -> int:
-        """How many texts have no vector of this embedder yet."""
         number = self._number(embedder)  # not the space: it brings numpy, and counting needs none
         with self._database.reading() as connection:
             if number is None:  # an embedder that a read-only index does not know
@@ -50,8 +52,8 @@ class FileVectors:
                 found = connection.execute(statement, (number,))
             return int(found.fetchone()[0])
 
+    @override
     def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
-        """Give the newest waiting texts their vectors, some `limit` passages of them."""
         pending = self.pending(embedder)
         if pending == 0 or self._database.read_only:
             return pending
@@ -101,37 +103,38 @@ class FileVectors:
             )
             self.point("embed.before_commit")
 
+    @override
     def nearest(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId], limit: int
     ) -> tuple[dict[TextId, float], int]:
-        """The nearest of `texts` exactly, nearest first, and how many have no vector."""
         space = self._space(embedder)
         if space is None or not texts:
             return {}, len(texts)
         return space.snapshot().nearest(vector, texts, limit)
 
+    @override
     def neighbours(
         self, kind: Kind, embedder: Embedder, vector: Vector, limit: int
     ) -> list[TextId] | None:
-        """The nearest texts of all branches by Chroma; None when this process has none to ask."""
         if self._chroma is None or not self._chroma.ready():
             return None
         space = self._space(embedder)
         return None if space is None else self._chroma.ask(kind, space, vector, limit)
 
+    @override
     def approximate(self) -> bool:
-        """Whether `neighbours` may give an answer in this process."""
         return self._chroma is not None and self._chroma.ready()
 
+    @override
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, float]:
-        """The cosine of the best passage of each of `texts` that has vectors."""
         space = self._space(embedder)
         if space is None or not texts:
             return {}
         return space.snapshot().cosines(vector, texts)
 
+    @override
     def pairs(
         self,
         embedder: Embedder,
@@ -139,14 +142,13 @@ class FileVectors:
         others: Sequence[TextId],
         above: float,
     ) -> list[tuple[TextId, TextId, float]]:
-        """Pairs of one of `some` and one of `others` whose first passages are that alike."""
         space = self._space(embedder)
         return [] if space is None else space.snapshot().pairs(some, others, above)
 
+    @override
     def best_passages(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, int]:
-        """Which passage is the nearest, from 0, of those of `texts` that are cut."""
         space = self._space(embedder)
         return {} if space is None else space.snapshot().best_passages(vector, texts)
 
@@ -155,8 +157,8 @@ class FileVectors:
         for space in self._all():
             space.check()
 
+    @override
     def trouble(self) -> str | None:
-        """Why there are no approximate neighbours though there should be, if so it is."""
         return None if self._chroma is None else self._chroma.trouble()
 
     def forget(self, texts: Mapping[TextId, Kind], hashes: Collection[str]) -> None:

@@ -5,16 +5,18 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from typing_extensions import override
+
 from day1.adapters.index.database import Database, words_of
 from day1.model.rows.kind import Kind
 from day1.model.values.ids import content_hash
-from day1.ports.index import Cursor, TextId
+from day1.ports.index import Cursor, TextId, Words
 
 _AT_ONCE = 2_000
 """Texts in one transaction: others wait for some 30 ms of it."""
 
 
-class SqliteWords:
+class SqliteWords(Words):
     """`ports.index.Words` in `index.db`.
 
     A CROSS JOIN is SQLite's way to say in which order tables are read: the few wanted ones first.
@@ -24,22 +26,22 @@ class SqliteWords:
         """Share the index's file."""
         self._database = database
 
+    @override
     def cursor(self, key: str) -> Cursor | None:
-        """How far a branch id was followed; a past commit is its own key."""
         with self._database.reading() as connection:
             found = connection.execute(
                 'SELECT "commit", newest FROM cursors WHERE key = ?', (key,)
             ).fetchone()
         return Cursor(*found) if found else None
 
+    @override
     def cursors(self) -> list[Cursor]:
-        """Every cursor, the last moved first."""
         with self._database.reading() as connection:
             found = connection.execute('SELECT "commit", newest FROM cursors ORDER BY moved DESC')
             return [Cursor(*row) for row in found]
 
+    @override
     def move(self, key: str, cursor: Cursor) -> None:
-        """Say that the words of a state are all indexed."""
         with self._database.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO cursors"
@@ -47,13 +49,13 @@ class SqliteWords:
                 (key, cursor.commit, cursor.newest),
             )
 
+    @override
     def known(self, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
-        """The texts that are indexed, by content hash; others are left out."""
         with self._database.reading() as connection:
             return _known(connection, kind, hashes)
 
+    @override
     def learn(self, kind: Kind, texts: Mapping[str, str]) -> None:
-        """Index texts, by content hash; those that are known stay as they are."""
         known = self.known(kind, list(texts))
         new = (
             (content_hash, text)
@@ -80,8 +82,8 @@ class SqliteWords:
             "INSERT INTO waiting SELECT id, ? FROM spaces", [(n,) for n in numbers.values()]
         )
 
+    @override
     def best(self, kind: Kind, match: str, limit: int) -> dict[TextId, float]:
-        """The best texts for an FTS5 expression over all branches, best first, with their BM25."""
         words = words_of(kind.table)
         with self._database.reading() as connection:
             found = connection.execute(
@@ -91,11 +93,12 @@ class SqliteWords:
             )
             return dict(found.fetchall())
 
+    @override
     def scores(self, kind: Kind, match: str, texts: Sequence[TextId]) -> dict[TextId, float]:
-        """BM25 of those of `texts` in which any word of the expression occurs.
+        """Score only the wanted texts of all that match (0.3 ms among 10,000 texts).
 
-        The `+` keeps FTS5 from being asked for one text after the other, each time counting all
-        texts anew: so only the wanted ones of all that match are scored (0.3 ms in 10,000 texts).
+        Without the `+` FTS5 would be asked for one text after the other, and count all texts
+        each time.
         """
         words = words_of(kind.table)
         with self._database.reading() as connection:
@@ -106,8 +109,8 @@ class SqliteWords:
             )
             return dict(found.fetchall())
 
+    @override
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
-        """The texts themselves; those of other kinds, or forgotten ones, are left out."""
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT t.id, t.text FROM json_each(?) AS wanted"

@@ -18,6 +18,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from typing_extensions import override
 
 from day1.adapters.ledger.tables import (
     BRANCHES,
@@ -37,7 +38,7 @@ from day1.adapters.sqlite_failures import translated
 from day1.errors import BranchExists, Conflict, StoreDamaged, StoreVersionUnknown
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
-from day1.ports.ledger import Recover
+from day1.ports.ledger import Ledger, Recover
 
 T = TypeVar("T")
 _REMEMBERED = 1_000
@@ -64,7 +65,7 @@ class Watch(Protocol):
         """Close what was opened for it."""
 
 
-class SqlLedger:
+class SqlLedger(Ledger):
     """`ports.ledger.Ledger` over one engine."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
@@ -114,8 +115,9 @@ class SqlLedger:
             for kept, table in TABLES.items():
                 _add_sums(connection, kept, table)
 
+    @override
     def check(self) -> list[str]:
-        """Read every row; in a folder also every page, and compare the checksums."""
+        """Read every row; of a file also every page and checksum."""
         problems = []
         with self._reading() as connection:
             if self._own_sums:
@@ -128,9 +130,9 @@ class SqlLedger:
                     problems.append(f"{changed} of {len(rows)} rows of {table.name} were changed")
         return problems
 
+    @override
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Make the puts inside one transaction."""
         with self._writing():
             yield
 
@@ -173,13 +175,13 @@ class SqlLedger:
             connection.execute(delete(table).where(table.c[key] == values[key]))
             connection.execute(insert(table), values)
 
+    @override
     def record(self, kind: type[T], record_id: str) -> T | None:
-        """A record by id."""
         found = self.records(kind, id=record_id)
         return found[0] if found else None
 
+    @override
     def records(self, kind: type[T], **equal: str) -> list[T]:
-        """The records of a kind with these values, oldest first."""
         with self._reading() as connection:
             rows = connection.execute(_records(kind, tuple(equal)), equal).all()  # type: ignore[arg-type]  # a class is hashable
         return [self._record(kind, row) for row in rows]
@@ -189,33 +191,31 @@ class SqlLedger:
             raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
         return as_record(kind, row)
 
+    @override
     def put(self, *records: object) -> None:
-        """Write records by id, all at once."""
         with self._writing():
             for record in records:
                 self._put(TABLES[type(record)], "id", as_row(record))
 
+    @override
     def steady(self) -> AbstractContextManager[None]:
-        """Let a call ask but once; here asking costs next to nothing."""
+        """Do nothing: asking for the stamp costs next to nothing here."""
         return nullcontext()
 
+    @override
     def stamp(self) -> Hashable:
-        """Another value after every write, whoever wrote."""
         if self._watch is None:
             return None
         with translated(self._name, self._if_damaged):
             return self._watch.version()
 
+    @override
     def branches(self) -> list[Branch]:
-        """Every branch, retired ones too, oldest first."""
         return self.records(Branch)
 
+    @override
     def branch(self, name: str) -> Branch | None:
-        """A branch by name, without regard to case.
-
-        Every call needs its branch, and branches seldom change: what was read is remembered until
-        the ledger is written to.
-        """
+        """Branches are remembered until the ledger changes: every call needs one."""
         known = self._remembered()
         if name in known:
             return known[name]
@@ -234,8 +234,8 @@ class SqlLedger:
             seen = self._seen = (version, {})
         return seen[1]
 
+    @override
     def put_branch(self, branch: Branch) -> None:
-        """Write a branch by id."""
         try:
             self._put(BRANCHES, "id", {**as_row(branch), "folded": branch.name.lower()})
         except Conflict as exc:
@@ -244,20 +244,20 @@ class SqlLedger:
                 branch=branch.name,
             ) from exc
 
+    @override
     def remove_branch(self, branch_id: str) -> None:
-        """Forget a branch."""
         self.remove(Branch, branch_id)
 
+    @override
     def remove(self, kind: type, *record_ids: str) -> None:
-        """Forget records of a kind, all at once."""
         if record_ids:
             gone = delete(TABLES[kind]).where(TABLES[kind].c.id == bindparam("gone"))
             with self._writing() as connection:
                 connection.execute(gone, [{"gone": record_id} for record_id in record_ids])
 
+    @override
     @contextmanager
     def open_intent(self, intent: Intent, recover: Recover) -> Iterator[None]:
-        """Do a deed: write the intent, run the block, strike the intent out."""
         with self.exclusive(recover):
             self.put(intent)
             try:
@@ -267,22 +267,22 @@ class SqlLedger:
                 raise
             self.remove(Intent, intent.id)
 
+    @override
     @contextmanager
     def exclusive(self, recover: Recover) -> Iterator[None]:
-        """Let no deed go on during the block; none is half done when it begins."""
         with self._deeds.held():
             self._recover_all(recover)
             yield
 
+    @override
     def recover_orphans(self, recover: Recover) -> int:
-        """Settle intents whose process is gone, if no deed is going on; says how many."""
         if not self.open_intents():
             return 0
         with self._deeds.held_if_free() as free:
             return self._recover_all(recover) if free else 0
 
+    @override
     def open_intents(self) -> list[Intent]:
-        """Deeds that are going on, or whose process is gone."""
         return self.records(Intent)
 
     def _recover_all(self, recover: Recover) -> int:
@@ -295,20 +295,20 @@ class SqlLedger:
         recover(intent)
         self.remove(Intent, intent.id)
 
+    @override
     def head(self, key: str) -> str | None:
-        """The branch id that a client's HEAD points at."""
         with self._reading() as connection:
             statement = select(HEADS.c.branch_id).where(HEADS.c.key == key)
             found = connection.execute(statement).scalar()
         return None if found is None else str(found)
 
+    @override
     def heads(self) -> dict[str, str]:
-        """Every client's HEAD: the branch id by its key."""
         with self._reading() as connection:
             return {str(key): str(branch) for key, branch in connection.execute(select(HEADS))}
 
+    @override
     def set_head(self, key: str, branch_id: str) -> None:
-        """Point a client's HEAD at a branch."""
         self._put(HEADS, "key", {"key": key, "branch_id": branch_id})
 
     def close(self) -> None:

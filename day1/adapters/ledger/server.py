@@ -20,8 +20,9 @@ from sqlalchemy import (
     Table,
     insert,
 )
+from typing_extensions import override
 
-from day1.adapters.ledger.ledger import SqlLedger, check_version, own_tables
+from day1.adapters.ledger.ledger import SqlLedger, Watch, check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Locked, Queues, ServerLock, lock_name, locked
@@ -113,13 +114,14 @@ def _connect(place: ServerUrl, wait_s: float) -> Engine:
     return connect(replace(place, url=url), wait_s, _MOST)
 
 
-class _Stamp:
-    """`adapters.ledger.ledger.Watch` by a question to the server."""
+class _Stamp(Watch):
+    """Asks the server whether the ledger was written to."""
 
     def __init__(self, opened: Callable[[], AbstractContextManager[Connection]], ask: str) -> None:
         self._opened, self._ask = opened, ask
         self._mine = threading.local()
 
+    @override
     def version(self) -> Hashable:
         steady: _Steady | None = getattr(self._mine, "steady", None)
         if steady is None or time.monotonic() >= steady.until:
@@ -144,8 +146,9 @@ class _Stamp:
         if getattr(self._mine, "steady", None) is not None:
             self._mine.steady = _Steady()
 
+    @override
     def close(self) -> None:
-        """Nothing is held."""
+        pass
 
 
 class ServerLedger(SqlLedger):
@@ -185,8 +188,9 @@ class ServerLedger(SqlLedger):
         if self._asked is not None:
             self._asked.wrote()
 
+    @override
     def steady(self) -> AbstractContextManager[None]:
-        """Let a call ask but once: each time is a round trip."""
+        """Each question for the stamp is a round trip to the server."""
         return nullcontext() if self._asked is None else self._asked.steady()
 
     def _recover(self, intent: Intent, recover: Recover) -> None:

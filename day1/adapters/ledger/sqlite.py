@@ -12,9 +12,10 @@ from urllib.parse import quote
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool, StaticPool
+from typing_extensions import override
 
 from day1.adapters.failures import of_system
-from day1.adapters.ledger.ledger import Lock, SqlLedger, check_version, own_tables
+from day1.adapters.ledger.ledger import Lock, SqlLedger, Watch, check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.sqlite_failures import translated
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
@@ -163,7 +164,7 @@ def count_records(folder: Path) -> dict[str, int]:
         return {n: opened.execute(count.format(n)).fetchone()[0] for n in names}
 
 
-class FileWatch:
+class FileWatch(Watch):
     """Tells whether the file was written to, by anybody, in a few microseconds."""
 
     def __init__(self, path: Path, wait_s: float) -> None:
@@ -173,8 +174,9 @@ class FileWatch:
         self._opened: tuple[object, ...] = ()
         self._connection: sqlite3.Connection | None = None
 
+    @override
     def version(self) -> Hashable:
-        """Another value after every commit of any other connection; this one makes none."""
+        """Changes with every commit of another connection; this one makes none."""
         opened = _opened(self._path, read_only=False)
         with self._guard:
             if self._connection is None or opened != self._opened:
@@ -183,8 +185,8 @@ class FileWatch:
                 self._opened = opened
             return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

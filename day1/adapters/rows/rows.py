@@ -10,12 +10,14 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Dialect, Select, Table, bindparam, func, literal_column, select
 from sqlalchemy.sql.elements import ClauseElement, ColumnElement
+from typing_extensions import override
 
 from day1.adapters.rows.prepared import Prepared
 from day1.adapters.rows.tables import TABLES
 from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Changes, CommitId, Pending, Query
 from day1.model.rows.kind import MEMORIES, Cell, Kind, Row, when
+from day1.ports.reading import Reading
 
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
@@ -67,14 +69,19 @@ class _Shape(NamedTuple):
     """The names of what is bound: a bound, or what is asked of a column (`equal_category`)."""
 
 
-class SqlReading:
-    """`ports.reading.Reading` over a connection that already stands on the right state.
+class SqlReading(Reading):
+    """Rows over a connection that is on the right branch or commit.
 
-    All rows come through `_select`, which is where redacted ones are masked.
+    All rows come through `_select`, which masks the redacted ones.
     """
 
+    branch: str | None = None
+    tip: CommitId = ""
+    pending: Pending = Pending()
+    mask: Mask = CLEAR
+
     def __init__(self, connection: Connection, state: ReadState) -> None:
-        """Wrap a connection that stands on this state."""
+        """Wrap a connection that is on this state."""
         self.connection = connection
         self.branch, self.until = state.branch, state.until
         self.tip, self.pending = state.tip, state.pending
@@ -82,8 +89,8 @@ class SqlReading:
         self.past: Past
         """How the engine compares with other commits; the store sets it at once."""
 
+    @override
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
-        """Rows by id; unknown ids are left out."""
         found: dict[str, Row] = {}
         for some in chunks(list(dict.fromkeys(ids))):
             # A list is another statement for each length; most often there is one id.
@@ -92,8 +99,8 @@ class SqlReading:
                 found[str(row[0])] = dict(zip(kind.columns, row, strict=True))
         return found
 
+    @override
     def find(self, kind: Kind, query: Query) -> list[Row]:
-        """Rows by conditions, ordered by time and id."""
         parts = list(_narrowed(query))
         rows = [
             dict(zip(kind.columns, row, strict=True))
@@ -105,12 +112,9 @@ class SqlReading:
         rows.sort(key=_in_time, reverse=query.descending)
         return rows[: query.limit]
 
+    @override
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
-        """Some columns of the rows that `find` would give, as tuples in the order of ids.
-
-        Made for many rows: an order that an index has, no columns that are not needed, no dicts.
-        With `created_after` the order is that of `created_at`, which is the index to use then.
-        """
+        """Made for many rows: it uses the order of an index, and makes no dicts."""
         order = "id" if query.created_after is None else "created_at"
         parts = (self._select(kind, tuple(columns), order, part) for part in _narrowed(query))
         return [row for part in parts for row in part]
@@ -140,8 +144,8 @@ class SqlReading:
             return [tuple(row) for row in self.connection.execute(_statement(shape), values)]
         return prepared(self.connection, _statement, shape).rows(self.connection, values)
 
+    @override
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
-        """How many rows of a kind there are, or have these values."""
         query = Query(equal=equal or {})
         if self.mask and self.mask.narrowed(kind, query) != query:
             return len(self._select(kind, ("id",), "id", query))
@@ -153,8 +157,8 @@ class SqlReading:
         count = prepared(self.connection, _counting, kind.table, empty, tuple(values))
         return int(count.rows(self.connection, values)[0][0] or 0)
 
+    @override
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
-        """How many rows have each value of `column`."""
         if self.mask:
             return Counter(value for (value,) in self.scan(kind, (column,), Query()))
         table = TABLES[kind.table]
@@ -162,12 +166,12 @@ class SqlReading:
         statement = statement.group_by(table.c[column])
         return {value: int(n) for value, n in self.connection.execute(statement)}
 
+    @override
     def merge_base(self, other: CommitId) -> CommitId:
-        """The commit at which this history and that of an older commit last were one."""
         return self.past.base(self, other)
 
+    @override
     def changes(self, base: CommitId) -> Changes:
-        """Rows that differ between a commit and this state."""
         return self.past.since(self, base)
 
     def _visible(self, statement: Select[Any], table: Table) -> Select[Any]:

@@ -13,10 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from typing_extensions import override
+
 from day1.errors import InvalidRequest, NotFound, Unsupported
 from day1.model.values.ids import derived_id
 from day1.model.values.instant import SECOND
-from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft
+from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft, Source
 
 if TYPE_CHECKING:
     from git import Repo
@@ -89,7 +91,7 @@ def is_bot(name: str, email: str) -> bool:
     return bool(_BOT.search(name) or _BOT.search(email))
 
 
-class GitSource:
+class GitSource(Source):
     """`ports.source.Source` over the history of a repository's checked-out branch.
 
     Merges and bots are left out (`is_bot`).
@@ -112,13 +114,15 @@ class GitSource:
                 path=str(path),
             )
 
+    @override
     def total(self) -> int:
-        """How many commits (bots' too) and tags there are."""
+        """The number of commits, of bots too, and of tags."""
         count = self._run("rev-list", "--count", "--no-merges", "HEAD")
         return int(count) + len(list(self._tags()))
 
+    @override
     def items(self) -> Iterator[list[Draft]]:
-        """Commits oldest first, then tags."""
+        """Commits, oldest first, then tags."""
         for commit in self._commits():
             yield [] if is_bot(commit.author, commit.email) else _drafts(commit)
         # Tag names repeat from repository to repository, so a tag's key has the first commit.

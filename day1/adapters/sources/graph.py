@@ -8,12 +8,14 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from typing_extensions import override
+
 from day1.errors import ImportBroken, Json, NotFound
 from day1.model.values.ids import derived_id
-from day1.ports.source import Draft, FactDraft, RelationDraft
+from day1.ports.source import Draft, FactDraft, RelationDraft, Source
 
 
-class GraphSource:
+class GraphSource(Source):
     """`ports.source.Source` over such a file."""
 
     name = "graph"
@@ -29,13 +31,13 @@ class GraphSource:
         self._path = path
         self._types: dict[str, str] = {}
 
+    @override
     def total(self) -> int:
-        """How many lines there are."""
         with self._path.open("rb") as lines:
             return sum(1 for _ in lines)
 
+    @override
     def items(self) -> Iterator[list[Draft]]:
-        """The drafts of each line, in the file's order."""
         self._types.clear()
         with self._path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from typing_extensions import override
+
 from day1.errors import InvalidRequest, NotFound
 from day1.model.values.ids import derived_id
-from day1.ports.source import Draft, FactDraft
+from day1.ports.source import Draft, FactDraft, Source
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +54,7 @@ class Section:
         return [piece for piece in _packed(_paragraphs(self.lines), "\n\n") if piece.strip()]
 
 
-class MarkdownSource:
+class MarkdownSource(Source):
     """`ports.source.Source` over files, and the notes in folders."""
 
     name = "markdown"
@@ -77,12 +79,12 @@ class MarkdownSource:
                 paths=[str(path) for path in paths],
             )
 
+    @override
     def total(self) -> int:
-        """How many files there are."""
         return len(self._files)
 
+    @override
     def items(self) -> Iterator[list[Draft]]:
-        """The notes of each file."""
         for file in self._files:
             try:
                 text = file.read_text(encoding="utf-8-sig")

@@ -2,45 +2,50 @@
 
 from collections.abc import Mapping, Sequence
 
-from day1.model.records.redaction import CLEAR
+from typing_extensions import override
+
+from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Changes, CommitId, Pending, Query
 from day1.model.rows.kind import Cell, Kind, Row
+from day1.ports.reading import Reading
 
 
-class EmptyReading:
-    """A `ports.reading.Reading` without rows."""
+class EmptyReading(Reading):
+    """A state without rows or commits."""
+
+    branch: str | None = None
+    tip: CommitId = ""
+    pending: Pending = Pending()
+    mask: Mask = CLEAR
 
     def __init__(self, branch: str | None) -> None:
         """Name the branch that was asked for."""
         self.branch = branch
-        self.tip = ""
-        self.pending = Pending()
-        self.mask = CLEAR
 
+    @override
     def get(self, _kind: Kind, _ids: Sequence[str]) -> dict[str, Row]:
-        """No row has any id."""
         return {}
 
+    @override
     def find(self, _kind: Kind, _query: Query) -> list[Row]:
-        """No row fits."""
         return []
 
+    @override
     def scan(self, _kind: Kind, _columns: Sequence[str], _query: Query) -> list[tuple[Cell, ...]]:
-        """No row fits."""
         return []
 
+    @override
     def count(self, _kind: Kind, _equal: Mapping[str, Cell] | None = None) -> int:
-        """There are none."""
         return 0
 
+    @override
     def tally(self, _kind: Kind, _column: str) -> dict[Cell, int]:
-        """There are none."""
         return {}
 
+    @override
     def merge_base(self, other: CommitId) -> CommitId:
-        """Everything stands on the state without commits."""
         return other
 
+    @override
     def changes(self, _base: CommitId) -> Changes:
-        """Nothing stands before the first commit."""
         return {}

@@ -1,12 +1,12 @@
 """The commit graph, for all engines that keep one."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Select, column, select, table
 from sqlalchemy.sql.elements import ColumnClause
+from typing_extensions import override
 
 from day1.adapters.rows.changes import until
 from day1.adapters.rows.row import row_of
@@ -17,6 +17,7 @@ from day1.errors import BranchExists
 from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Changes, Commit, CommitId, Ref
 from day1.model.rows.kind import Cell, Kind, Row
+from day1.ports.history import History
 
 _REMEMBERED, _REMEMBERED_ROWS = 8, 2_000
 """Differences that are kept, and how large one may be."""
@@ -24,8 +25,8 @@ _FEW = 32
 """Unknown commits read one by one before the whole log is read at once."""
 
 
-class SqlHistory(ABC):
-    """`ports.history.History`; an engine adds what makes and removes refs.
+class SqlHistory(History):
+    """The history of an engine that keeps commits; an engine adds how to change refs.
 
     Commits never change, so they are read once.
     """
@@ -39,39 +40,27 @@ class SqlHistory(ABC):
         self._differences: tuple[Mask, dict[tuple[CommitId, CommitId], Changes]] = (CLEAR, {})
         """The mask through which they were read, and the differences."""
 
+    @override
     def branches(self) -> dict[str, CommitId]:
-        """Every branch of the engine with its tip."""
         with self._connections.fresh() as connection:
             return self._dialect.branches(connection)
-
-    @abstractmethod
-    def fork(self, name: str, start: CommitId) -> None:
-        """Create a branch at a commit."""
-
-    @abstractmethod
-    def drop(self, name: str) -> None:
-        """Delete a branch's ref."""
-
-    @abstractmethod
-    def keep(self, name: str, commit: CommitId) -> None:
-        """Tag a commit; a tag that is there stays."""
 
     def _refuse_taken(self, name: str) -> None:
         if name in self.branches():
             raise BranchExists(f"The branch {name!r} exists already.", branch=name)
 
+    @override
     def kept(self) -> dict[str, CommitId]:
-        """Every tag with its commit."""
         with self._connections.fresh() as connection:
             return self._dialect.tags(connection)
 
+    @override
     def dirty_branches(self) -> set[str]:
-        """Branches that have rows which no commit holds yet."""
         with self._connections.fresh() as connection:
             return self._dialect.dirty(connection)
 
+    @override
     def log(self, start: str | CommitId) -> Iterator[Commit]:
-        """First parents, newest first, from a branch's tip or a commit."""
         with self._connections.fresh() as connection:
             commit: CommitId | None = self._dialect.resolve(connection, start)
             unknown = 0
@@ -84,8 +73,8 @@ class SqlHistory(ABC):
                 yield found
                 commit = found.parents[0] if found.parents else None
 
+    @override
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
-        """Every commit reachable from `starts`, children before parents."""
         with self._connections.fresh() as connection:
             order: dict[CommitId, Commit] = {}
             for start in starts:
@@ -93,13 +82,13 @@ class SqlHistory(ABC):
                     order.setdefault(commit, self._known[commit])
         return _children_first(order)
 
+    @override
     def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
-        """The commit at which two histories last were one."""
         with self._connections.fresh() as connection:
             return self._dialect.merge_base(connection, one, other)
 
+    @override
     def changes(self, base: CommitId, ref: Ref) -> Changes:
-        """Rows that differ between a commit and a state."""
         if ref.branch is None:
             with self._connections.fresh() as connection:
                 found = self._between(connection, base, str(ref.commit))
@@ -140,11 +129,9 @@ class SqlHistory(ABC):
                 known[base, to] = found
         return dict(found)
 
+    @override
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
-        """Every version of a row, or of the held items on it, as it was written.
-
-        A past is read once, whichever branches share it.
-        """
+        """Read the past once, whichever branches share it."""
         with self._connections.fresh() as connection:
             tips, tags = self._dialect.branches(connection), self._dialect.tags(connection)
             dirty = self._dialect.dirty(connection)
@@ -170,16 +157,18 @@ class SqlHistory(ABC):
                     found |= {tuple(row): row_of(kind, row) for row in rows}
         return list(found.values())
 
+    @override
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
-        """One row at a commit: a lookup by key, 0.1 ms whatever the length of the history."""
+        """A lookup by key: 0.1 ms, however long the history is."""
         with self._connections.fresh() as connection:
             if not self.read(connection, commit).parents:
                 return None  # the engine's own first commit, before there were tables
             found = self._dialect.row(connection, kind, row_id, commit)
         return None if found is None else self.mask().row(kind, row_of(kind, found))
 
+    @override
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
-        """A row at every commit reachable from `start` that has it (20 µs a commit)."""
+        """Takes 20 µs a commit."""
         mask, columns = self.mask(), _columns(kind)
         past = table(f"dolt_history_{kind.table}", column("commit_hash"), *columns)
         statement: Select[Any] = select(column("commit_hash"), *columns).select_from(past)
@@ -193,8 +182,8 @@ class SqlHistory(ABC):
                 found[str(commit)] = row
         return found
 
+    @override
     def at(self, branch: str, instant: int) -> Ref:
-        """The state of a branch at an instant, as a commit or as the branch itself."""
         with self._connections.fresh(branch) as connection:
             tip = self.tip(connection)
             if instant >= tip.ts:
@@ -225,8 +214,8 @@ class SqlHistory(ABC):
         """The newest commit of the branch that a connection stands on."""
         return self.read(connection, self._dialect.head(connection))
 
+    @override
     def commit(self, commit: CommitId) -> Commit:
-        """One commit."""
         known = self._known.get(commit)
         if known is None:
             with self._connections.fresh() as connection:

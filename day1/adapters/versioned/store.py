@@ -1,10 +1,10 @@
 """Readings and units of work, for all engines that keep commits."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, func, select
+from typing_extensions import override
 
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.rows.rows import ReadState, SqlReading
@@ -14,13 +14,13 @@ from day1.adapters.versioned.dialect import BranchState, Dialect
 from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.work import SqlWork, commit_rows
-from day1.errors import IntegrityBroken, Json, NotAStore, StoreVersionUnknown
+from day1.errors import IntegrityBroken, NotAStore, StoreVersionUnknown
 from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Pending, Ref, Writes
 from day1.model.values.instant import SECOND
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
-from day1.ports.store import Capabilities, Work
+from day1.ports.store import Store, Work
 
 CUT_AT_ROWS = 256
 CUT_AT_AGE = 600 * SECOND
@@ -33,7 +33,7 @@ Point = Callable[[str], None]
 """Called at named points of a unit, where a test may kill the process."""
 
 
-class SqlStore(ABC):
+class SqlStore(Store):
     """`ports.store.Store`; an engine adds what it can do, its size and its upkeep."""
 
     def __init__(
@@ -56,35 +56,15 @@ class SqlStore(ABC):
         self._tips: dict[str, Commit] = {}
         """Of each branch the newest commit when it was last used: most often it still is."""
 
-    @property
-    @abstractmethod
-    def capabilities(self) -> Capabilities:
-        """What the engine can do."""
-
-    @abstractmethod
-    def stamp(self) -> Hashable:
-        """Another value after every unit of work, whoever did it."""
-
-    @abstractmethod
-    def size(self) -> int:
-        """Bytes that the store takes."""
-
-    @abstractmethod
-    def compact(self) -> dict[str, Json]:
-        """Give unused space back."""
-
-    @abstractmethod
-    def check(self) -> list[str]:
-        """Read everything; says what is wrong."""
-
+    @override
     def doubts(self) -> list[str]:
-        """What cannot be known of the store, and should be."""
         return []
 
     def obey(self, mask: Masks) -> None:
         """Read and write through the mask that is given for each reading and unit."""
         self._mask = self.history.mask = mask
 
+    @override
     @contextmanager
     def reading(self, ref: Ref) -> Iterator[Reading]:
         """Open a state for reading, as one snapshot."""
@@ -133,9 +113,9 @@ class SqlStore(ABC):
         self._tips[branch] = tip
         return tip, state
 
+    @override
     @contextmanager
     def adding(self, branch: str) -> Iterator[Additions]:
-        """Open work that only adds rows; leaving it makes them durable, without a commit."""
         with self._connections.exclusive(branch) as connection:
             work = self._begin(connection, branch)
             if _is_due(work.pending, work.now):
@@ -146,9 +126,9 @@ class SqlStore(ABC):
             self._connections.end(connection)
             self.point("add.after_commit")
 
+    @override
     @contextmanager
     def changing(self, branch: str) -> Iterator[Work]:
-        """Open work that ends in its own commit; waiting rows are cut before it."""
         with self._connections.exclusive(branch) as connection:
             work = self._begin(connection, branch)
             if work.pending.count:
@@ -173,8 +153,8 @@ class SqlStore(ABC):
             return self._clock()
         return server_clock(connection) if state.now is None else state.now
 
+    @override
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
-        """Make a commit of another store on a branch: its rows, times, author and message."""
         with self._connections.exclusive(branch) as connection:
             work = self._begin(connection, branch)
             if work.tip != commit.parents[0]:
@@ -184,8 +164,8 @@ class SqlStore(ABC):
                 )
             return work.repeat(commit, writes)
 
+    @override
     def commit_pending(self, branch: str) -> CommitId:
-        """Commit the waiting rows of a branch as one `add`; returns the tip."""
         with self._connections.exclusive(branch) as connection:
             tip, state = self._state(connection, branch, writes=True)
             if not state.pending.count:
@@ -202,16 +182,16 @@ class SqlStore(ABC):
         self._tips[branch] = self.history.learn(made)
         return made.id
 
+    @override
     def commit_pending_if_due(self, branch: str) -> None:
-        """Cut when 256 rows wait or the oldest has waited ten minutes."""
         with self._connections.on_branch(branch) as connection:
             _, state = self._state(connection, branch)
             due = _is_due(state.pending, self._now(connection, state))
         if due:
             self.commit_pending(branch)
 
+    @override
     def close(self) -> None:
-        """Let go of files and connections."""
         self._connections.close()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Insert, delete, insert, update
+from typing_extensions import override
 
 from day1.adapters.rows.rows import ReadState, SqlReading, chunks, prepared
 from day1.adapters.rows.tables import TABLES
@@ -13,21 +14,23 @@ from day1.errors import IntegrityBroken
 from day1.model.records.redaction import CLEAR
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
 from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
+from day1.ports.additions import Additions
+from day1.ports.store import Work
 
 
-class SqlAdditions(SqlReading):
+class SqlAdditions(SqlReading, Additions):
     """`ports.additions.Additions`; the store begins and ends its transaction."""
 
     now = 0
     """The store says it at once."""
 
+    @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
-        """Insert rows."""
         if rows:
             prepared(self.connection, _insert, kind.table).many(self.connection, rows)
 
 
-class SqlWork(SqlAdditions):
+class SqlWork(SqlAdditions, Work):
     """`ports.store.Work`; the store begins and ends its transaction."""
 
     def __init__(self, connection: Connection, state: ReadState, dialect: Dialect) -> None:
@@ -43,12 +46,12 @@ class SqlWork(SqlAdditions):
         self._merged: Changes | None = None
         """What a merge changed in all, until more is written."""
 
+    @override
     def not_before(self, instant: int) -> None:
-        """Move `now` past an instant that enters the branch with this unit."""
         self.now = max(self.now, instant + 1)
 
+    @override
     def turn_back(self, instant: int) -> None:
-        """Give this unit, which may come without changes, a time before that of its branch."""
         self.now, self._empty = instant, True
 
     @property
@@ -59,19 +62,19 @@ class SqlWork(SqlAdditions):
         only.now, only.past = self.now, self.past
         return only
 
+    @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
-        """Insert rows."""
         self._touch(kind.table, [str(row["id"]) for row in rows])
         super().add(kind, rows)
 
+    @override
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
-        """Set columns of a row that exists."""
         self._touch(kind.table, [row_id])
         table = TABLES[kind.table]
         self.connection.execute(update(table).where(table.c.id == row_id).values(values))
 
+    @override
     def apply(self, writes: Writes) -> None:
-        """Bring rows to the given values: insert, replace or remove."""
         for table_name, rows in writes.items():
             self._touch(table_name, list(rows))
             table = TABLES[table_name]
@@ -85,11 +88,12 @@ class SqlWork(SqlAdditions):
         self._merged = None
         self._touched.setdefault(table, set()).update(ids)
 
+    @override
     def merge(self, source: CommitId, writes: Writes) -> None:
-        """Join `source`, then bring every row where engine and plan differ to the plan's value.
+        """Merge in the engine, then set every row that differs from the plan.
 
-        A clashing row stays as it is on the target until then, so the conflicts that are left
-        are decided ones: they are deleted by key (their ids renumber).
+        A row in conflict keeps the target's value until then, so the conflicts that are left are
+        resolved: they are deleted by key (their ids change).
         """
         self._dialect.start_merge(self.connection, source)
         merged = self._mend(self._changed(), writes)
@@ -123,8 +127,8 @@ class SqlWork(SqlAdditions):
                     changes[row_id] = RowChange(row_id, before, after)
         return {table: list(changes.values()) for table, changes in merged.items() if changes}
 
+    @override
     def commit(self, message: Message) -> CommitId:
-        """Make the unit durable as one commit of its own."""
         found = self._merged
         if found is None:
             found = self._changed()

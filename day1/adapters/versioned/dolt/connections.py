@@ -5,17 +5,19 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
+from typing_extensions import override
 
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Queues, lock_name
 from day1.adapters.mysql.url import opened
+from day1.adapters.versioned.connections import Connections
 from day1.errors import Advice, NotFound, UnknownBranch
 from day1.model.branches.branch import MAIN
 
 _UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
 
 
-class DoltConnections:
+class DoltConnections(Connections):
     """`adapters.versioned.dialect.Places` on a Dolt server."""
 
     def __init__(self, engine: Engine, database: str, where: str, wait_s: float) -> None:
@@ -25,16 +27,16 @@ class DoltConnections:
         self.where = where
         self._queues = Queues(wait_s)
 
+    @override
     @contextmanager
     def on_branch(self, branch: str) -> Iterator[Connection]:
-        """A connection whose plain table names mean `branch`."""
         with opened(self._engine, self.where) as connection:
             self.switch_to(connection, branch)
             yield connection
 
+    @override
     @contextmanager
     def at_commit(self, commit: str) -> Iterator[Connection]:
-        """A read-only connection at a commit."""
         with opened(self._engine, self.where) as connection:
             try:
                 self._use(connection, commit)
@@ -44,17 +46,19 @@ class DoltConnections:
                 raise NotFound(f"There is no commit {commit}.", commit=commit) from exc
             yield connection
 
+    @override
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
-        """As `on`, with the branch's lock, which is free when its connection ends, however."""
+        """As `on_branch`, with a named lock that the server frees when the connection ends."""
         with self._queues.held(
             lock_name(self.database, branch), lambda: self.on_branch(branch)
         ) as connection:
             yield connection
 
+    @override
     @contextmanager
     def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
-        """As `on`: outside a transaction each statement sees the newest state."""
+        """As `on_branch`: outside a transaction each statement sees the newest state."""
         with self.on_branch(branch) as connection:
             yield connection
 
@@ -92,14 +96,14 @@ class DoltConnections:
             return False
         return True
 
-    def begin(self, connection: Connection, *, writes: bool) -> None:  # noqa: ARG002 - as engines differ
-        """Begin a transaction: a snapshot of all branches."""
+    @override
+    def begin(self, connection: Connection, *, writes: bool) -> None:
         connection.exec_driver_sql("START TRANSACTION")
 
+    @override
     def end(self, connection: Connection) -> None:
-        """Make the transaction durable."""
         connection.exec_driver_sql("COMMIT")
 
+    @override
     def close(self) -> None:
-        """Close every connection that is not in use."""
         self._engine.dispose()

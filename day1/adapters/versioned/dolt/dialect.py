@@ -4,12 +4,13 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from sqlalchemy import Connection
+from typing_extensions import override
 
 from day1.adapters.mysql.url import instant_of
 from day1.adapters.rows.changes import row_changes
 from day1.adapters.rows.rows import pending_and
 from day1.adapters.rows.tables import TABLES
-from day1.adapters.versioned.dialect import BranchState, Touched
+from day1.adapters.versioned.dialect import BranchState, Dialect, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.messages import decode
 from day1.model.records.redaction import Mask
@@ -19,7 +20,7 @@ from day1.model.rows.kind import BY_TABLE, Cell, Kind
 _LOG = "SELECT commit_hash, parents, author, date, message FROM DOLT_LOG(%s, '--parents')"
 
 
-class DoltDialect(SystemTables):
+class DoltDialect(SystemTables, Dialect):
     """`adapters.versioned.dialect.Verbs` as Dolt's procedures and table functions."""
 
     _hash_of = "SELECT DOLT_HASHOF(%s)"
@@ -28,24 +29,27 @@ class DoltDialect(SystemTables):
         """Name the database: other states of it are named after it."""
         self._database = database
 
+    @override
     def head(self, connection: Connection) -> CommitId:
-        """The newest commit of the connection's branch; in a transaction, as of its beginning."""
+        """The newest commit of the branch; in a transaction, the one at its beginning."""
         return str(connection.exec_driver_sql("SELECT DOLT_HASHOF('HEAD')").scalar_one())
 
+    @override
     def state(self, connection: Connection, after: int) -> BranchState:
-        """The head, the server's time and what is later."""
+        """The server's time comes with the same statement."""
         told = "dolt_hashof('HEAD')", "utc_timestamp(6)"
         pending, (head, now) = pending_and(connection, after, *told)
         return BranchState(str(head), pending, instant_of(now))
 
+    @override
     def read(self, connection: Connection, commit: CommitId) -> Commit:
-        """One commit."""
         return _commit(connection.exec_driver_sql(f"{_LOG} LIMIT 1", (commit,)).one())
 
+    @override
     def read_all(
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
-        """Read every commit reachable from `start` (6 µs a commit)."""
+        """Takes 6 µs a commit."""
         reachable: list[CommitId] = []
         for row in connection.exec_driver_sql(_LOG, (start,)):
             reachable.append(row[0])
@@ -53,13 +57,13 @@ class DoltDialect(SystemTables):
                 known[row[0]] = _commit(row)
         return reachable
 
+    @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
-        """The commit at which two histories last were one."""
         statement = "SELECT DOLT_MERGE_BASE(%s, %s)"
         return str(connection.exec_driver_sql(statement, (one, other)).scalar_one())
 
+    @override
     def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
-        """Rows that differ; costs what differs."""
         summary = "SELECT to_table_name FROM DOLT_DIFF_SUMMARY(%s, %s)"
         found: Changes = {}
         for table in connection.exec_driver_sql(summary, (base, to)).scalars().all():
@@ -74,35 +78,36 @@ class DoltDialect(SystemTables):
                 found[table] = rows
         return found
 
+    @override
     def uncommitted(self, connection: Connection, mask: Mask, _touched: Touched) -> Changes:
-        """What the branch has beyond its head."""
         return self.changes(connection, "HEAD", "WORKING", mask)
 
+    @override
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
     ) -> tuple[Cell, ...] | None:
-        """One row at a commit."""
         names = ", ".join(f"`{column}`" for column in kind.columns)
         past = f"`{self._database}/{commit}`.`{kind.table}`"
         select = f"SELECT {names} FROM {past} WHERE id = %s"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(select, (row_id,)).first()
         return None if found is None else tuple(found)
 
+    @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        """Begin to merge a commit into the branch; only so is a clean merge undone by ROLLBACK."""
+        """Merge with `--no-commit`, since ROLLBACK undoes a clean merge only then."""
         connection.exec_driver_sql("CALL DOLT_MERGE('--no-ff', '--no-commit', %s)", (source,)).all()
 
+    @override
     def clear_conflicts(self, connection: Connection) -> None:
-        """Strike out every clash of the merge."""
         tables = connection.exec_driver_sql("SELECT `table` FROM dolt_conflicts").scalars()
         for table in tables.all():
             if table in TABLES:
                 connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
 
+    @override
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
-        """Make the transaction one commit."""
         flag = "--allow-empty" if empty else "--skip-empty"
         statement = "CALL DOLT_COMMIT('-A', '-m', %s, '--author', %s, %s)"
         made = connection.exec_driver_sql(statement, (text, author, flag)).first()

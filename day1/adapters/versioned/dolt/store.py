@@ -8,6 +8,7 @@ from functools import partial
 from sqlalchemy import Connection, Engine, func, insert, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable
+from typing_extensions import override
 
 from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import clock as server_clock
@@ -33,17 +34,17 @@ Clock = Callable[[], int]
 class DoltHistory(SqlHistory):
     """`ports.history.History` on a Dolt server."""
 
+    @override
     def fork(self, name: str, start: CommitId) -> None:
-        """Create a branch at a commit: a new ref, whatever the number of rows."""
         self._refuse_taken(name)
         self._ref("CALL DOLT_BRANCH(%s, %s)", (name, start))
 
+    @override
     def drop(self, name: str) -> None:
-        """Delete a branch's ref."""
         self._ref("CALL DOLT_BRANCH('-D', %s)", (name,))
 
+    @override
     def keep(self, name: str, commit: CommitId) -> None:
-        """Tag a commit; a tag that is there stays."""
         with self._connections.fresh() as connection:
             if name in self._dialect.tags(connection):
                 return
@@ -138,8 +139,8 @@ class DoltStore(SqlStore):
         return True
 
     @property
+    @override
     def capabilities(self) -> Capabilities:
-        """What Dolt can do."""
         return Capabilities(
             engine="dolt",
             version=self._version,
@@ -148,8 +149,9 @@ class DoltStore(SqlStore):
             compaction=False,
         )
 
+    @override
     def stamp(self) -> Hashable:
-        """Where this store's branches stand, and a hash of what each has that no commit holds."""
+        """The branches with their tips, and a hash of the pending rows of each."""
         stand = "SELECT name, hash, dirty FROM dolt_branches"
         with self._connections.fresh() as connection:
             tips = [
@@ -165,12 +167,12 @@ class DoltStore(SqlStore):
             return None
         return str(connection.exec_driver_sql("SELECT DOLT_HASHOF_DB('WORKING')").scalar_one())
 
+    @override
     def size(self) -> int:
-        """The server does not tell: 0."""
         return 0
 
+    @override
     def compact(self) -> dict[str, Json]:
-        """The server does this by itself."""
         raise Unsupported(
             "A Dolt server gives unused space back by itself; its administrator can say "
             "CALL DOLT_GC().",
@@ -178,8 +180,8 @@ class DoltStore(SqlStore):
             operation="gc",
         )
 
+    @override
     def check(self) -> list[str]:
-        """Read the tables of every branch, and look for merges that nobody finished."""
         found = []
         for branch in self.history.branches():
             with self._connections.on_branch(branch) as connection:

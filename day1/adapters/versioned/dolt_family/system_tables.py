@@ -6,9 +6,10 @@ from typing import Final
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+from typing_extensions import override
 
 from day1.adapters.rows.rows import pending_and
-from day1.adapters.versioned.dialect import BranchState
+from day1.adapters.versioned.dialect import BranchState, Dialect
 from day1.errors import NotFound
 from day1.model.rows.change import CommitId
 
@@ -16,19 +17,20 @@ _NO_SUCH: Final = re.compile(r"invalid (ref|ancestor) spec|(branch|commit) not f
 """What both say of the name of nothing; any other failure says nothing of whether it is there."""
 
 
-class SystemTables:
+class SystemTables(Dialect):
     """The part of `adapters.versioned.dialect.Verbs` that both say in the same words."""
 
     _hash_of: str
     """The statement that tells the commit of a name."""
 
+    @override
     def state(self, connection: Connection, after: int) -> BranchState:
-        """The head and what is later: a connection that slept learns of both from its tables."""
+        """A connection that was idle learns of new commits by this read of a table."""
         pending, (head,) = pending_and(connection, after, "dolt_hashof('HEAD')")
         return BranchState(str(head), pending)
 
+    @override
     def resolve(self, connection: Connection, name: str) -> CommitId:
-        """The commit that a name means."""
         try:
             return str(connection.exec_driver_sql(self._hash_of, (name,)).scalar_one())
         except DBAPIError as exc:
@@ -37,17 +39,17 @@ class SystemTables:
                 raise
             raise NotFound(f"There is no branch or commit {name!r}.", ref=name) from exc
 
+    @override
     def branches(self, connection: Connection) -> dict[str, CommitId]:
-        """Every branch with its tip."""
         rows = connection.exec_driver_sql("SELECT name, hash FROM dolt_branches").all()
         return {str(name): str(commit) for name, commit in rows}
 
+    @override
     def dirty(self, connection: Connection) -> set[str]:
-        """Branches that have rows which no commit holds yet."""
         statement = "SELECT name FROM dolt_branches WHERE dirty"
         return {str(name) for name in connection.exec_driver_sql(statement).scalars()}
 
+    @override
     def tags(self, connection: Connection) -> dict[str, CommitId]:
-        """Every tag with its commit."""
         rows = connection.exec_driver_sql("SELECT tag_name, tag_hash FROM dolt_tags").all()
         return {str(name): str(commit) for name, commit in rows}

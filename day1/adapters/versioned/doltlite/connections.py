@@ -18,10 +18,12 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
+from typing_extensions import override
 
 from day1.adapters.failures import of_system
 from day1.adapters.rows.tables import versioned
 from day1.adapters.sqlite_failures import HARMLESS, error_name, is_sqlite, translated
+from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.errors import (
@@ -69,7 +71,7 @@ class SqlAlchemyDialect(SQLiteDialect_pysqlite):
 registry.register("doltlite", __name__, SqlAlchemyDialect.__name__)
 
 
-class DoltLiteConnections:
+class DoltLiteConnections(Connections):
     """Hands out connections that stand on the branch or commit asked for."""
 
     def __init__(
@@ -85,45 +87,40 @@ class DoltLiteConnections:
         self._guard = threading.Lock()
         self._seen = (0, 0)
 
+    @override
     @contextmanager
     def on_branch(self, branch: str) -> Iterator[Connection]:
-        """A connection whose plain table names mean `branch`.
-
-        Raises:
-            UnknownBranch: the engine has no such branch.
-        """
         with self._open("branch", branch) as connection:
             yield connection
 
+    @override
     @contextmanager
     def at_commit(self, commit: str) -> Iterator[Connection]:
-        """A read-only connection at a commit.
-
-        Raises:
-            NotFound: there is no such commit.
-        """
         with self._open("commit", commit) as connection:
             yield connection
 
+    @override
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
-        """As `on`, with the lock of the whole file: the engine has one writer."""
+        """As `on_branch`, with the lock of the whole file: the engine has one writer."""
         with self.lock.held(), self.on_branch(branch) as connection:
             yield connection
 
+    @override
     @contextmanager
     def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
-        """As `on`; a connection that slept learns of its peers' commits from a table read."""
+        """As `on_branch`; reading a table tells an idle connection of its peers' commits."""
         with self.on_branch(branch) as connection:
             connection.exec_driver_sql(AWAKEN)
             yield connection
 
+    @override
     def begin(self, connection: Connection, *, writes: bool) -> None:
         """Begin a transaction; its first read of a table sees what peers have committed."""
         self.execute(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    @override
     def end(self, connection: Connection) -> None:
-        """Make the transaction durable."""
         self.execute(connection, "COMMIT")
 
     def _engine(self, what: str, name: str) -> Engine:
@@ -273,8 +270,8 @@ class DoltLiteConnections:
         if engine is not None:
             engine.dispose()
 
+    @override
     def close(self) -> None:
-        """Close every connection that is not in use."""
         with self._guard:
             engines = list(self._engines.values())
             self._engines.clear()

@@ -5,10 +5,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Float
 from sqlalchemy.exc import DBAPIError
+from typing_extensions import override
 
 from day1.adapters.rows.changes import row_changes
 from day1.adapters.rows.tables import TABLES
-from day1.adapters.versioned.dialect import Touched
+from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
 from day1.adapters.versioned.messages import decode
@@ -19,17 +20,17 @@ from day1.model.rows.kind import BY_TABLE, Cell, Kind
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
-class DoltLiteDialect(SystemTables):
+class DoltLiteDialect(SystemTables, Dialect):
     """`adapters.versioned.dialect.Verbs` as SQLite's functions and virtual tables."""
 
     _hash_of = "SELECT dolt_hashof(?)"
 
+    @override
     def head(self, connection: Connection) -> CommitId:
-        """The newest commit of the connection's branch."""
         return str(DoltLiteConnections.execute(connection, "SELECT dolt_hashof('HEAD')"))
 
+    @override
     def read(self, connection: Connection, commit: CommitId) -> Commit:
-        """One commit."""
         row = connection.exec_driver_sql(
             "SELECT committer, date, message FROM dolt_log(?) LIMIT 1", (commit,)
         ).one()
@@ -40,10 +41,11 @@ class DoltLiteDialect(SystemTables):
         ).scalars()
         return decode(commit, parents, *row)
 
+    @override
     def read_all(
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
-        """Read every commit reachable from `start` in two statements (3 µs a commit)."""
+        """Two statements; takes 3 µs a commit."""
         parents: dict[CommitId, list[CommitId]] = {}
         for commit, parent in connection.exec_driver_sql(
             "SELECT commit_hash, parent_hash FROM dolt_commit_ancestors"
@@ -59,13 +61,13 @@ class DoltLiteDialect(SystemTables):
                 known[commit] = decode(commit, parents.get(commit, ()), author, date, message)
         return reachable
 
+    @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
-        """The commit at which two histories last were one."""
         statement = "SELECT dolt_merge_base(?, ?)"
         return str(connection.exec_driver_sql(statement, (one, other)).scalar_one())
 
+    @override
     def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
-        """Rows that differ; costs what differs."""
         summary = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
         try:
             touched = connection.exec_driver_sql(summary, (base, to)).scalars()
@@ -89,21 +91,21 @@ class DoltLiteDialect(SystemTables):
                 found[table] = rows
         return found
 
+    @override
     def uncommitted(self, connection: Connection, mask: Mask, _touched: Touched) -> Changes:
-        """What the branch has beyond its head."""
         return self.changes(connection, "HEAD", "WORKING", mask)
 
+    @override
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
     ) -> tuple[Cell, ...] | None:
-        """One row at a commit."""
         names = ", ".join(f'"{column}"' for column in kind.columns)
         select = f"SELECT {names} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(select, (commit, row_id)).first()
         return None if found is None else tuple(found)
 
+    @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        """Begin to merge a commit into the branch."""
         try:
             connection.exec_driver_sql(
                 "SELECT dolt_merge('--no-ff', '--no-commit', '-m', 'merge', ?)", (source,)
@@ -112,17 +114,17 @@ class DoltLiteDialect(SystemTables):
             if "conflict" not in str(exc.orig):
                 raise
 
+    @override
     def clear_conflicts(self, connection: Connection) -> None:
-        """Strike out every clash of the merge."""
         tables = connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
         for table in tables.all():
             if table in TABLES:
                 connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
 
+    @override
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
-        """Make the transaction one commit."""
         flag = "--allow-empty" if empty else "--skip-empty"
         made = str(connection.exec_driver_sql(_COMMIT, (text, author, flag)).scalar_one())
         # dolt_commit opened a transaction of its own; nothing may be read in it.

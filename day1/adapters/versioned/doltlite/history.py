@@ -1,5 +1,7 @@
 """The commit graph of a DoltLite file."""
 
+from typing_extensions import override
+
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.history import SqlHistory
@@ -16,8 +18,8 @@ class DoltLiteHistory(SqlHistory):
         super().__init__(connections, dialect)
         self._connections = connections
 
+    @override
     def fork(self, name: str, start: CommitId) -> None:
-        """Create a branch at a commit: a new ref, whatever the number of rows."""
         self._refuse_taken(name)
         self._ref("SELECT dolt_branch(?, ?)", (name, start))
         with self._connections.exclusive(name) as connection:
@@ -25,13 +27,13 @@ class DoltLiteHistory(SqlHistory):
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             connection.exec_driver_sql("COMMIT")
 
+    @override
     def drop(self, name: str) -> None:
-        """Delete a branch's ref."""
         self._ref("SELECT dolt_branch('-D', ?)", (name,))
         self._connections.forget_branch(name)
 
+    @override
     def keep(self, name: str, commit: CommitId) -> None:
-        """Tag a commit; a tag that is there stays."""
         with self._connections.fresh() as connection:
             if name in self._dialect.tags(connection):
                 return

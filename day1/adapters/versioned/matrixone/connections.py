@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine
+from typing_extensions import override
 
 from day1.adapters.mysql.lock import Queues, lock_name
 from day1.adapters.mysql.url import clock, opened
+from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.matrixone.commit_store import CommitStore
 from day1.adapters.versioned.matrixone.position import Position, position_of, set_position
 from day1.adapters.versioned.matrixone.retention import Retention
@@ -16,7 +18,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.change import CommitId
 
 
-class MatrixOneConnections:
+class MatrixOneConnections(Connections):
     """`adapters.versioned.dialect.Places` on a MatrixOne server."""
 
     def __init__(self, engine: Engine, database: str, where: str, wait_s: float) -> None:
@@ -40,9 +42,10 @@ class MatrixOneConnections:
                 if not connection.invalidated:
                     set_position(connection, None)
 
+    @override
     @contextmanager
     def on_branch(self, branch: str) -> Iterator[Connection]:
-        """A connection that reads a branch as it is now, and goes on reading that state."""
+        """A connection that reads a branch as it is now, and keeps reading that state."""
         with self.plain() as connection:
             ns = clock(connection) * 1_000
             position = self._position(connection, branch, ns)
@@ -50,17 +53,18 @@ class MatrixOneConnections:
             set_position(connection, position)
             yield connection
 
+    @override
     @contextmanager
     def at_commit(self, commit: CommitId) -> Iterator[Connection]:
-        """A connection that reads a commit."""
         with self.plain() as connection:
             state = self.state(connection, commit)
             set_position(connection, Position("", state.database, commit, state=state))
             yield connection
 
+    @override
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
-        """A connection that writes a branch, with its lock, which ends with the connection."""
+        """A connection that writes a branch, with a named lock that ends with the connection."""
         with self._locked(branch) as connection:
             position = self._position(connection, branch)
             self._recover(connection, position.tip)
@@ -68,9 +72,9 @@ class MatrixOneConnections:
             set_position(connection, position)
             yield connection
 
+    @override
     @contextmanager
     def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
-        """As `on`."""
         with self.on_branch(branch) as connection:
             yield connection
 
@@ -129,16 +133,17 @@ class MatrixOneConnections:
         _, ns = self._place(connection, commit)
         return self.graph.stamp(connection, commit) if ns is None else ns
 
+    @override
     def begin(self, connection: Connection, *, writes: bool) -> None:
-        """Begin a transaction; what is read without writing needs none."""
+        """Begin a transaction; reading needs none."""
         if writes:
             connection.exec_driver_sql("START TRANSACTION")
 
+    @override
     def end(self, connection: Connection) -> None:
-        """Make the transaction durable, and see that it is.
+        """Make the transaction durable, and check that it is.
 
-        A server that was just restarted was seen to acknowledge transactions that it then did not
-        have.
+        A server that had just restarted acknowledged transactions that it then did not have.
         """
         position = position_of(connection)
         self.graph.count_unit(connection, position.branch, position.tip)
@@ -149,6 +154,6 @@ class MatrixOneConnections:
                 "there, then try again."
             )
 
+    @override
     def close(self) -> None:
-        """Close every connection that is not in use."""
         self._engine.dispose()

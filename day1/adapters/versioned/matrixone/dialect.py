@@ -4,11 +4,12 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
 
 from sqlalchemy import Connection
+from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
 from day1.adapters.rows.changes import row_changes
 from day1.adapters.rows.rows import chunks, pending_rows
-from day1.adapters.versioned.dialect import BranchState, Touched
+from day1.adapters.versioned.dialect import BranchState, Dialect, Touched
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.position import Position, position_of
 from day1.adapters.versioned.matrixone.time_cursor import PastState
@@ -18,7 +19,7 @@ from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import KINDS, MEMORIES, RECORDS, Cell, Kind
 
 
-class MatrixOneDialect:
+class MatrixOneDialect(Dialect):
     """The `Dialect` of MatrixOne: differences are the server's, commits and merges day1's."""
 
     def __init__(self, connections: MatrixOneConnections) -> None:
@@ -29,32 +30,33 @@ class MatrixOneDialect:
         self.point: Callable[[str], None] = lambda _: None
         """Called at a named point of a commit, where a test may kill the process."""
 
+    @override
     def head(self, connection: Connection) -> CommitId:
-        """The newest commit of where the connection stands."""
         return position_of(connection).tip
 
+    @override
     def state(self, connection: Connection, after: int) -> BranchState:
-        """The head, which the connection knows, and what is later."""
         return BranchState(self.head(connection), pending_rows(connection, after))
 
+    @override
     def resolve(self, connection: Connection, name: str) -> CommitId:
-        """The commit that a name means."""
         found = self._graph.branch(connection, name)
         if found is not None:
             return found[1]
         return self.read(connection, name).id
 
+    @override
     def read(self, connection: Connection, commit: CommitId) -> Commit:
-        """One commit."""
         found = self._known.get(commit) or self._graph.commit(connection, commit)
         if found is None:
             raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
         return self._known.setdefault(commit, found)
 
+    @override
     def read_all(
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
-        """Read every commit reachable from `start`, in at most one statement."""
+        """At most one statement."""
         past = self.past(connection, start)
         known.update({commit: self._known[commit] for commit in past if commit not in known})
         return list(past)
@@ -73,29 +75,31 @@ class MatrixOneDialect:
             queue += self.read(connection, commit).parents
         return found
 
+    @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
-        """The newest commit that both have in their past: a child is later than its parents."""
+        """The newest commit in the past of both: a child is later than its parents."""
         common = self.past(connection, one).keys() & self.past(connection, other).keys()
         return max(common, key=lambda commit: (self._known[commit].ts, commit))
 
+    @override
     def branches(self, connection: Connection) -> dict[str, CommitId]:
-        """Every branch with its tip."""
         return {name: tip for name, (_, tip) in self._graph.branches(connection).items()}
 
+    @override
     def dirty(self, connection: Connection) -> set[str]:
-        """Branches that have rows which no commit holds yet."""
         return {
             name
             for name, (database, tip) in self._graph.branches(connection).items()
             if _later(connection, database, self.read(connection, tip).ts)
         }
 
+    @override
     def tags(self, connection: Connection) -> dict[str, CommitId]:
-        """Every tag with its commit."""
         return self._graph.tags(connection)
 
+    @override
     def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
-        """Rows that differ; costs what differs, and some milliseconds for each table."""
+        """Compare the tables; takes some milliseconds for each, and grows with what differs."""
         before = self._connections.state(connection, base)
         after = position_of(connection).state if to == "WORKING" else None
         after = after or self._connections.state(connection, to)
@@ -110,11 +114,12 @@ class MatrixOneDialect:
                 found[kind.table] = rows
         return found
 
+    @override
     def uncommitted(self, connection: Connection, mask: Mask, touched: Touched) -> Changes:
-        """What the branch has beyond its tip, the open transaction included.
+        """Compare the branch with its tip.
 
-        A difference does not see what is not committed yet: those rows are looked up. Of the
-        tables that the transaction did not touch, those where rows wait are looked through.
+        The server's difference leaves out what is not committed yet, so those rows are looked up.
+        Of tables that the transaction did not touch, those that may have pending rows are compared.
         """
         position = position_of(connection)
         before = self._connections.state(connection, position.tip)
@@ -139,24 +144,27 @@ class MatrixOneDialect:
         after = self.read(connection, position.tip).ts
         return {*_later(connection, position.database, after), *(kind.table for kind in RECORDS)}
 
+    @override
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
     ) -> tuple[Cell, ...] | None:
-        """One row at a commit."""
         state = self._connections.state(connection, commit)
         return _rows(connection, kind, state, [row_id]).get(row_id)
 
+    @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        """Note what is merged: the server's own merge loses rows, so the plan brings them all."""
+        """Note the source: the server's own merge loses rows, so the plan writes them all."""
         position_of(connection).source = source
 
+    @override
     def clear_conflicts(self, connection: Connection) -> None:
-        """Nothing clashed, since nothing was merged."""
+        """Do nothing: no engine merged, so there are no conflicts."""
 
+    @override
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
-        """Make the transaction one commit, and stamp it."""
+        """Make the transaction one commit, and stamp it with its time."""
         position = position_of(connection)
         if not (empty or position.differs):
             connection.exec_driver_sql("ROLLBACK")

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
 from day1.adapters.rows.row import row_of
@@ -39,8 +40,9 @@ class MatrixOneHistory(SqlHistory):
         self._past = dialect.past
         self._database = database
 
+    @override
     def fork(self, name: str, start: CommitId) -> None:
-        """Create a branch at a commit: a clone, whose cost grows little with the rows."""
+        """Clone a database; the cost grows little with the rows."""
         self._refuse_taken(name)
         database = fresh_database(self._database, name)
         with self._connections.plain() as connection:
@@ -73,8 +75,9 @@ class MatrixOneHistory(SqlHistory):
                 return state
         raise NotFound(f"Nothing that commit {start} stands on is there any more.", commit=start)
 
+    @override
     def drop(self, name: str) -> None:
-        """Delete a branch; its commits can be read for as long as the server keeps the past."""
+        """Delete a branch; its commits can be read while the server keeps its past."""
         with self._connections.exclusive(name) as connection:
             found = self._graph.branch(connection, name)
             connection.exec_driver_sql("START TRANSACTION")
@@ -82,16 +85,14 @@ class MatrixOneHistory(SqlHistory):
             connection.exec_driver_sql(f"DATA BRANCH DELETE DATABASE `{found and found[0]}`")
             connection.exec_driver_sql("COMMIT")
 
+    @override
     def keep(self, name: str, commit: CommitId) -> None:
-        """Tag a commit; a tag that is there stays."""
         with self._connections.plain() as connection:
             self._graph.put_tag(connection, name, commit)
 
+    @override
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
-        """Every version of a row, or of the held items on it, as it was written.
-
-        Each commit is asked by itself (2 ms), since there is no history of rows.
-        """
+        """Read each commit by itself (2 ms): there is no history of rows."""
         found: dict[tuple[Cell, ...], Row] = {}
         with self._connections.plain() as connection:
             for state in self._states(connection):
@@ -115,8 +116,9 @@ class MatrixOneHistory(SqlHistory):
             except NotFound:  # the server no longer keeps it
                 continue
 
+    @override
     def versions(self, _kind: Kind, _row_id: str, _start: CommitId) -> NoReturn:
-        """There is no history of rows: they are asked for commit by commit."""
+        """Refuse: there is no history of rows, so a caller asks commit by commit."""
         raise Unsupported(
             "MatrixOne keeps no history of rows.",
             operation="versions",

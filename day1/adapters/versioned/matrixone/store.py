@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Hashable
 
 from sqlalchemy import Connection, Engine, insert
+from typing_extensions import override
 
 from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import clock as server_clock
@@ -93,8 +94,8 @@ class MatrixOneStore(SqlStore):
         return not made
 
     @property
+    @override
     def capabilities(self) -> Capabilities:
-        """What MatrixOne can do, with day1's graph."""
         return Capabilities(
             engine="matrixone",
             version=self._version,
@@ -103,13 +104,15 @@ class MatrixOneStore(SqlStore):
             compaction=False,
         )
 
+    @override
     def stamp(self) -> Hashable:
-        """How many units of work each branch has seen."""
+        """The number of units of work of each branch."""
         with self._connections.plain() as connection:
             return self._connections.graph.units(connection)
 
+    @override
     def size(self) -> int:
-        """Bytes of the branches' tables as the server counts them: their past is not in it."""
+        """Bytes of the branches' tables as the server counts them, without their past."""
         statement = "SELECT SUM(data_length) FROM information_schema.tables WHERE table_schema = %s"
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection).values()
@@ -118,8 +121,8 @@ class MatrixOneStore(SqlStore):
             )
             return sum(int(size or 0) for size in found)
 
+    @override
     def compact(self) -> dict[str, Json]:
-        """The server does this by itself."""
         raise Unsupported(
             "A MatrixOne server gives unused space back by itself, as its PITR allows.",
             engine="matrixone",
@@ -127,8 +130,9 @@ class MatrixOneStore(SqlStore):
             instead="ALTER PITR with a shorter range, by the server's administrator",
         )
 
+    @override
     def check(self) -> list[str]:
-        """Read the tables of every branch; see that the past is kept, and nothing is left over."""
+        """Read all tables; check that the past is kept, and that no database is left over."""
         found = []
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection)
@@ -149,8 +153,9 @@ class MatrixOneStore(SqlStore):
                     connection.execute(table.select().with_only_columns(table.c.id)).all()
         return found
 
+    @override
     def doubts(self) -> list[str]:
-        """Whether it is not known how far back the server goes."""
+        """Say so if it is not known how far back the server keeps its past."""
         with self._connections.plain() as connection:
             self._connections.retention.look(connection)
         return [] if self._connections.retention.known else [UNKNOWN]
