@@ -81,16 +81,6 @@ def build_app(served: Served) -> Starlette:
 
     shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(shape)
-    rules = AccessRules(
-        names=settings.names,
-        rate=settings.rate,
-        body_bytes=settings.body_bytes,
-        public=lambda path: path in probes.PUBLIC or pages.is_public(path),
-        page=pages.is_page,
-        cookie=cookie_of,
-        refused=site.refused,
-        shape=shape,
-    )
     app = Starlette(
         lifespan=lifespan,
         routes=[
@@ -103,7 +93,7 @@ def build_app(served: Served) -> Starlette:
             Middleware(
                 AccessMiddleware,
                 authenticator=served.authenticator,
-                rules=rules,
+                rules=_rules(settings, site, shape),
                 metrics=metrics,
                 clock=store.clock,
             )
@@ -112,6 +102,19 @@ def build_app(served: Served) -> Starlette:
     )
     app.state.leaving = [listening.close, events.close]
     return app
+
+
+def _rules(settings: HttpSettings, site: Site, shape: Callable[[str], ErrorShape]) -> AccessRules:
+    return AccessRules(
+        names=settings.names,
+        rate=settings.rate,
+        body_bytes=settings.body_bytes,
+        public=lambda path: path in probes.PUBLIC or pages.is_public(path),
+        page=pages.is_page,
+        cookie=cookie_of,
+        refused=site.refused,
+        shape=shape,
+    )
 
 
 class _Unrouted:
