@@ -87,7 +87,7 @@ def _document(case: Case) -> Json:
 
 
 def _shown(one: Evidence, case: Case) -> Json:
-    """Names of agents stay here: a name is a text too."""
+    """Evidence as the model gets it, without names of agents: a name is a text too."""
     return {
         "kind": one.kind,
         "text": _cut(one.text, _OTHER),
@@ -126,7 +126,7 @@ def _scores(dimensions: Sequence[str], given: Mapping[str, Any]) -> tuple[Score,
 
 
 def _score(dimension: str, given: Mapping[str, Any]) -> Score:
-    """One score of an answer, held against what was asked for."""
+    """Check one score of an answer."""
     value = given["score"]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError

@@ -210,7 +210,7 @@ def _opposed(one: _Read, two: _Read, turned: int) -> bool:
 
 
 def _same_time(claim: str, other: str) -> bool:
-    """Whether two texts may speak of one time: not if both name dates that have none in common."""
+    """Whether two texts may be about one time: not if both name dates and share none."""
     mine, theirs = dates(claim, ()), dates(other, ())
     if not mine or not theirs:
         return True

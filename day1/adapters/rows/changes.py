@@ -1,4 +1,4 @@
-"""The rows of a difference, as engines give them: each with what it was and what it is."""
+"""The rows that differ, as engines give them: each before and after."""
 
 from collections.abc import Iterable, Sequence
 

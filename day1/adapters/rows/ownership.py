@@ -1,6 +1,6 @@
-"""Whose the tables of a database are: day1 makes its own where there are none of another program.
+"""Which program made the tables of a database. Where another program has some, day1 makes none.
 
-Nothing that is there is ever dropped, and only a ledger of an earlier day1 is altered.
+day1 never drops a table, and alters only the ledger of an earlier day1.
 """
 
 from collections.abc import Callable, Collection, Mapping

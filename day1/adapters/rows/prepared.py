@@ -1,7 +1,7 @@
 """Statements that are compiled once and run on the driver itself.
 
-SQLAlchemy's set-up of an execution and of its result takes longer than a short statement does: a
-write, which is six of them, is a third quicker so.
+SQLAlchemy needs longer to set up an execution and its result than a short statement needs to run:
+a write, which is a few short statements, becomes a third quicker.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

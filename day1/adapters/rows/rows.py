@@ -181,7 +181,7 @@ class SqlReading(Reading):
 
 
 class Past(Protocol):
-    """What a state is compared with: the history, asked on the reading's own connection."""
+    """The history that a state is compared with, read on the reading's own connection."""
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
         """As `SqlReading.merge_base`."""
@@ -191,14 +191,14 @@ class Past(Protocol):
 
 
 def _when(table: Table) -> ColumnElement[int]:
-    """The time of the event, else of learning it."""
+    """When it happened, else when it was learned."""
     if "happened_at" in table.c:
         return func.coalesce(table.c.happened_at, table.c.created_at)
     return table.c.created_at
 
 
 def _narrowed(query: Query) -> Iterator[Query]:
-    """The query, in parts that an engine takes where a list of allowed values is long."""
+    """Split a query whose list of allowed values is too long for an engine."""
     for column, values in query.among.items():
         if len(values) > _CHUNK:
             for some in chunks(values):

@@ -8,7 +8,7 @@ from day1.errors import Forbidden
 
 Scope = Literal["read", "write", "merge", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
-"""Each includes those before it."""
+"""Each scope includes those before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,13 @@ class Access:
     scope: Scope = "admin"
     branches: tuple[str, ...] = ()
     agent_id: str | None = None
-    """The agent that it is bound to."""
+    """The agent that the token is bound to."""
 
     def require(self, scope: Scope, what: str) -> None:
-        """Let a deed pass if the scope includes what it needs.
+        """Check that the scope allows an action.
 
         Raises:
-            Forbidden: it does not.
+            Forbidden: the action needs a higher scope.
         """
         if SCOPES.index(self.scope) < SCOPES.index(scope):
             raise Forbidden(
@@ -33,10 +33,10 @@ class Access:
             )
 
     def writes_as(self, given: str | None) -> str | None:
-        """The agent of a write: the one that the access is bound to, else the one given.
+        """Name the agent of a write: the one that the access is bound to, else the given one.
 
         Raises:
-            Forbidden: it is bound to another than the one given.
+            Forbidden: the access is bound to an agent other than the given one.
         """
         if self.agent_id is not None and given not in {None, self.agent_id}:
             raise Forbidden(f"This token writes as {self.agent_id!r} only.", agent_id=self.agent_id)
@@ -44,20 +44,20 @@ class Access:
 
     @property
     def home(self) -> str | None:
-        """The one branch that it is limited to; None if there may be several."""
+        """The only branch that the access is limited to; None if it may be several."""
         only = self.branches[0] if len(self.branches) == 1 else "*"
         return None if set(only) & set("*?[") else only
 
     def sees(self, branch: str) -> bool:
-        """Whether a branch of this name is within the limits; case counts in neither."""
+        """Whether a branch of this name is within the limits; upper and lower case are equal."""
         name = branch.lower()
         return not self.branches or any(fnmatchcase(name, p.lower()) for p in self.branches)
 
     def check(self, branch: str) -> None:
-        """Let a branch name pass if it is within the limits, whether there is such a branch or not.
+        """Check that a branch name is within the limits, whether or not the branch exists.
 
         Raises:
-            Forbidden: it is not.
+            Forbidden: the name is outside the limits.
         """
         if not self.sees(branch):
             raise Forbidden(
@@ -69,4 +69,4 @@ class Access:
 
 EVERYTHING: Final = Access()
 NOTHING: Final = Access(scope="read", branches=("",))
-"""What may be done by whoever was not asked: no branch is called so."""
+"""The access of a caller who was not identified: it may see no branch at all."""

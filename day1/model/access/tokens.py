@@ -20,14 +20,14 @@ class Token:
     sha256: str
     scope: Scope
     branches: tuple[str, ...]
-    """Patterns as file names have them (`task/*`, which `task/x/alice` fits too); empty: all."""
+    """Glob patterns of branch names (`task/*` also matches `task/x/alice`); empty means all."""
     agent_id: str | None
     created_at: int
     expires_at: int | None = None
     revoked_at: int | None = None
 
     def live(self, now: int) -> bool:
-        """Whether it opens anything still."""
+        """Whether the token is still valid: neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
@@ -42,7 +42,7 @@ class SignIn:
 
 
 def access_of(token: Token) -> Access:
-    """What a token lets its bearer do."""
+    """The access that a token gives to its bearer."""
     return Access(token.id, token.scope, token.branches, token.agent_id)
 
 
@@ -52,5 +52,5 @@ def new_secret() -> str:
 
 
 def digest(secret: str) -> str:
-    """The hash by which a token is found: a secret of 256 random bits needs no slow one."""
+    """The hash by which a token is found. A secret of 256 random bits needs no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -32,11 +32,11 @@ class Branch:
     retired_tip: CommitId | None = None
     """Where the branch stood when its ref was given up; None while it has a ref."""
     task_id: str | None = None
-    """The task that its rows are for, where a writer names none."""
+    """The task of the branch's rows, unless a writer names another."""
     agent_id: str | None = None
-    """Whose branch of a task it is: who writes here, where a writer gives no name."""
+    """The agent whose branch of a task it is; it is the author where a writer gives no name."""
     protection: tuple[str, ...] = ()
-    """What a merge into it must fulfil (`review`, `gate`, `other`); it takes nothing else then."""
+    """Conditions of a merge into it (`review`, `gate`, `other`); it then takes no other writes."""
 
     def status(self, tip: CommitId, pending: Pending) -> Status:
         """What the branch is now: a write after its merge makes it active again."""

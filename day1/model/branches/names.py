@@ -13,7 +13,7 @@ _HASH_LIKE = re.compile(r"[0-9a-f]{40}|[0-9a-v]{32}")
 
 
 def check_name(name: str) -> str:
-    """Hold a branch name against the one rule for all engines.
+    """Check a branch name by the one rule for all engines.
 
     Raises:
         InvalidRequest: the name breaks the rule; the message states it.
@@ -37,9 +37,9 @@ def check_name(name: str) -> str:
 
 
 def branch_part(name: str) -> str:
-    """A name as one part of a branch name: `Fix login!` is `fix-login`.
+    """Make a name into one part of a branch name: `Fix login!` becomes `fix-login`.
 
-    Letters that a branch name cannot have become hyphens; a name of none of its letters is `x`.
+    Characters that a branch name cannot have become hyphens; if nothing is left, the part is `x`.
     """
     plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
     plain = re.sub(r"\.{2,}", ".", plain)[:_LONGEST_PART]

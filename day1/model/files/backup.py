@@ -8,9 +8,9 @@ from typing import Final
 from day1.model.rows.kind import Cell, canonical
 
 FORMAT: Final = 1
-"""To be raised when an older day1 could not restore what is written."""
+"""Raise it when an older day1 could no longer restore the file."""
 FILES: Final = ("memory.db", "ledger.db")
-"""What cannot be derived. The index can, and is built anew."""
+"""The files that cannot be rebuilt. The index can, so it is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class BranchContent:
-    """All that a branch has, in a few words: two with equal ones hold the same rows."""
+    """A summary of a branch: two branches with equal summaries hold the same rows."""
 
     name: str
     commit: str
@@ -37,11 +37,11 @@ class BranchContent:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A whole memory in a few words."""
+    """A summary of a whole store."""
 
     branches: tuple[BranchContent, ...]
     records: Mapping[str, int]
-    """How many the ledger has of each kind."""
+    """The number of ledger records of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Manifest:
 
 
 class RowsHash:
-    """Takes rows one table after another; equal rows in equal order have equal hashes."""
+    """Hashes rows, table after table; equal rows in equal order give equal hashes."""
 
     def __init__(self) -> None:
         """Begin with no rows."""

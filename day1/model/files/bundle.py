@@ -1,10 +1,10 @@
-"""A bundle as a file: JSON Lines that say what they hold, and prove it.
+"""A bundle as a file: JSON Lines with a header that states their number and hash.
 
     {"format":"day1-bundle","version":1,"id":…,"source_commit":…,"sha256":…,"checksum":…,"counts":…}
     {"id":…,"kind":"facts",…}             by table, then by id
 
 `sha256` is over the canonical JSON of every row's line, each with its line end; `checksum` over
-that of the first line without itself.
+that of the first line without `checksum`.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _SAID: Final = ("id", "name", "description", "source_branch", "source_commit", "
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """A bundle that was read whole and found to be sound."""
+    """A bundle that was read whole and checked."""
 
     id: str
     name: str
@@ -78,10 +78,10 @@ def _rows(rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
 
 
 def read_bundle(lines: Iterable[bytes]) -> BundleFile:
-    """Read a bundle whole, and hold it against what it says of itself.
+    """Read a whole bundle, and check its rows against its header.
 
     Raises:
-        ImportBroken: a line does not fit, or hash or counts are other ones; nothing is to be used.
+        ImportBroken: a line does not fit, or the hash or the counts differ; use no row of it.
     """
     rows: dict[Kind, list[Row]] = {}
     head: Mapping[str, Json] = {}

@@ -26,12 +26,12 @@ _VERSION: Final = 1
 _LARGEST: Final = 2**53
 _LONGEST_ID: Final = 64
 _ID: Final = re.compile("[0-9A-Za-z_-]+")
-"""What follows the kind in an id: it stands in addresses and command lines as it is."""
+"""The part of an id after its prefix; URLs and command lines hold it without quoting."""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchLine:
-    """The branch that the rows after it are of, and what is said about it."""
+    """The branch of the rows that follow, with its notes."""
 
     name: str
     parent: str | None = None
@@ -78,7 +78,7 @@ def json_line(value: Mapping[str, object]) -> bytes:
 
 
 def is_export(first_line: bytes) -> bool:
-    """Say whether a file that begins so is day1's own (of whichever version)."""
+    """Whether a file with this first line is an export of day1, of any version."""
     try:
         return bool(json_object(first_line).get("format") == _FORMAT)
     except ValueError:
@@ -126,7 +126,7 @@ def json_object(line: bytes) -> dict[str, Json]:
     """A line's JSON object.
 
     Raises:
-        ValueError: it is none, or holds what is no JSON, no text or no sound number.
+        ValueError: the line is no JSON object, or holds invalid text or numbers.
     """
     try:
         value = json.loads(line.decode())
@@ -176,10 +176,10 @@ def _row_line(value: Mapping[str, Json]) -> RowLine:
 
 
 def _branch(note: Mapping[str, Json]) -> BranchLine:
-    """Hold what is said about a branch against its types.
+    """Check the notes of a branch.
 
     Raises:
-        ValueError, InvalidRequest: something does not fit.
+        ValueError, InvalidRequest: a note has the wrong type, or the name breaks the rule.
     """
     match note:
         case {
@@ -210,7 +210,7 @@ def _branch(note: Mapping[str, Json]) -> BranchLine:
 
 
 def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
-    """Hold a row against its kind: the same columns, each of its type."""
+    """Check a row against its kind: the same columns, each with a value of its type."""
     if columns.keys() != set(kind.columns):
         raise ValueError(f"its columns are not those of a {kind.name}")
     row: Row = {}
@@ -242,7 +242,7 @@ def _fits(kind: Kind, column: Column, value: Json) -> bool:
 
 
 def _is_text(value: str) -> bool:
-    """Whether every engine can keep it: no NUL, and no half of a surrogate pair from an escape."""
+    """Whether every engine can store a text: no NUL, and no half of a surrogate pair."""
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -14,7 +14,8 @@ from day1.model.values.ids import derived_id
 Resolution = Literal["taken", "edited", "dismissed"]
 Reason = Literal["both_changed", "delete_modify", "belongs_to", "duplicate", "skipped"]
 WITHHELD: Final = frozenset[str]({"belongs_to", "duplicate", "skipped"})
-"""Why a row that a branch never had was kept out of it; `delete_modify` is one removed there."""
+"""The reasons why a merge kept out a row that the branch never had. (`delete_modify` is about a
+row that was removed there.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,9 @@ def open_items(
 
 
 def keeps_out(item: HeldItem) -> bool:
-    """Whether an item is all of a row that the target of the merge never had.
+    """Whether an item withholds a whole row that the target of the merge never had.
 
-    It concerns branches that lack the row; where the row is, there is nothing to decide.
+    A branch that has the row has nothing to decide about it.
     """
     new = item.cell == WHOLE and item.ours is None and item.theirs is not None
     return new and item.reason in WITHHELD
@@ -123,7 +124,7 @@ def kept_out(
 
 
 def held_id(row_id: str, cell: str, source_commit: str) -> str:
-    """The id of an item: the same for the same cell of the same source commit everywhere."""
+    """The id of an item: equal on all branches for one cell of one source commit."""
     return derived_id("held", None, row_id, cell, source_commit)
 
 

@@ -1,8 +1,8 @@
 """What a merge would do: a pure rule over base, source and target, the same for every engine.
 
-The grain is the cell (a column group). A cell that only one side changed is taken from that
-side; a cell that both changed differently keeps the target's value and is *held*. A cell with
-an open held item is never written unless a choice decides it. Design section 8.
+A merge decides cell by cell (a cell is a group of columns). A cell that only one side changed is
+taken from that side. A cell that both sides changed differently keeps the target's value and is
+*held*. A cell with an open held item is written only if a choice decides it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from day1.model.values.ids import short_hash
 
 Strategy = Literal["auto", "cherry_pick", "squash"]
 Planned = Strategy | Literal["revert"]
-"""How a plan is made: a revert's source is the past, so more must be kept together."""
+"""How a plan is made. The source of a revert is the past, so it must keep more rows together."""
 _STATUS = "status"
 _DECISIONS: Mapping[Take, Resolution] = {
     "ours": "dismissed",
@@ -48,7 +48,7 @@ class Sides:
     changes: Changes
     """Base to source."""
     source: Mapping[str, Row]
-    """Rows of the source that carry held items, by id; changed rows need not be here."""
+    """Rows of the source that have held items, by id; changed rows may be left out."""
     target: Mapping[str, Row]
     """Rows of the target, by id, for every id in `changes` and in held items."""
     source_held: Sequence[HeldItem]
@@ -82,12 +82,12 @@ class MergePlan:
 
     @property
     def rejected_count(self) -> int:
-        """Rows of which a cell or the whole is held afterwards."""
+        """The number of rows that are held afterwards, as a whole or in a cell."""
         return sum(1 for row in self.rows if row.held)
 
     @property
     def merged_count(self) -> int:
-        """The other rows of the plan."""
+        """The number of the other rows of the plan."""
         return len(self.rows) - self.rejected_count
 
     @property
@@ -275,7 +275,7 @@ def _records(sides: Sides, picked: set[str] | None) -> Writes:
 
 
 def _new_holds(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[PlanRow, str]]:
-    """Held cells that the source changed, and whose value there no open item knows yet."""
+    """Held cells that the source changed to a value that no open item has yet."""
     known: dict[tuple[str, str], list[HeldItem]] = {}
     for item in (*sides.source_held, *sides.target_held):
         known.setdefault((item.row_id, item.cell), []).append(item)
@@ -319,7 +319,7 @@ def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem,
 def _digest(
     strategy: Planned, choices: Sequence[Choice], rows: Iterable[PlanRow], sides: Sides
 ) -> str:
-    """Name the plan by what it does: no commit ids, times or counts go in."""
+    """Hash what the plan does, without commit ids, times and counts."""
 
     def name(kind: Kind, row: Row | None) -> str | None:
         return None if row is None else revision(kind, row)

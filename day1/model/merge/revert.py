@@ -1,4 +1,4 @@
-"""What a revert must not tear apart: rows that point to one another go or stay together.
+"""Which rows a revert keeps together: rows that point to one another go or stay together.
 
 A revert is planned as a merge is (`model.merge.plan`), with the commit to undo as the base and the
 state before it as the source; this is what comes on top.
@@ -24,7 +24,7 @@ def needed(row: Mapping[str, object] | None) -> str | None:
 
 
 def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
-    """Keep what the plan would tear apart, until nothing more is.
+    """Keep together what the plan would separate; repeated until nothing changes.
 
     A row that others still need stays, and with a fact that stays its supersession; a message
     whose conversation is gone stays away; no fact is left superseded by one that is not there.
@@ -68,7 +68,7 @@ class _Plan:
         return self.target.get(row_id) if row is None else row.result
 
     def keep_needed(self, row: PlanRow) -> bool:
-        """Keep a row that others need; whoever decides that a fact goes frees what it replaced."""
+        """Keep a row that others need; if a choice removes a fact, what it replaced is active."""
         if row.kind not in {FACT, CONVERSATION}:
             return False
         others = [i for i in self.needing.get(row.id, ()) if needed(self.final(i)) == row.id]
@@ -86,7 +86,7 @@ class _Plan:
         return True
 
     def keep_superseded(self, row: PlanRow) -> bool:
-        """Keep a fact superseded by one that was to go and stays."""
+        """Keep a fact superseded if the fact that supersedes it stays after all."""
         successor = self.rows.get(needed(row.target) or "")
         stays = successor is not None and successor.source is None and successor.result is not None
         decided = STATUS in row.decided or WHOLE in row.decided
@@ -98,7 +98,7 @@ class _Plan:
         return True
 
     def free(self, row: PlanRow) -> bool:
-        """Make a fact active whose past successor is gone by now."""
+        """Make a fact active if the fact that superseded it in the past no longer exists."""
         successor = needed(row.result)
         gone = successor is not None and self.final(successor) is None
         if not gone or successor == needed(row.target) or row.result is None:

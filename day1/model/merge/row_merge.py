@@ -1,7 +1,7 @@
 """What becomes of one row in a merge: the rule for its cells, its presence and its verdict.
 
 A cell (column group) that only one side changed is taken from that side; a cell that both
-changed differently keeps the target's value and is *held*. Design section 8.
+changed differently keeps the target's value and is *held*.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from day1.model.rows.kind import FACT, ORIGIN, WHOLE, Cell, Kind, Row, cells
 
 Take = Literal["ours", "theirs", "value", "delete", "skip"]
 OWN: Final = frozenset[Take]({"value", "delete"})
-"""What may bring about what neither side has: whoever decides so is an author."""
+"""The choices whose result neither side had: the person who makes one is its author."""
 _TEXT, _VERDICT = "fact_text", "verification"
 
 
@@ -68,7 +68,7 @@ class Held:
     """What is known of a row from the held items on it."""
 
     cells: frozenset[str] = frozenset()
-    """With an open item on either side."""
+    """Cells that have an open item on either side."""
     source_never_had: bool = False
     """A merge kept the row out of the source, so its absence there is no removal."""
     target_declined: frozenset[str] | None = None
@@ -139,7 +139,7 @@ def _cell_clash(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
 def _merge_new(row: PlanRow, source: Row, held: Held, *, skip: bool) -> None:
     """Merge a row that the target never had: it comes whole, and what is open on it comes along.
 
-    Kept out without need, it would count as removed by whoever merges back.
+    If it were kept out without need, a merge back would take it for removed.
     """
     if any(same_value(row.kind, source, WHOLE, value) for value in held.target_declined or ()):
         return
@@ -186,7 +186,7 @@ def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
 
 
 def _edited(row: PlanRow, result: Row) -> Row:
-    """A fact whose text the chooser wrote is unverified."""
+    """A fact is unverified if its text was written for this choice."""
     sides = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
     if sides and result[_TEXT] not in sides:
         result |= {_VERDICT: "unverified", "scores": None}
@@ -202,7 +202,7 @@ def _with_origin(source: Row | None, target: Row | None) -> Row | None:
 
 
 def _settle_verdict(row: PlanRow, result: Row, *, decided: bool) -> None:
-    """A verdict belongs to the text it was given for (design section 8)."""
+    """A verdict belongs to the text it was given for."""
     base, source, target = row.base or {}, row.source or {}, row.target or {}
     if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
         return

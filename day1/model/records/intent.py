@@ -1,4 +1,4 @@
-"""What the engine is about to be asked."""
+"""Intents: what an operation is about to ask of the engine, noted before it asks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from day1.errors import Json
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What the engine is about to be asked, with all that finishing or withdrawing it needs."""
+    """An operation on engine and ledger, with all that is needed to finish or withdraw it."""
 
     id: str
     op: str

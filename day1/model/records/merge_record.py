@@ -1,4 +1,4 @@
-"""Ledger rows about deeds: snapshots, merges, what was copied, and what is still to be done."""
+"""What the ledger keeps of a merge."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
-"""Redactions: what is not to be read any more, and how a row reads then.
+"""Redactions: which texts nobody may read any more, and how a redacted row reads.
 
-The rule. A text is redacted by its content: every row of any kind that has exactly it, whenever it
-was written, reads as if `[redacted]` stood there, hash and all; so the new text that a redacted row
-gets later is shown. A row's other words (category, tool input and output, thinking, title, entities
+The rule: a text is redacted by its content. Every row of any kind with exactly this text, whenever
+it was written, reads as if it held `[redacted]`, hash included. A new text that a redacted row gets
+later is shown. A row's other words (category, tool input and output, thinking, title, entities
 and the like) are redacted by the row: of a listed row, and of a conversation's copies of it, they
 are not shown any more, whoever changes them.
 """
@@ -72,7 +72,7 @@ class Redaction:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """All redactions together; every reading of rows looks through one."""
+    """All redactions together. Every reading of rows applies one."""
 
     rows: frozenset[str] = frozenset()
     hashes: frozenset[str] = frozenset()
@@ -82,7 +82,7 @@ class Mask:
         return bool(self.rows)
 
     def needs(self, kind: Kind, columns: Collection[str]) -> tuple[str, ...]:
-        """The columns beside `columns` by which it is told whether one of them is masked."""
+        """The further columns that tell whether one of `columns` is masked."""
         if kind is HELD:
             keys: tuple[str, ...] = ("row_id", "row_kind")
             touched = not {"ours", "theirs"}.isdisjoint(columns)
@@ -95,7 +95,7 @@ class Mask:
     def tuples(
         self, kind: Kind, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]
     ) -> Sequence[tuple[Cell, ...]]:
-        """Rows of some columns, those that `needs` names among them, as they read."""
+        """Mask rows of some columns; the columns that `needs` names are among them."""
         keys = [i for i, column in enumerate(columns) if column in _KEYS]
         marks = self.rows | self.hashes
         return [
@@ -106,7 +106,7 @@ class Mask:
         ]
 
     def row(self, kind: Kind, row: Row) -> Row:
-        """A row, or some columns of one with those that `needs` names, as it reads."""
+        """Mask a row, or some columns of one with those that `needs` names."""
         if kind is HELD:
             return self._held(row)
         hidden: Row = {}
@@ -122,7 +122,7 @@ class Mask:
         return about or (kind in COPIED and row.get("origin_id") in self.rows)
 
     def _held(self, row: Row) -> Row:
-        """A held item: both sides are cells of another row, as JSON."""
+        """Mask a held item: both its sides are cells of another row, as JSON."""
         masked = dict(row)
         for side in ("ours", "theirs"):
             cells = columns_of(text_of(row.get(side)))
@@ -132,7 +132,7 @@ class Mask:
         return masked
 
     def cells(self, kind: Kind, row_id: str, cells: Row) -> Row:
-        """Some cells of a row, as they read."""
+        """Mask some cells of a row."""
         shown = self.row(kind, {**complete(kind, cells), "id": row_id})
         if row_id in self.rows and "content_hash" not in shown:
             # Nothing tells which text they are of.
@@ -140,7 +140,7 @@ class Mask:
         return {column: shown[column] for column in cells}
 
     def narrowed(self, kind: Kind, query: Query) -> Query:
-        """The query that does not find a row by what is masked of it."""
+        """Narrow a query so that it finds no row by what is masked."""
         without = dict(query.without)
         if not _asked(query).isdisjoint(_BY_ROW[kind]):
             mine = [row_id for row_id in self.rows if row_id.startswith(f"{kind.prefix}_")]
@@ -169,11 +169,11 @@ CLEAR: Final = Mask()
 """Nothing is redacted."""
 
 Clean = Callable[[str], str]
-"""Takes what is redacted out of what somebody wrote."""
+"""Removes redacted texts from what somebody wrote."""
 
 
 def without(texts: Collection[str]) -> Clean:
-    """What takes out whole quotes of these texts."""
+    """Make a function that removes whole quotes of these texts."""
 
     def clean(said: str) -> str:
         for text in texts:

@@ -24,7 +24,7 @@ def session_of(
     now: int,
     token_id: str | None = None,
 ) -> Session:
-    """Note a writer (agent, session, task); the same on the same branch is the same note."""
+    """Note a writer (agent, session, task); an equal writer on one branch gives one note."""
     parts = ["" if name is None else f"={name}" for name in names]
     key = short_hash(branch_id, *parts, *([] if token_id is None else [token_id]))
     return Session(key, branch_id, *names, now, token_id)

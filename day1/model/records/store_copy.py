@@ -1,4 +1,4 @@
-"""Says of a store that it is the copy of another one."""
+"""The mark of a store that was copied from another one."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from day1.model.rows.change import CommitId
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """Says of a store that it is the copy of another one, or half of it."""
+    """The mark of a store that is a copy of another one, or a copy that is not finished."""
 
     id: CommitId
     """The other store's first commit."""

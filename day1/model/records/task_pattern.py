@@ -1,4 +1,4 @@
-"""What recurs over several tasks. Pure: every pattern names the tasks that it rests on."""
+"""What recurs in several tasks. Pure rules; every pattern names the tasks that show it."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ T = TypeVar("T", bound=Hashable)
 
 PatternName = Literal["objective_order", "tool", "error", "fact", "duration"]
 FEWEST = 2
-"""Tasks in which something must be to recur."""
+"""In how many tasks something must occur to be a pattern."""
 _LONGEST_RUN = 8
 
 
@@ -25,7 +25,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Something that recurs."""
+    """Something that occurs in several tasks."""
 
     name: PatternName
     text: str

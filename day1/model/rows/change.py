@@ -27,7 +27,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Rows of a branch that wait for their commit."""
+    """Rows of a branch that are not committed yet."""
 
     count: int = 0
     oldest: int | None = None
@@ -43,7 +43,7 @@ class Commit:
     op: str
     """add, change, remove, merge, pick, squash, import, restore, revert, init; else `foreign`."""
     ts: int
-    """Microseconds UTC: of an `add` the time of its last row, else the time of the deed."""
+    """Microseconds UTC: of an `add` the time of its last row, else the time of the commit."""
     author: str
     line: str
     meta: Mapping[str, Json] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a unit of work says of itself in its commit."""
+    """The message of a unit of work's commit."""
 
     op: str
     line: str

@@ -1,4 +1,4 @@
-"""The kinds of versioned rows: of each one description, from which everything about it follows.
+"""The kinds of versioned rows. Each has one description, and everything else follows from it.
 
 Tables and their indexes, exports and what they may hold, diffs, the cells of a merge, facets of
 search, masks of redactions, what importers claim, what a person may set, and how tools, pages and

@@ -1,4 +1,4 @@
-"""Texts that say nearly the same: which belong together, and which of them says it best.
+"""Which texts say nearly the same, and which of them says it best.
 
 Pure. How alike two texts are is told by their vectors where there are any (`ALIKE`), else by their
 words (`word_pairs`); neither can tell a claim from its denial, so that is looked at here.
@@ -42,7 +42,7 @@ _END = re.compile(r"[.!?][\"')\]]*$")
 
 
 def plain(text: str) -> str:
-    """A text without what does not change its meaning: case, spaces, the full stop."""
+    """A text without case, spaces and full stop, which do not change its meaning."""
     return _SPACE.sub(" ", text).strip().rstrip(".!").casefold()
 
 

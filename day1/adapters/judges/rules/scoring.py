@@ -76,7 +76,7 @@ def _reason(verdict: Verdict, scores: Sequence[Score], *, refuted: bool) -> str:
 
 
 def _is_others(one: Evidence, case: Case) -> bool:
-    """Whether it comes from somebody else, as far as is known."""
+    """Whether the evidence comes from another author or source, as far as is known."""
     return one.agent_id != case.agent_id or one.source != case.source
 
 
@@ -143,7 +143,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _grown(total: float) -> float:
-    """From 0 to 1: the first evidence tells most."""
+    """Map a weight to 0..1, so that the first evidence counts most."""
     return 1 - math.exp(-_GROWTH * total)
 
 
