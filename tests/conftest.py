@@ -17,6 +17,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what takes long and seldom finds anything to the run of the week."""
+    skipped = pytest.mark.skip(reason="once a week: scripts/weekly runs it")
+    for item in items if "DAY1_TEST_WEEKLY" not in os.environ else ():
+        if item.get_closest_marker("weekly"):
+            item.add_marker(skipped)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Also of processes that pytest-xdist starts: they have the same options."""
     if config.getoption("--engine"):

@@ -358,14 +358,14 @@ def test_processes_that_open_a_new_store_together_all_find_it(tmp_path):
         children = openers(running, 5)
         answers = [child.stdout for child in children if child.stdout]
         assert [answer.readline() for answer in answers] == ["ready\n"] * 5
-        for turn in range(8):
+        for turn in range(3):
             for child in children:
                 print(tmp_path / str(turn), file=child.stdin, flush=True)
             assert [answer.readline() for answer in answers] == ["done\n"] * 5
         for child in children:
             assert child.stdin
             child.stdin.close()
-    for turn in range(8):
+    for turn in range(3):
         with opened(tmp_path / str(turn)) as opened_store:
             assert sorted(facts(opened_store)) == [f"fact {number}" for number in range(5)]
             assert branches(opened_store) == {"main", *(f"branch-{number}" for number in range(5))}

@@ -1,5 +1,6 @@
 """`kill -9` loses nothing that was acknowledged: one real process killed at each named point.
 
+Every run tries a third of the points, and the weekly one all.
 `scripts/kills` does the same five times each, and fifty times more at random under load.
 """
 
@@ -21,7 +22,13 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
     return folder, told(folder)
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    [
+        point if number % 3 == 0 else pytest.param(point, marks=pytest.mark.weekly)
+        for number, point in enumerate(POINTS)
+    ],
+)
 def test_a_kill_leaves_what_was_acknowledged(
     point: str, before: tuple[Path, State], tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ def test_a_copy_is_the_same_memory(lived: Path, place: str) -> None:
     assert json.loads(again.stderr.splitlines()[-1])["error"]["code"] == "conflict"
 
 
+@pytest.mark.weekly
 def test_there_and_back_it_is_what_it_was(lived: Path, dolt_database: str, tmp_path: Path) -> None:
     there = copy(lived, dolt_database)
     back = copy(dolt_database, tmp_path / "back")

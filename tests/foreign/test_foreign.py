@@ -28,12 +28,9 @@ PINS = {
     "openai_agents": "openai-agents==0.24.0",
     "pydantic_ai": "pydantic-ai-slim[mcp]==2.68.0",
 }
-weekly = pytest.mark.skipif(
-    "DAY1_TEST_WEEKLY" not in os.environ, reason="once a week: scripts/foreign runs it"
-)
 CLIENTS = [
     *("langchain", "pydantic_ai"),  # the SDK's version 1, and an agent over fastmcp's client
-    *(pytest.param(client, marks=weekly) for client in ("fastmcp", "openai_agents")),
+    *(pytest.param(client, marks=pytest.mark.weekly) for client in ("fastmcp", "openai_agents")),
 ]
 LIMIT_S = 120
 PLAIN = ("--format", "json", "--connect-timeout", str(LIMIT_S * 1_000))
@@ -142,7 +139,7 @@ class Inspector:
             answer = self.ask(era, "-q", "--method", "tools/call", *given)["structuredContent"]
 
 
-@weekly
+@pytest.mark.weekly
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_works_over_http_with_a_token(
     era: str, server: HttpServer, token: str, tmp_path: Path
@@ -152,7 +149,7 @@ def test_the_inspector_works_over_http_with_a_token(
     check(inspector.tell(era, era), server.folder, era)
 
 
-@weekly
+@pytest.mark.weekly
 def test_the_inspector_works_over_stdio_and_finds_the_schemas_portable(tmp_path: Path) -> None:
     store = tmp_path / "store"
     said = [f"{key}={value}" for key, value in environment(store).items()]

@@ -108,7 +108,17 @@ def followed(scene: Scene) -> set[tuple[str, str, int]]:
         return set(index.execute('SELECT key, "commit", newest FROM cursors'))
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+SAMPLE = {"memory.db away and back", "disk full", "server down and back"}
+"""What every run tries; the others are tried once a week."""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, id=fault.name, marks=() if fault.name in SAMPLE else pytest.mark.weekly)
+        for fault in FAULTS
+    ],
+)
 def test_a_fault_is_said_and_survived(fault: Fault, tmp_path: Path) -> None:
     with scene_of(fault, tmp_path) as (scene, command, settings):
         day1(command, scene, settings, "add", "one")

@@ -89,8 +89,8 @@ def test_a_decision_for_a_row_that_one_side_lacks_starts_from_the_other():
     assert merged(BASE, None, OURS, chosen=[choice("theirs")]).result is None
 
 
-SAME = frozenset({value_json(FACT, THEIRS, WHOLE)})
-OTHER = frozenset({value_json(FACT, OURS, WHOLE)})
+SAME = frozenset({str(value_json(FACT, THEIRS, WHOLE))})
+OTHER = frozenset({str(value_json(FACT, OURS, WHOLE))})
 
 
 @pytest.mark.parametrize(
