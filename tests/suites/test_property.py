@@ -77,7 +77,7 @@ WEIGHTS = {
     "squash": 1,
     "decide": 5,
     "branch_off": 2,
-    "cut": 1,
+    "commit_pending": 1,
 }
 """Steps by name, and how often each is taken."""
 NAMES = [name for name, times in WEIGHTS.items() for _ in range(times)]
@@ -318,7 +318,7 @@ class TwoStores:
 
     def commit_pending(self, writer: int) -> None:
         branch = self.one_of(self.branches)
-        self.do(writer, branch, "cut", branch)
+        self.do(writer, branch, "commit_pending", branch)
 
     def look_back(self, writer: int) -> None:
         self.run.deeds["look back"] += 1
