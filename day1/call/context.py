@@ -1,4 +1,4 @@
-"""What one call works with: who calls, on which branch, with what."""
+"""What one call works with: the caller, the branch, the store and its ports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Head(Protocol):
-    """A client's own active branch."""
+    """A client's active branch."""
 
     def name(self) -> str | None:
         """The branch it points at, which may be gone; None if it was never moved.
@@ -101,6 +101,7 @@ class Context:
     """Whether the caller wants no more: an operation asks between parts of its work."""
 
     branch_rule: BranchRule = active_branch
+    """The branch of a call that names none."""
     say: Say = str
     """How the wire names a step that an answer advises."""
 
@@ -133,10 +134,10 @@ class Context:
         return find(self.repo, given or self.branch_rule(self.caller))
 
     def repeatable(self, request: Repeatable, branch: Branch | None = None) -> Repository:
-        """The repository, whose new ids are those of the request if it has a `request_id`.
+        """The repository; with a `request_id` its new ids follow from the request.
 
-        The same `request_id` of another agent, or on another branch, is another request; so is
-        one of a token with other limits, which does not see what it would write anew.
+        The same `request_id` by another agent or on another branch is another request. So is one
+        by a token with other limits, because that token cannot see what the first one wrote.
         """
         if request.request_id is None:
             return self.repo
@@ -176,7 +177,7 @@ class Context:
         return self.caller.access.writes_as(given) or self.caller.agent_id
 
     def writer(self, request: WriteRequest, branch: Branch) -> Origin:
-        """Who is about to add rows to a branch, noted so that those rows are found again."""
+        """Who writes to a branch; the ledger notes it, so that the rows are found again."""
         origin = self.origin(request, branch)
         note(self.repo, branch, origin, self.clock())
         return origin

@@ -43,13 +43,13 @@ Text = Annotated[
 ]
 """What memory is made of: not empty, no NUL, at most 32,768 characters."""
 LongText = Annotated[str, AfterValidator(clean)]
-"""Debugging output: cut by the operation instead of refused."""
+"""Debugging output of any length: the operation cuts it."""
 Label = Annotated[
     str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(clean), AfterValidator(_filled)
 ]
 """A short name."""
 Labels = Annotated[list[Label], Field(max_length=100)]
-"""Tags and the like: every list of what they are on repeats them."""
+"""Short names such as tags; at most 100, since every list of rows repeats them."""
 When = Annotated[Label, AfterValidator(_timed)]
 """A date or time as ISO 8601 has it; what does not fit is refused by the argument's name."""
 OnBranch = Annotated[Label | None, Field(description="default: your active branch, at first main")]
@@ -59,7 +59,7 @@ OnBranch = Annotated[Label | None, Field(description="default: your active branc
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(sound)]
 """Open JSON: its texts as clean as `Text`, its numbers finite, no longer than a text."""
 JsonList = Annotated[list[JsonValue], AfterValidator(sound)]
-"""The same as a list."""
+"""Open JSON as a list, with the bounds of `JsonObject`."""
 
 
 class Request(BaseModel):

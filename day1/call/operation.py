@@ -39,7 +39,7 @@ R = TypeVar("R", bound=Response)
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[Q, R]):
-    """A tool, a route, a command: declared once."""
+    """A call that every wire offers: as a tool, a route and a command."""
 
     name: str
     request: type[Q]
@@ -84,7 +84,7 @@ class Operation(Generic[Q, R]):
 
     @property
     def is_list(self) -> bool:
-        """The seed promises a bare list."""
+        """Whether the answer is a list on wires that can answer one."""
         return "result" in self.response.model_fields
 
     @property

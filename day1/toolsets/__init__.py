@@ -32,7 +32,7 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 """What an agent needs daily, for clients that pay for each tool in their context (docs/tools)."""
 DEFAULT: Final = "core"
 EVERYTHING: Final = "core,review,browse"
-"""All that day1 itself has for an agent: who may come in is no part of its work."""
+"""day1's own tools for agents. Tokens are left out: managing them is no part of an agent's work."""
 
 
 def registered(*toolsets: Toolset) -> Registry:

@@ -54,7 +54,7 @@ class Listening:
         self._subscribed: OrderedDict[tuple[str, str], tuple[Any, Access]] = OrderedDict()
         self._sending, self._waiting = anyio.create_memory_object_stream[Moved](_BACKLOG)
         self._turn = anyio.Lock()
-        """Clients come and go in the order in which they ask."""
+        """Clients join and leave in the order in which they ask."""
         self._open = 0
         self._leave: Callable[[], None] = lambda: None
 
@@ -99,7 +99,7 @@ class Listening:
     async def listen(
         self, ctx: Any, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve a stream of 2026."""
+        """Serve the stream of a client of the protocol of 2026."""
         access = self._access_of(ctx)
         listeners = self._listeners.setdefault(access.branches, _Listeners(access))
         async with self._turn:
@@ -110,7 +110,7 @@ class Listening:
             self._left()
 
     async def subscribe(self, ctx: Any, params: Any) -> EmptyResult:
-        """Subscribe a client of 2025 to an address, whether there is anything or not."""
+        """Subscribe a client of the protocol of 2025 to an address, even an empty one."""
         key = (_session(ctx), str(params.uri))
         async with self._turn:
             if key not in self._subscribed:
@@ -121,7 +121,7 @@ class Listening:
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Any, params: Any) -> EmptyResult:
-        """End that."""
+        """End a subscription."""
         async with self._turn:
             self._forget((_session(ctx), str(params.uri)))
         return EmptyResult()

@@ -1,4 +1,4 @@
-"""JSON schemas of the models, as thrifty as they can be: an agent pays for each token."""
+"""JSON schemas of the models, as short as they can be: an agent pays for each token."""
 
 from typing import Any
 

@@ -167,7 +167,7 @@ def _stopped() -> bool:
 
 
 def _report(ctx: Any, done: int, total: int | None) -> None:
-    """Tell the client, if it asked to be told; who does not listen any more stops no work."""
+    """Report progress to a client that asked for it; one that has left does not stop the work."""
     if not _stopped():
         with suppress(Exception):
             from_thread.run(ctx.session.report_progress, done, total)
@@ -188,7 +188,7 @@ def result(
 
 
 def _sendable(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One lone surrogate in an answer (an error names what was given) would end a session."""
+    """The answer without lone surrogates, which an error may quote: one would end the session."""
     whole = _json(answer)
     try:
         whole.encode()

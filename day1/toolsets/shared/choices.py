@@ -19,7 +19,7 @@ from day1.toolsets.shared.shown import cell_text
 
 
 class Clash(Response):
-    """S1-036: one cell that both sides changed; `source` and `target` are its values."""
+    """A cell that both sides changed; `source` and `target` are its values (S1-036)."""
 
     id: str
     type: str

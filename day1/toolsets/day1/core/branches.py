@@ -18,7 +18,7 @@ from day1.toolsets.shared.state import state_of
 
 
 class BranchCreate(Repeatable):
-    """Seed 001 `memory_branch_create`; checklist S1-028.
+    """The arguments of `memory_branch_create` (S1-028).
 
     Attributes:
         branch_name: The new branch's name: at most 100 ASCII letters, digits and . _ - in parts
@@ -33,7 +33,7 @@ class BranchCreate(Repeatable):
 
 
 class BranchCreated(Response):
-    """S1-029."""
+    """A new branch, and where it was forked (S1-029)."""
 
     branch_name: str
     created_at: str
@@ -55,7 +55,7 @@ def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
 
 
 class BranchList(Request):
-    """Seed 001 `memory_branch_list`; checklist S1-032.
+    """The arguments of `memory_branch_list` (S1-032).
 
     Attributes:
         status: Only branches of this status; default: all. `merged` is a branch that was not
@@ -66,7 +66,7 @@ class BranchList(Request):
 
 
 class BranchItem(Response):
-    """S1-033; `parent` of main is empty."""
+    """A branch in a list; the `parent` of main is empty (S1-033)."""
 
     branch_name: str
     parent: str
@@ -80,7 +80,7 @@ class BranchItem(Response):
 
 
 class Branches(Response):
-    """S1-033."""
+    """The branches of a store, oldest first (S1-033)."""
 
     result: list[BranchItem]
     read: Read
@@ -107,7 +107,7 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
 
 
 class BranchSwitch(Repeatable):
-    """Seed 001 `memory_branch_switch`; checklist S1-034.
+    """The arguments of `memory_branch_switch` (S1-034).
 
     Attributes:
         branch_name: The branch that this client's calls mean from now on if they name none.
@@ -117,7 +117,7 @@ class BranchSwitch(Repeatable):
 
 
 class BranchSwitched(Response):
-    """S1-034."""
+    """The branch that later calls are on (S1-034)."""
 
     active_branch: str
     read: Read
@@ -132,7 +132,7 @@ def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
 
 
 class Topology(Request):
-    """Seed 001 `memory_branch_topology`; checklist S1-071.
+    """The arguments of `memory_branch_topology` (S1-071).
 
     Attributes:
         root_branch: The branch whose tree is shown.
@@ -147,7 +147,7 @@ class Topology(Request):
 
 
 class TreeNode(Response):
-    """S1-071."""
+    """A branch in the tree, with its state and notes (S1-071)."""
 
     branch_name: str
     children: list[TreeNode]
@@ -156,7 +156,7 @@ class TreeNode(Response):
 
 
 class Tree(TreeNode):
-    """S1-071: the root."""
+    """The root of the tree, with the branches below it (S1-071)."""
 
     read: Read
 
@@ -184,7 +184,7 @@ def _node(node: Node) -> TreeNode:
 
 
 class Enrich(Repeatable):
-    """Seed 001 `memory_branch_enrich`; checklist S1-072.
+    """The arguments of `memory_branch_enrich` (S1-072).
 
     Attributes:
         branch_name: The branch to describe.
@@ -203,7 +203,7 @@ class Enrich(Repeatable):
 
 
 class Enriched(Response):
-    """S1-072."""
+    """What is noted about a branch now (S1-072)."""
 
     branch_name: str
     metadata: dict[str, Any]

@@ -15,7 +15,7 @@ from day1.toolsets.shared.state import state_of
 
 
 class BundleCreate(Repeatable):
-    """Seed 001 `knowledge_bundle_create`; checklist S1-084.
+    """The arguments of `knowledge_bundle_create` (S1-084).
 
     Attributes:
         name: The bundle's name; several may have the same.
@@ -34,7 +34,7 @@ class BundleCreate(Repeatable):
 
 
 class BundleItem(Response):
-    """S1-084, S1-086."""
+    """A bundle in a list (S1-084, S1-086)."""
 
     id: str
     name: str
@@ -53,7 +53,7 @@ class BundleItem(Response):
 
 
 class BundleCreated(BundleItem):
-    """S1-084."""
+    """A new bundle, with the branch that it was made from (S1-084)."""
 
     read: Read
 
@@ -104,7 +104,7 @@ def bundle_item(bundle: Bundle) -> BundleItem:
 
 
 class BundleImport(Repeatable):
-    """Seed 001 `knowledge_bundle_import`; checklist S1-085.
+    """The arguments of `knowledge_bundle_import` (S1-085).
 
     Attributes:
         bundle_id: The bundle, by the id that knowledge_bundle_create or `day1 bundle import`
@@ -124,7 +124,7 @@ class RowLeft(Response):
 
 
 class BundleImported(Response):
-    """S1-085; `skipped` memories were there already."""
+    """What an import brought; `skipped` memories were there already (S1-085)."""
 
     facts_imported: int
     conversations_imported: int
@@ -158,7 +158,7 @@ def _left(left: LeftRow) -> RowLeft:
 
 
 class BundleList(Request):
-    """Seed 001 `knowledge_bundle_list`; checklist S1-086.
+    """The arguments of `knowledge_bundle_list` (S1-086).
 
     Attributes:
         status: Only bundles of this status. `active`: in use; `deprecated`: taken out of use.
@@ -170,7 +170,7 @@ class BundleList(Request):
 
 
 class Bundles(Response):
-    """S1-086."""
+    """The bundles of a store, newest first (S1-086)."""
 
     bundles: list[BundleItem]
     read: Read

@@ -49,7 +49,7 @@ Place = Annotated[int, Field(ge=1)]
 
 
 class LogMessage(WriteRequest):
-    """Seed 001 `memory_log_message`; checklist S1-062.
+    """The arguments of `memory_log_message` (S1-062).
 
     Attributes:
         conversation_id: The conversation to add to; default: a new one.
@@ -75,7 +75,7 @@ class LogMessage(WriteRequest):
 
 
 class MessageLogged(Response):
-    """S1-063."""
+    """Where a message was added: its conversation, and its place there (S1-063)."""
 
     message_id: str
     conversation_id: str
@@ -113,7 +113,7 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
 
 
 class ListConversations(Request):
-    """Seed 001 `memory_list_conversations`; checklist S1-064.
+    """The arguments of `memory_list_conversations` (S1-064).
 
     Attributes:
         session_id: Only conversations begun in this session.
@@ -130,7 +130,10 @@ class ListConversations(Request):
 
 
 class ConversationItem(Response):
-    """S1-064: who began it; without a title, the first words of its first message."""
+    """A conversation and who began it; without a title, the first words of its first message.
+
+    Checklist: S1-064.
+    """
 
     conversation_id: str
     title: str | None
@@ -144,7 +147,7 @@ class ConversationItem(Response):
 
 
 class Conversations(Response):
-    """S1-064."""
+    """Conversations, the latest message first (S1-064)."""
 
     result: list[ConversationItem]
     read: Read
@@ -176,7 +179,7 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
 
 
 class SearchMessages(Request):
-    """Seed 001 `memory_search_messages`; checklist S1-065.
+    """The arguments of `memory_search_messages` (S1-065).
 
     Attributes:
         query: What to look for, as a question or as words.
@@ -201,7 +204,7 @@ class SearchMessages(Request):
 
 
 class MessageHit(Response):
-    """S1-065: one found message, best first."""
+    """A message that was found (S1-065)."""
 
     message_id: str
     conversation_id: str
@@ -216,7 +219,7 @@ class MessageHit(Response):
 
 
 class MessageHits(Response):
-    """S1-065."""
+    """The messages that were found, best first (S1-065)."""
 
     result: list[MessageHit]
     read: Read
@@ -264,7 +267,7 @@ def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> 
 
 
 class ForkConversation(WriteRequest):
-    """Seed 001 `memory_fork_conversation`; checklist S1-066.
+    """The arguments of `memory_fork_conversation` (S1-066).
 
     Attributes:
         conversation_id: The conversation, by its id.
@@ -280,7 +283,7 @@ class ForkConversation(WriteRequest):
 
 
 class ConversationForked(Response):
-    """S1-066."""
+    """The new conversation, and how many messages it has (S1-066)."""
 
     forked_conversation_id: str
     messages_copied: int
@@ -308,7 +311,7 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
 
 
 class PickConversation(WriteRequest):
-    """Seed 001 `memory_cherry_pick_conversation`; checklist S1-067.
+    """The arguments of `memory_cherry_pick_conversation` (S1-067).
 
     Attributes:
         conversation_id: The conversation, by its id.
@@ -324,7 +327,10 @@ class PickConversation(WriteRequest):
 
 
 class ConversationPicked(Response):
-    """S1-067; `new_conversation_id` is the id on the target, which is the same."""
+    """What was copied; `new_conversation_id` is the id on the target, which is the same.
+
+    Checklist: S1-067.
+    """
 
     new_conversation_id: str
     messages_copied: int

@@ -24,7 +24,7 @@ Ids = Annotated[list[Label], Field(max_length=1_000)]
 
 
 class CurateBranch(Repeatable):
-    """Seed 001 `memory_branch_create_curated`; checklist S1-068.
+    """The arguments of `memory_branch_create_curated` (S1-068).
 
     Attributes:
         branch_name: The new branch's name, as in memory_branch_create.
@@ -42,7 +42,7 @@ class CurateBranch(Repeatable):
 
 
 class Curated(Response):
-    """S1-068."""
+    """A branch of chosen rows, and how many it has (S1-068)."""
 
     branch_name: str
     conversations: int
@@ -69,7 +69,7 @@ def create_curated(ctx: Context, request: CurateBranch) -> Curated:
 
 
 class SessionContext(Request):
-    """Seed 001 `memory_session_context`; checklist S1-070.
+    """The arguments of `memory_session_context` (S1-070).
 
     Attributes:
         session_id: The session, by the id that its writes were made with.
@@ -106,13 +106,13 @@ class FactGiven(Response):
 
 
 class FactRecalled(FactGiven):
-    """S1-070."""
+    """A fact that a session wrote (S1-070)."""
 
     branch: str
 
 
 class ObservationRecalled(Response):
-    """S1-070."""
+    """An observation of a session (S1-070)."""
 
     id: str
     observation_type: str
@@ -152,7 +152,7 @@ class Size(Response):
 
 
 class SessionRecalled(Response):
-    """S1-070."""
+    """What a session wrote, newest first, as far as there was room (S1-070)."""
 
     session: SessionShown
     facts: list[FactRecalled]

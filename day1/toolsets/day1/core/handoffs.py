@@ -23,7 +23,7 @@ HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "e
 
 
 class HandoffCreate(Repeatable):
-    """Seed 001 `memory_handoff_create`; checklist S1-081.
+    """The arguments of `memory_handoff_create` (S1-081).
 
     Attributes:
         source_branch: The branch whose own facts and conversations are handed over: those that it
@@ -43,7 +43,7 @@ class HandoffCreate(Repeatable):
 
 
 class HandoffCreated(Response):
-    """S1-081, S1-082."""
+    """A new handoff, and how many rows it hands over (S1-081, S1-082)."""
 
     handoff_id: str
     fact_count: int
@@ -103,7 +103,7 @@ def _number(count: int, one: str, many: str) -> str:
 
 
 class HandoffGet(Request):
-    """Seed 001 `memory_handoff_get`; checklist S1-083.
+    """The arguments of `memory_handoff_get` (S1-083).
 
     Attributes:
         handoff_id: The handoff, by the id that memory_handoff_create answered.
@@ -113,7 +113,7 @@ class HandoffGet(Request):
 
 
 class HandoffPacket(Response):
-    """S1-083."""
+    """A handoff with its facts and conversations (S1-083)."""
 
     handoff_id: str
     handoff_type: str

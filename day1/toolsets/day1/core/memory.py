@@ -38,7 +38,7 @@ from day1.toolsets.shared.fields import Confidence, ObservationType
 
 
 class WriteFact(WriteRequest):
-    """Seed 001 `memory_write_fact`; checklist S1-010.
+    """The arguments of `memory_write_fact` (S1-010).
 
     Attributes:
         fact_text: The claim, as a sentence that can be understood alone: name its subject, and its
@@ -59,7 +59,7 @@ class WriteFact(WriteRequest):
 
 
 class FactWritten(Response):
-    """S1-011, S1-013."""
+    """The new fact, or the equal one that was there (S1-011, S1-013)."""
 
     id: str
     created_at: str
@@ -93,7 +93,7 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
 
 
 class WriteObservation(WriteRequest):
-    """Seed 001 `memory_write_observation`; checklist S1-014.
+    """The arguments of `memory_write_observation` (S1-014).
 
     Attributes:
         observation_type: What kind of moment it was: a tool was used, something was discovered or
@@ -116,7 +116,7 @@ class WriteObservation(WriteRequest):
 
 
 class ObservationWritten(Response):
-    """S1-015, S1-016."""
+    """The new observation, and whether its raw texts were cut (S1-015, S1-016)."""
 
     id: str
     created_at: str
@@ -152,7 +152,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
 
 
 class WriteRelation(WriteRequest):
-    """Seed 001 `memory_write_relation`; checklist S1-017.
+    """The arguments of `memory_write_relation` (S1-017).
 
     Attributes:
         source_entity: The entity that the relation starts from. Names are compared letter by
@@ -172,7 +172,7 @@ class WriteRelation(WriteRequest):
 
 
 class RelationWritten(Response):
-    """S1-018."""
+    """The new relation (S1-018)."""
 
     id: str
     created_at: str

@@ -23,7 +23,7 @@ from day1.toolsets.shared.shown import changed, shown
 
 
 class BranchDiff(Request):
-    """Seed 001 `memory_branch_diff`; checklist S1-035.
+    """The arguments of `memory_branch_diff` (S1-035).
 
     Attributes:
         source_branch: The branch whose changes are shown.
@@ -37,7 +37,7 @@ class BranchDiff(Request):
 
 
 class Diff(Response):
-    """S1-036; what the source has since the branches last were one."""
+    """What the source has changed since the merge base, and what conflicts (S1-036)."""
 
     new_facts: list[dict[str, Any]]
     new_relations: list[dict[str, Any]]
@@ -83,7 +83,7 @@ def _added(changes: Changes, kind: Kind) -> list[dict[str, Any]]:
 
 
 class BranchMerge(WriteRequest):
-    """Seed 001 `memory_branch_merge`; checklist S1-037.
+    """The arguments of `memory_branch_merge` (S1-037).
 
     Attributes:
         source_branch: The branch to merge.
@@ -106,7 +106,7 @@ class BranchMerge(WriteRequest):
 
 
 class BranchMerged(Response):
-    """S1-038, S1-040."""
+    """What a merge took, held and left (S1-038, S1-040)."""
 
     merged_count: int
     rejected_count: int

@@ -19,7 +19,7 @@ _ERRORS = 20
 
 
 class ReplayTaskType(Request):
-    """Seed 001 `memory_replay_task_type`; checklist S1-061.
+    """The arguments of `memory_replay_task_type` (S1-061).
 
     Attributes:
         task_type: The type of the tasks to compare, as memory_task_create was given it.
@@ -87,7 +87,7 @@ class PatternShown(Response):
 
 
 class Replayed(Response):
-    """S1-061."""
+    """How tasks of a type went, and what they have in common (S1-061)."""
 
     task_type: str
     task_count: int

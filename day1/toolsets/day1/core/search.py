@@ -34,7 +34,7 @@ class TimeRange(Request):
 
 
 class MemorySearch(Request):
-    """Seed 001 `memory_search`; checklist S1-019.
+    """The arguments of `memory_search` (S1-019).
 
     Attributes:
         query: What to look for, as a question or as words.
@@ -66,7 +66,7 @@ class MemorySearch(Request):
 
 
 class MemoryHit(Response):
-    """S1-020: one found memory, best first."""
+    """A memory that was found (S1-020)."""
 
     id: str
     type: str
@@ -84,7 +84,7 @@ class MemoryHit(Response):
 
 
 class Hits(Response):
-    """S1-020."""
+    """The memories that were found, best first (S1-020)."""
 
     result: list[MemoryHit]
     read: Read
@@ -157,7 +157,7 @@ def read_found(branch: str, answer: SearchAnswer) -> Read:
 
 
 class GraphQuery(Request):
-    """Seed 001 `memory_graph_query`; checklist S1-023.
+    """The arguments of `memory_graph_query` (S1-023).
 
     Attributes:
         entity: The entity to start from, with its name as it was written.
@@ -174,7 +174,7 @@ class GraphQuery(Request):
 
 
 class GraphEdge(Response):
-    """S1-024: equal triples are one edge with their count."""
+    """A relation; equal triples are one edge with their count (S1-024)."""
 
     source: str
     target: str
@@ -185,7 +185,7 @@ class GraphEdge(Response):
 
 
 class Graph(Response):
-    """S1-024."""
+    """The relations around an entity, nearest first (S1-024)."""
 
     result: list[GraphEdge]
     read: Read
@@ -219,7 +219,7 @@ def at(branch: str, instant: str | None) -> Ref:
 
 
 class Timeline(Request):
-    """Seed 001 `memory_timeline`; checklist S1-026.
+    """The arguments of `memory_timeline` (S1-026).
 
     Attributes:
         session_id: Only what was written in this session; default: all.
@@ -238,7 +238,7 @@ class Timeline(Request):
 
 
 class TimelineItem(Response):
-    """S1-027."""
+    """A fact or observation, and when it happened (S1-027)."""
 
     type: str
     timestamp: str
@@ -249,7 +249,7 @@ class TimelineItem(Response):
 
 
 class TimelineItems(Response):
-    """S1-027."""
+    """Facts and observations, oldest first (S1-027)."""
 
     result: list[TimelineItem]
     read: Read

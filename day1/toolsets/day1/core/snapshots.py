@@ -25,7 +25,7 @@ from day1.toolsets.shared.fields import Limit
 
 
 class TakeSnapshot(Repeatable):
-    """Seed 001 `memory_snapshot`; checklist S1-043.
+    """The arguments of `memory_snapshot` (S1-043).
 
     Attributes:
         label: A name to find it by. Where several have the same, it means the newest.
@@ -36,7 +36,7 @@ class TakeSnapshot(Repeatable):
 
 
 class SnapshotTaken(Response):
-    """S1-043."""
+    """A new snapshot (S1-043)."""
 
     snapshot_id: str
     created_at: str
@@ -57,7 +57,7 @@ def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
 
 
 class SnapshotList(Request):
-    """Seed 001 `memory_snapshot_list`; checklist S1-044.
+    """The arguments of `memory_snapshot_list` (S1-044).
 
     Attributes:
         branch: Only snapshots of this branch; default: of all.
@@ -67,7 +67,7 @@ class SnapshotList(Request):
 
 
 class SnapshotItem(Response):
-    """S1-044."""
+    """A snapshot in a list (S1-044)."""
 
     id: str
     label: str
@@ -77,7 +77,7 @@ class SnapshotItem(Response):
 
 
 class Snapshots(Response):
-    """S1-044."""
+    """Snapshots, oldest first (S1-044)."""
 
     result: list[SnapshotItem]
     read: Read
@@ -100,7 +100,7 @@ def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
 
 
 class TimeTravel(Request):
-    """Seed 001 `memory_time_travel`; checklist S1-045, S1-046.
+    """The arguments of `memory_time_travel` (S1-045, S1-046).
 
     Attributes:
         timestamp: The moment (ISO 8601): what was known then is searched, whatever was written or

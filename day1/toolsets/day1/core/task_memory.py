@@ -45,7 +45,7 @@ _NEEDED: dict[Level, tuple[str, ...]] = {
 
 
 class Consolidate(WriteRequest):
-    """Seed 001 `memory_consolidate`; checklist S1-056.
+    """The arguments of `memory_consolidate` (S1-056).
 
     Attributes:
         agent_id: With level=agent: the agent whose observations are meant. Otherwise: who writes
@@ -77,7 +77,7 @@ class NewFact(Response):
 
 
 class Consolidated(Response):
-    """S1-057."""
+    """The facts that observations became (S1-057)."""
 
     new_facts: int
     duplicates_merged: int
@@ -173,7 +173,7 @@ def _answer(
 
 
 class SearchTask(Request):
-    """Seed 001 `memory_search_task`; checklist S1-059.
+    """The arguments of `memory_search_task` (S1-059).
 
     Attributes:
         task_id: The task, by the id that memory_task_create answered.
@@ -195,7 +195,7 @@ class TaskHit(MemoryHit):
 
 
 class TaskHits(Response):
-    """S1-059."""
+    """What was found on the branches of a task, best first (S1-059)."""
 
     result: list[TaskHit]
     read: Read
@@ -227,7 +227,7 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
 
 
 class AgentTimeline(Request):
-    """Seed 001 `memory_agent_timeline`; checklist S1-060.
+    """The arguments of `memory_agent_timeline` (S1-060).
 
     Attributes:
         agent_id: The agent, by the name that it wrote under.
@@ -246,7 +246,7 @@ class AgentMoment(TimelineItem):
 
 
 class AgentMoments(Response):
-    """S1-060."""
+    """What an agent wrote, oldest first (S1-060)."""
 
     result: list[AgentMoment]
     read: Read

@@ -51,7 +51,7 @@ class ObjectiveAsked(Request):
 
 
 class TaskCreate(Repeatable):
-    """Seed 001 `memory_task_create`; checklist S1-048.
+    """The arguments of `memory_task_create` (S1-048).
 
     Attributes:
         name: The task's name. Its branch is named after it: task/ and the name in small letters.
@@ -73,7 +73,7 @@ class TaskCreate(Repeatable):
 
 
 class ObjectiveShown(Response):
-    """S1-055: `id` is the index, from 0."""
+    """An objective; `id` is its index, from 0 (S1-055)."""
 
     id: int
     description: str
@@ -88,7 +88,7 @@ class ObjectiveShown(Response):
 
 
 class TaskCreated(Response):
-    """S1-049."""
+    """A new task, and its branch (S1-049)."""
 
     task_id: str
     branch_name: str
@@ -123,7 +123,7 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
 
 
 class TaskJoin(Repeatable):
-    """Seed 001 `memory_task_join`; checklist S1-050.
+    """The arguments of `memory_task_join` (S1-050).
 
     Attributes:
         task_id: The task, by the id that memory_task_create answered.
@@ -141,7 +141,7 @@ class TaskJoin(Repeatable):
 
 
 class TaskJoined(Response):
-    """S1-051."""
+    """The agent's own branch of a task (S1-051)."""
 
     branch_name: str
     objectives: list[ObjectiveShown]
@@ -166,7 +166,7 @@ def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
 
 
 class TaskStatus(Request):
-    """Seed 001 `memory_task_status`; checklist S1-052.
+    """The arguments of `memory_task_status` (S1-052).
 
     Attributes:
         task_id: The task, by the id that memory_task_create answered.
@@ -202,7 +202,7 @@ class AgentShown(Response):
 
 
 class TaskWhole(Response):
-    """S1-052."""
+    """A task with its agents, their branches, and its objectives (S1-052)."""
 
     task: TaskShown
     agents: list[AgentShown]
@@ -238,7 +238,7 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
 
 
 class TaskUpdate(Repeatable):
-    """Seed 001 `memory_task_update`; checklist S1-053.
+    """The arguments of `memory_task_update` (S1-053).
 
     Attributes:
         task_id: The task, by the id that memory_task_create answered.
@@ -256,7 +256,7 @@ class TaskUpdate(Repeatable):
 
 
 class TaskUpdated(Response):
-    """S1-054."""
+    """The state of an objective and of its task (S1-054)."""
 
     task_id: str
     objective_id: int

@@ -16,7 +16,7 @@ from day1.toolsets.shared.state import state_of
 
 
 class TemplateList(Request):
-    """Seed 001 `memory_template_list`; checklist S1-073.
+    """The arguments of `memory_template_list` (S1-073).
 
     Attributes:
         task_type: Only templates that name this task type; default: all.
@@ -30,7 +30,7 @@ class TemplateList(Request):
 
 
 class TemplateItem(Response):
-    """S1-073."""
+    """A version of a template (S1-073)."""
 
     name: str
     version: int
@@ -46,7 +46,7 @@ class TemplateItem(Response):
 
 
 class Templates(Response):
-    """S1-073."""
+    """The templates of a store, newest first (S1-073)."""
 
     templates: list[TemplateItem]
     read: Read
@@ -81,7 +81,7 @@ def template_item(ctx: Context, template: Template) -> TemplateItem:
 
 
 class TemplateCreate(Repeatable):
-    """Seed 001 `memory_template_create`; checklist S1-074.
+    """The arguments of `memory_template_create` (S1-074).
 
     Attributes:
         name: The template's name; if there is one of this name, this becomes its next version.
@@ -100,7 +100,7 @@ class TemplateCreate(Repeatable):
 
 
 class TemplateCreated(TemplateItem):
-    """S1-074."""
+    """A new version of a template (S1-074)."""
 
     written: Written
 
@@ -123,7 +123,7 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
 
 
 class TemplateInstantiate(Repeatable):
-    """Seed 001 `memory_template_instantiate`; checklist S1-076.
+    """The arguments of `memory_template_instantiate` (S1-076).
 
     Attributes:
         template_name: The template's name; its newest active version is used.
@@ -138,7 +138,7 @@ class TemplateInstantiate(Repeatable):
 
 
 class TemplateInstantiated(Response):
-    """S1-076."""
+    """A branch that was forked from a template (S1-076)."""
 
     branch_name: str
     template_name: str

@@ -61,7 +61,7 @@ Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class VerifyFact(WriteRequest):
-    """Seed 001 `verify_fact`; checklist S1-077.
+    """The arguments of `verify_fact` (S1-077).
 
     Attributes:
         fact_id: The fact to judge.
@@ -93,7 +93,7 @@ class VerifyFact(WriteRequest):
 
 
 class ScoreShown(Response):
-    """S1-077: one dimension."""
+    """The score of one dimension (S1-077)."""
 
     dimension: str
     score: float
@@ -108,7 +108,7 @@ class Tokens(Response):
 
 
 class FactVerified(Response):
-    """S1-077, S1-078."""
+    """The verdict on a fact, with its scores and evidence (S1-077, S1-078)."""
 
     fact_id: str
     verdict: Verdict
@@ -179,7 +179,7 @@ def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
 
 
 class VerifyBatch(WriteRequest):
-    """Seed 001 `verify_batch`; checklist S1-079.
+    """The arguments of `verify_batch` (S1-079).
 
     Attributes:
         limit: How many facts to judge at most, the newest first.
@@ -193,7 +193,7 @@ class VerifyBatch(WriteRequest):
 
 
 class BatchVerified(Response):
-    """S1-079."""
+    """How many facts were judged, and how (S1-079)."""
 
     total_processed: int
     verified: int
@@ -241,7 +241,7 @@ def _stands(ctx: Context, branch: Branch, *notes: str) -> Written:
 
 
 class VerifyMergeGate(Request):
-    """Seed 001 `verify_merge_gate`; checklist S1-080.
+    """The arguments of `verify_merge_gate` (S1-080).
 
     Attributes:
         source_branch: The branch that is to be merged.
@@ -256,7 +256,7 @@ class VerifyMergeGate(Request):
 
 
 class GateSeen(Response):
-    """S1-080; the facts that the branch adds or changes."""
+    """Whether the facts that a branch adds or changes are verified (S1-080)."""
 
     can_merge: bool
     verified: int
