@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,14 +18,14 @@ from day1.call.context import Context
 from day1.call.registry import Registry
 from day1.call.toolset import ErrorShape
 from day1.errors import InvalidRequest, NotFound
-from day1.interfaces.background import run_forever
+from day1.interfaces.background import Work, run_forever
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.failures import failure, route_of, status_of
 from day1.interfaces.http.middleware import LOOPBACK, AccessMiddleware, AccessRules
 from day1.interfaces.http.replies import reply
-from day1.interfaces.mcp.http import streams
+from day1.interfaces.mcp.http import Streams, streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.open_store import OpenStore
@@ -56,8 +56,8 @@ def build_app(served: Served) -> Starlette:
     def context(meta: Any, request: Any) -> Context:
         return callers.context(request, meta)
 
-    feed = Broadcaster(store.repo)
-    listening = Listening(feed, lambda ctx: access_of(ctx.request))
+    broadcaster = Broadcaster(store.repo)
+    listening = Listening(broadcaster, lambda ctx: access_of(ctx.request))
     toolsets = served.toolsets
     servers = {
         f"/mcp/{name}".rstrip("/"): build_server(toolsets.choose(choice), context, listening)
@@ -69,20 +69,12 @@ def build_app(served: Served) -> Starlette:
     site = Site(
         Server(served.authenticator, store.clock, asking, access_of, status_of), toolsets.tools
     )
-    events = Events(feed, access_of)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with mcp.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(run_forever, "looking", feed.run)
-            tasks.start_soon(run_forever, "telling", listening.run)
-            yield
-            tasks.cancel_scope.cancel()
+    events = Events(broadcaster, access_of)
 
     shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(shape)
     app = Starlette(
-        lifespan=lifespan,
+        lifespan=partial(_lifespan, mcp, {"looking": broadcaster.run, "telling": listening.run}),
         routes=[
             *mcp.routes,  # routes are tried in turn, and these are asked for most
             *probes.routes(store, metrics, mcp),
@@ -102,6 +94,18 @@ def build_app(served: Served) -> Starlette:
     )
     app.state.leaving = [listening.close, events.close]
     return app
+
+
+@asynccontextmanager
+async def _lifespan(
+    mcp: Streams, background: Mapping[str, Work], _: Starlette
+) -> AsyncIterator[None]:
+    """Serve MCP's sessions and run what works beside the calls, until the server ends."""
+    async with mcp.running(), anyio.create_task_group() as tasks:
+        for what, work in background.items():
+            tasks.start_soon(run_forever, what, work)
+        yield
+        tasks.cancel_scope.cancel()
 
 
 def _rules(settings: HttpSettings, site: Site, shape: Callable[[str], ErrorShape]) -> AccessRules:
