@@ -1,4 +1,4 @@
-"""Request bodies: read whole before anything is done, and neither too long nor too slow."""
+"""Read request bodies whole before a request is handled; refuse those that are too long or slow."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from day1.interfaces.http.failures import refusal
 from day1.interfaces.http.replies import reply_unread
 
 _SLOWEST_S: Final = 60.0
-"""A client that sends less than the longest body in this time keeps others out."""
+"""Seconds for a whole body: slower clients would hold connections that others need."""
 
 
 class WholeBodies:
-    """ASGI middleware: what is inside gets a body in one piece."""
+    """ASGI middleware that hands the app each body in one piece."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
-        """Stand before an app; a body has at most so many bytes."""
+        """Wrap an app; a body may have at most `most` bytes."""
         self._app, self._most = app, most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body, and go on; or say why not.
+        """Read the body and call the app, or refuse the request.
 
         Raises:
-            ClientDisconnect: the client left before all of it was there.
+            ClientDisconnect: the client left before the body was complete.
         """
         if scope["type"] != "http":
             await self._app(scope, receive, send)

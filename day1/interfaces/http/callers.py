@@ -1,4 +1,4 @@
-"""Who calls over HTTP: the token's access, and what headers or `_meta` say of the call."""
+"""Who calls over HTTP: the access of the token, and the names in headers or `_meta`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.origin import SourceName, named
 
 ACCESS: Final = "day1.access"
-"""Where in an ASGI scope the access of its token is."""
+"""The key of an ASGI scope that holds the access of the token."""
 _SESSION: Final = "mcp-session-id"
 _HEADS: Final = 10_000
-"""Sessions of a token whose HEAD is remembered; as many as there can be at once."""
+"""Sessions of one token whose HEAD is kept: as many as can be open at once."""
 
 
 class Callers:
-    """Makes of a request the context of its call. Made once for a server."""
+    """Makes the context of a call from its request. One for a server."""
 
     def __init__(self, store: OpenStore, called: Callable[[], None]) -> None:
         """Serve one memory; `called` is told of each call."""
@@ -40,7 +40,7 @@ class Callers:
         meta: Mapping[str, Any] | None = None,
         source: SourceName = "agent",
     ) -> Context:
-        """What one call works with.
+        """The context of one call.
 
         Raises:
             Forbidden: the token is bound to another agent than the call names.
@@ -84,7 +84,7 @@ class Callers:
 
 
 def _text(header: str | None) -> str | None:
-    """A header as it was meant: HTTP knows bytes, and names may be in any script."""
+    """A header read as UTF-8: names may be in any script."""
     try:
         return None if header is None else header.encode("latin-1").decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Errors as HTTP has them: a status, and the one JSON shape."""
+"""Errors as HTTP answers: a status and a JSON body."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATUS: Final[Mapping[type[Day1Error], int]] = {
     errors.EmbedderUnavailable: 503,
     errors.ChatUnavailable: 503,
 }
-"""The nearest class above an error decides; what is not here is the server's own fault: 500."""
+"""The nearest base class in this table decides; errors without one are the server's fault: 500."""
 RETRY_S: Final = "1"
 SHAPE: Final = ErrorShape()
 """The form of errors where no toolset says another."""
@@ -62,12 +62,12 @@ def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
 
 
 def refusal(code: str, message: str, status: int) -> JSONResponse:
-    """What is refused before any operation, which HTTP has a status for and day1 no error."""
+    """An answer for what is refused before any operation, and for which day1 has no error class."""
     return JSONResponse({"error": {"code": code, "message": message, "details": {}}}, status)
 
 
 def fault(exc: Exception, shape: ErrorShape = SHAPE) -> JSONResponse:
-    """What went wrong is in the log, and nowhere else."""
+    """An answer for an unexpected exception: only the log holds its text."""
     log.error("a request failed", exc_info=exc)
     failed = Day1Error("day1 failed on this request; its log on stderr says more.")
     return JSONResponse(shape.body(failed, route_of), 500)

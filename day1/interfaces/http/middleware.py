@@ -39,13 +39,13 @@ _BUCKETS: Final = 1_000
 _LOGGED: Final = 200
 """Bytes of a path that the log shows."""
 _UNKNOWN_BYTES: Final = 16_384
-"""Of the body of whoever has shown no token yet: a form to sign in."""
+"""Bytes of a body that comes without a token, such as the form to sign in."""
 _ASKING: Final = 8
 """Threads that only look tokens up: those that run calls may all be waiting for the store."""
 _TRUSTED_S: Final = 1.0
 """A call that answers within this time does so to the end, even if it revokes its own token."""
 _CLIENT_LEFT: Final = 499
-"""What others log of a request whose client did not wait for an answer; it is never sent."""
+"""The status that is logged, never sent, where the client did not wait for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class AccessRules:
     public: Callable[[str], bool]
     """Whether a path needs no token."""
     page: Callable[[str], bool]
-    """Whether a path is a page, which sends to the sign-in rather than refuse."""
+    """Whether a path is a page: these redirect to the sign-in instead of refusing."""
     cookie: Callable[[HTTPConnection], str | None]
     """The value of the cookie of a browser that signed in."""
     refused: Callable[[Day1Error, Request], Response]

@@ -1,4 +1,4 @@
-"""`/health`, `/ready` and `/metrics`: whether it lives, whether it can work, what it does."""
+"""`/health` (the process lives), `/ready` (the store can be used) and `/metrics`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from day1.services.access.authentication import without_place
 
 PUBLIC: Final = ("/health", "/ready")
 _READY_S: Final = 5.0
-"""Who asks whether it can work wants to know soon; a call may wait longer for the store."""
+"""Seconds until `/ready` gives up: probes need an early answer, calls may wait longer."""
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _KNOWN: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")
 
@@ -65,7 +65,7 @@ class Metrics:
         self._seconds.labels(part).observe(seconds)
 
     def text(self, store_bytes: int, branches: int) -> bytes:
-        """All counts, with what the store has now; no size where it tells none."""
+        """All counts, and the size and branches of the store; a size of 0 is left out."""
         now = CollectorRegistry()
         if store_bytes:
             gauge = Gauge("day1_store_bytes", "Size of the store.", registry=now)
@@ -113,7 +113,7 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
 
 
 def _ready(store: OpenStore) -> dict[str, Json]:
-    """Read the store and the ledger; what else is wrong leaves them readable."""
+    """Read the store and the ledger, and list other problems: with these, reading still works."""
     store.repo.ledger.branch(MAIN)
     with store.repo.store.reading(Ref(branch=MAIN)):
         pass

@@ -1,4 +1,4 @@
-"""What is refused before any tool runs, as an MCP client reads it: a JSON-RPC error.
+"""Refusals before any tool runs, in the form that MCP clients read: a JSON-RPC error.
 
 The status and the headers stay, which other programs and OAuth go by. The `data` of the error is
 what REST answers: `code`, `message`, `details`.
@@ -18,19 +18,19 @@ from starlette.types import Receive, Scope
 _MCP: Final = "/mcp"
 _MOST_BYTES: Final = 16_384
 _WAIT_S: Final = 2.0
-"""Nobody is kept for the id of a message that comes slowly or is long: it is then null."""
+"""Seconds to wait for the id of a message; it is null if the message is slower or too long."""
 _SERVER_ERRORS: Final = 500
 
 
 async def reply(refused: Response, scope: Scope, receive: Receive) -> Response:
-    """The refusal of a request whose body nobody has read yet, as its sender reads it."""
+    """A refusal in the form that its sender reads; the body of the request is still unread."""
     if not _is_message(scope):
         return refused
     return _error(refused, await _request_id(scope, receive))
 
 
 def reply_unread(refused: Response, scope: Scope) -> Response:
-    """The refusal of a request of which no more is read, as its sender reads it."""
+    """A refusal in the form that its sender reads, without reading the body for an id."""
     return _error(refused, None) if _is_message(scope) else refused
 
 
@@ -53,7 +53,7 @@ def _error(refused: Response, request_id: str | int | None) -> Response:
 
 
 async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
-    """The id of the one request that a body is; None for anything else."""
+    """The id of a JSON-RPC request; None if the body is anything else."""
     declared = Headers(scope=scope).get("content-length", "")
     if declared.isdecimal() and int(declared) > _MOST_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""`day1 serve`: one process, until a signal; what runs is finished first."""
+"""Serve HTTP in one process until a signal; running calls are finished first."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from day1.settings import HttpSettings
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - no address is bound here
-"""What listens on all addresses is reached by none of those names."""
+"""An address that means all addresses, and one by which the server can be reached."""
 _HEAD_S = 15.0
-"""A client that needs longer for a request's head holds a connection for nothing."""
+"""Seconds for the head of a request; then the connection is closed."""
 
 
 def listen(settings: HttpSettings) -> socket.socket:
@@ -47,7 +47,7 @@ def listen(settings: HttpSettings) -> socket.socket:
 
 
 def address_of(taken: socket.socket) -> str:
-    """Where a socket is reached from this machine."""
+    """The URL of a socket on this machine."""
     host, port = taken.getsockname()[:2]
     host = _REACHED_AS.get(host, host)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -56,7 +56,7 @@ def address_of(taken: socket.socket) -> str:
 def serve(
     app: Starlette, taken: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `ready` is told the address once calls are taken."""
+    """Serve until SIGTERM or SIGINT; `ready` gets the address when calls are accepted."""
     config = uvicorn.Config(
         app,
         # h11 drops blanks behind a header's value, as MCP's 2026 protocol asks; httptools does not.
@@ -76,7 +76,7 @@ def serve(
 
 
 class _Protocol(H11Protocol):
-    """Closes a connection on which the head of a request does not come: uvicorn would wait."""
+    """Closes connections that send no complete head of a request, for which uvicorn would wait."""
 
     _until: asyncio.TimerHandle | None = None
 
@@ -86,7 +86,7 @@ class _Protocol(H11Protocol):
         self._until = self.loop.call_later(_HEAD_S, transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request; however many parts its head has, they come in time."""
+        """Take a part of a request; the time limit holds for all parts of its head together."""
         super().data_received(data)
         cycle: Any = self.cycle  # None before the first request, whatever uvicorn says
         waits = cycle is None or cycle.response_complete
@@ -96,7 +96,7 @@ class _Protocol(H11Protocol):
             self._rest()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Cancel the time limit."""
         self._rest()
         super().connection_lost(exc)
 
@@ -107,7 +107,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Says where it is once it is there, and ends what would go on for ever when it leaves."""
+    """Reports its address when it has started, and ends endless streams when it stops."""
 
     def __init__(
         self,
@@ -119,20 +119,20 @@ class _Server(uvicorn.Server):
         self._ready, self._leaving = ready, leaving
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take calls."""
+        """Start to accept calls."""
         await super().startup(sockets=sockets)
         if self.started and sockets:
             self._ready(address_of(sockets[0]))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more calls; standing streams end, and what runs is finished."""
+        """Stop accepting calls, end the streams, and finish the running calls."""
         for leave in self._leaving:
             leave()
         await super().shutdown(sockets=sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal, and do not die of it afterwards: the store is still to be closed."""
+        """Stop at a signal without ending the process: the store must still be closed."""
         before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
         try:
             yield

@@ -1,4 +1,4 @@
-"""The first page, and a branch: what it has now or had then, and how it came to that."""
+"""The first page, and the pages of a branch: its rows now or at a time, and its history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAGE: Final = 50
 _MOST: Final = 200
 _WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 _REVIEWS: Final = 5
-"""Each is planned anew to say what it would do."""
+"""Reviews that are shown: each is planned again to count its changes."""
 
 
 def home(visit: Visit) -> Response:
@@ -84,7 +84,7 @@ def _observations(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _relations(visit: Visit, name: str) -> dict[str, Any]:
-    """Around an entity, or the newest ones."""
+    """Relations around an entity, or the newest ones."""
     entity = visit.asked("entity")
     if entity is None:
         found = _rows(visit, name, "relation")
@@ -114,7 +114,7 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _conversations(visit: Visit, name: str) -> dict[str, Any]:
-    """All of them, or the messages of one."""
+    """All conversations, or the messages of one."""
     talk = visit.asked("conversation")
     if talk is None:
         found = _rows(visit, name, "conversation")

@@ -1,4 +1,4 @@
-"""Live pages: a stream of the branches that moved, of those that the listener may see."""
+"""Live pages: a stream of the branches that changed, as far as the listener may see them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _AGAIN_MS: Final = 1_000
 
 
 class Events:
-    """Every stream that is open."""
+    """All open streams."""
 
     def __init__(self, feed: Broadcaster, access_of: Callable[[Request], Access]) -> None:
-        """Pass on what a feed tells, as far as each listener's access goes."""
+        """Pass on what a broadcaster sends, as far as each listener's access goes."""
         self._feed, self._access_of = feed, access_of
         self._open: set[MemoryObjectSendStream[Moved]] = set()
         self._closed = False
@@ -67,7 +67,7 @@ class Events:
             waiting.close()
 
     def close(self) -> None:
-        """End every stream, those too that are about to begin."""
+        """End every stream, including those that are just starting."""
         self._closed = True
         for sending in list(self._open):
             sending.close()

@@ -1,4 +1,4 @@
-"""Search, and one memory: what it says, how it came to say that, and who wrote each part."""
+"""The search, and the page of one memory: its text, its versions, and who wrote each part."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _VERSIONS: Final = 100
 _TYPES: Final = ("fact", "observation")
 _MODES: Final = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}
 _HIDDEN: Final = frozenset({"type", "id", "revision", *ORIGIN})
-"""What is shown of a row and is no part of what it says."""
+"""Fields of a row that are not part of its content."""
 
 
 def search(visit: Visit) -> Response:
-    """Find memories on a branch, as it is or was."""
+    """Find memories on a branch, now or at a time in the past."""
     query, at, mode = visit.asked("q"), visit.asked("at"), visit.asked("mode")
     mode = mode if mode in _MODES else "hybrid"
     kind = visit.asked("type")
@@ -82,7 +82,7 @@ def row(visit: Visit) -> Response:
 
 
 def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each version with what of it differs from the one before it in the list."""
+    """Each version, with the columns that differ from the version before it in the list."""
     shown = []
     for n, version in enumerate(versions):
         older = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
@@ -95,10 +95,10 @@ def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def columns(row: dict[str, Any]) -> list[str]:
-    """The columns of a row that say something, without where it comes from."""
+    """The columns of a row that have content; its origin is left out."""
     return [c for c in row if c not in _HIDDEN and row[c] is not None]
 
 
 def said(row: dict[str, Any]) -> str:
-    """What a memory says, in one text."""
+    """The content of a memory as one text."""
     return words_of(BY_NAME[row["type"]], row)

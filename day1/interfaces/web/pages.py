@@ -20,7 +20,7 @@ _POST: Final = ("POST",)
 
 
 def is_page(path: str) -> bool:
-    """Whether a path is a page: whoever is not signed in is sent to do that."""
+    """Whether a path is a page: these redirect to the sign-in where a token is needed."""
     return path == HOME or path.startswith(f"{HOME}/")
 
 

@@ -34,12 +34,12 @@ def _named(mark: re.Match[str]) -> str:
 
 
 def marked(text: str) -> Markup:
-    """A text escaped, with what nobody would see shown by name."""
+    """An escaped text in which invisible characters are shown by name."""
     return Markup(UNSEEN.sub(_named, str(escape(text))))  # noqa: S704 - escaped, then only marks
 
 
 def plain(text: str) -> str:
-    """A text for where no tags can stand: titles, attributes, pictures."""
+    """A text for places without tags: titles, attributes, pictures."""
     return UNSEEN.sub("\ufffd", text)
 
 
@@ -95,13 +95,13 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def short(text: str) -> str:
-    """The letters of an id or commit by which people tell it from others."""
+    """The first characters of an id or commit, which are enough for people."""
     return short_id(text) if "_" in text else short_commit(text)
 
 
 @cache
 def environment() -> Environment:
-    """The templates: all they print is escaped, and what they name must be given."""
+    """The templates: all output is escaped, and an undefined name is an error."""
     made = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,

@@ -50,7 +50,7 @@ _NUMBERS: Final = frozenset(
 
 
 def address(review_id: str, offset: int = 0, place: str = "") -> str:
-    """Where a review is, and a place on its page."""
+    """The address of a review, and of a place on its page."""
     page = f"?offset={offset}" if offset else ""
     return f"{HOME}/reviews/{quote(review_id, safe='')}{page}{'#' if place else ''}{place}"
 
@@ -178,7 +178,7 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
 
 
 def decide(visit: Visit) -> Response:
-    """Keep a decision, and show the review from there on."""
+    """Save a decision, and show the review at that row."""
     form, review_id = visit.form, visit.request.path_params["id"]
     offset = visit.number("offset")
     cell, take = form.get("cell") or "*", form.get("take", "")
@@ -217,7 +217,7 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def merge(visit: Visit) -> Response:
-    """Ask once more, then merge exactly what was shown."""
+    """Ask for confirmation, then merge exactly the plan that was shown."""
     review_id = visit.request.path_params["id"]
     if visit.request.method == "GET":
         found = visit.call("review_show", review_id=review_id, limit=1)
@@ -240,7 +240,7 @@ def close(visit: Visit) -> Response:
 
 
 def revert(visit: Visit) -> Response:
-    """Show what undoing a commit or merge would do, then do exactly that."""
+    """Show what a revert of a commit or merge would change, then do exactly that."""
     form = visit.form
     if visit.request.method == "GET":
         commit, branch, back = visit.asked("commit"), visit.asked("branch"), visit.asked("back")

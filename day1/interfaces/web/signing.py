@@ -22,22 +22,22 @@ _TRIES: Final = 5
 _WITHIN_S: Final = 60.0
 _CALLERS: Final = 1_000
 _BEGINNING: Final = 8
-"""Letters of a token by which one that is typed wrong again is told from another's."""
+"""Characters of a token that are kept, to tell repeated mistakes from those of others."""
 
 
 class Tries:
-    """Failed sign-ins of the last minute, by where they came from and how the token began.
+    """Failed sign-ins of the last minute, by address and by the beginning of the token.
 
     Many people may have one address: what one of them guesses is not counted against another.
     """
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without failures."""
         self._guard = threading.Lock()
         self._failed: LRUCache[tuple[str, str], deque[float]] = LRUCache(_CALLERS)
 
     def failed(self, address: str, token: str) -> None:
-        """Note a failure.
+        """Record a failure.
 
         Raises:
             TooManyRequests: there were too many before it, which is not noted then.
@@ -54,14 +54,14 @@ class Tries:
 
 
 class Signing:
-    """The pages for it."""
+    """The pages to sign in and out."""
 
     def __init__(self) -> None:
-        """Begin with nobody having failed."""
+        """Start without failures."""
         self._tries = Tries()
 
     def login(self, visit: Visit) -> Response:
-        """The form, or what it does."""
+        """Show the form, or sign in with the token that it sends."""
         authenticator = visit.site.server.authenticator
         back = inside(visit.form.get("back") or visit.asked("back"))
         if authenticator.open:
@@ -83,7 +83,7 @@ class Signing:
         return response
 
     def logout(self, visit: Visit) -> Response:
-        """Let the cookie open nothing any more."""
+        """Sign out: the cookie is invalid afterwards."""
         request, response = visit.request, visit.go(LOGIN)
         cookie = cookie_of(request)
         if cookie is not None:
@@ -93,7 +93,7 @@ class Signing:
 
 
 def _address(request: Request) -> str:
-    """Where a request comes from; a proxy may name it by anything, and only an address counts."""
+    """The IP address of the client; a proxy may send any text, of which only addresses count."""
     host = request.client.host if request.client else ""
     try:
         return str(ip_address(host.partition("%")[0]))
@@ -102,6 +102,6 @@ def _address(request: Request) -> str:
 
 
 def inside(back: str | None) -> str:
-    """A page of this site to go on to; whatever else is named, the first one."""
+    """The page to go to after signing in: one of this site, else the first page."""
     page = back is not None and (back == HOME or back.startswith((f"{HOME}/", f"{HOME}?")))
     return back if back is not None and page and "\\" not in back and back.isprintable() else HOME

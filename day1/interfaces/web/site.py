@@ -1,4 +1,4 @@
-"""What every page has: who asks, its operations, its form, and how its answer goes out."""
+"""What all pages share: the caller, the operations, the form and the response."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ LOGIN: Final = "/review/login"
 SESSION: Final = "day1"
 """The cookie of a browser that signed in."""
 _FORMS: Final = "day1-forms"
-"""The one of a browser that did not: links from elsewhere come without the other, which stays."""
+"""The cookie of a browser that is not signed in. It has a name of its own: a link from another site
+comes without the cookie of the sign-in, which must not be replaced."""
 _FIELDS: Final = 64
 _AGAIN_S: Final = "1"
 _POLICY: Final = (
@@ -53,12 +54,12 @@ def cookie_name(headers: Headers, what: str) -> str:
 
 
 def cookie_of(request: HTTPConnection, what: str = SESSION) -> str | None:
-    """What a browser has in a cookie."""
+    """The value of a cookie of a browser; None without one."""
     return request.cookies.get(cookie_name(request.headers, what)) or None
 
 
 def csrf_of(cookie: str) -> str:
-    """What every form of a browser must bring: only pages that it got from here know it."""
+    """The CSRF token that every form must send: only pages of this server contain it."""
     return digest(f"csrf:{cookie}")
 
 
@@ -75,14 +76,14 @@ class Visit:
     _context: Context | None = None
 
     def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Call an operation for whoever asks; what is None is not said."""
+        """Call an operation for the caller; arguments that are None are left out."""
         if self._context is None:
             self._context = self.site.server.context(self.request)
         given = {key: value for key, value in arguments.items() if value is not None}
         return self.site.tools[operation].call(self._context, given)
 
     def asked(self, name: str) -> str | None:
-        """A value of the address, if there is one."""
+        """A value of the query, if there is one."""
         return self.request.query_params.get(name) or None
 
     def number(self, name: str) -> int:
@@ -91,7 +92,7 @@ class Visit:
         return int(text) if text.isdecimal() and len(text) < len("1000000") else 0
 
     def may(self, scope: Scope) -> bool:
-        """Whether the token's scope includes another; buttons hang on it, no right does."""
+        """Whether the token's scope includes another. It only decides which buttons are shown."""
         try:
             (self.access or Access()).require(scope, "")
         except Forbidden:
@@ -105,7 +106,7 @@ class Visit:
         return HTMLResponse(text, answer)
 
     def go(self, where: str) -> Response:
-        """To another page, which a reload does not ask to send the form again."""
+        """Redirect to another page, so that a reload does not send the form again."""
         return RedirectResponse(where, 303)
 
 
@@ -141,7 +142,7 @@ class Site:
         return Route(path, answer, methods=list(methods))
 
     def answer(self, request: Request, form: Form, view: View) -> Response:
-        """A page, or what stands in its place."""
+        """A page, or the page of an error."""
         cookie = cookie_of(request) or cookie_of(request, _FORMS)
         public = request.url.path == LOGIN
         known = cookie or new_secret()
@@ -163,7 +164,7 @@ class Site:
         return response
 
     def refused(self, error: Day1Error, request: Request) -> Response:
-        """What a request that was refused is shown: where to sign in, or why not."""
+        """What a refused request gets: a redirect to the sign-in, or the page of the error."""
         if isinstance(error, Unauthorized):
             url = request.url
             wanted = url.path + (f"?{url.query}" if url.query else "")
@@ -176,13 +177,17 @@ _INTERNAL: Final = "day1 failed on this page; its log says more."
 
 
 async def _read(request: Request) -> Form:
-    """The fields of a form, each once; files are not taken."""
+    """The text fields of a form, each once; files are refused."""
     given: FormData = await request.form(max_files=0, max_fields=_FIELDS)
     return {key: value for key, value in given.items() if isinstance(value, str)}
 
 
 def _check(visit: Visit, cookie: str | None) -> None:
-    """Let a form pass that comes from a page of this browser."""
+    """Check that a form comes from a page of this browser.
+
+    Raises:
+        Forbidden: its CSRF token is missing or of another browser.
+    """
     if cookie is None or not hmac.compare_digest(
         csrf_of(cookie).encode(), visit.form.get("csrf", "").encode()
     ):
@@ -206,7 +211,7 @@ def failed(visit: Visit, error: Day1Error) -> Response:
 
 
 def keep(response: Response, request: Request, cookie: str, what: str = SESSION) -> None:
-    """Give a browser its cookie, which scripts and other sites do not get."""
+    """Set a cookie that neither scripts nor other sites can read."""
     proto = request.headers.get("x-forwarded-proto", request.url.scheme)
     response.set_cookie(
         cookie_name(request.headers, what),

@@ -20,7 +20,7 @@ _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 
 @cache
 def _tag(name: str) -> str:
-    """What names the content of a file."""
+    """A hash of the content of a file."""
     return hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:16]
 
 

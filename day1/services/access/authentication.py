@@ -1,4 +1,4 @@
-"""Tokens: made, listed, revoked, and asked for at the door of every wire that has one."""
+"""Create, list and revoke tokens, and authenticate callers by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -110,7 +110,7 @@ class Authenticator:
 
     @property
     def open(self) -> bool:
-        """Whether nobody needs a token. A revoked one closes the door as well as a live one."""
+        """Whether nobody needs a token. One that was ever made ends this, even if it is revoked."""
         return not self._closed and not self._any()
 
     @property
