@@ -84,6 +84,15 @@ def never() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Writing:
+    """What a write is done with."""
+
+    branch: Branch
+    origin: Origin
+    repo: Repository
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What one call works with."""
 
@@ -181,6 +190,17 @@ class Context:
         origin = self.origin(request, branch)
         note(self.repo, branch, origin, self.clock())
         return origin
+
+    def writing(self, request: WriteRequest, given: str | None) -> Writing:
+        """Where a write goes, who writes, and the repository with the ids of the request.
+
+        Raises:
+            UnknownBranch: there is no such branch.
+            BranchClosed, BranchProtected: it takes no writes.
+            Forbidden: the token is bound to another agent than the request says.
+        """
+        branch = self.writable(given)
+        return Writing(branch, self.writer(request, branch), self.repeatable(request, branch))
 
     def switch(self, name: str) -> None:
         """Move the client's HEAD.

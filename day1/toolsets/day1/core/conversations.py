@@ -95,9 +95,8 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
         request.role, request.content, request.thinking, calls, request.model, happened_at
     )
     to_log = MessageRequest(message, given, request.title, request.request_id)
-    branch = ctx.writable(request.branch)
-    origin = ctx.writer(request, branch)
-    repo = ctx.repeatable(request, branch)
+    write = ctx.writing(request, request.branch)
+    branch, origin, repo = write.branch, write.origin, write.repo
     with ctx.repo.store.adding(branch.name) as work:
         logged = add_message(repo, work, to_log, origin)
     if logged is None:

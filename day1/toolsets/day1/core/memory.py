@@ -9,13 +9,13 @@ from day1.call.fields import (
     JsonObject,
     Label,
     LongText,
+    Note,
     OnBranch,
     Response,
     Text,
     When,
     WriteRequest,
     Written,
-    written,
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import Refused
@@ -76,9 +76,8 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
         1.0 if request.confidence is None else request.confidence,
         _instant(request.happened_at),
     )
-    branch = ctx.writable(request.branch)
-    origin = ctx.writer(request, branch)
-    new_id = ctx.repeatable(request, branch).new_id
+    write = ctx.writing(request, request.branch)
+    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     with ctx.repo.store.adding(branch.name) as work:
         twins = near_duplicates(work, request.fact_text)
         row = fact_row(new_id(FACT.prefix, work.now), fact, origin, work.now)
@@ -137,9 +136,8 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
         raw[1] and raw[1][:most],
         _instant(request.happened_at),
     )
-    branch = ctx.writable(request.branch)
-    origin = ctx.writer(request, branch)
-    new_id = ctx.repeatable(request, branch).new_id
+    write = ctx.writing(request, request.branch)
+    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     with ctx.repo.store.adding(branch.name) as work:
         row = observation_row(new_id(OBSERVATION.prefix, work.now), observation, origin, work.now)
         put = put_once(work, OBSERVATION, row, request.request_id)
@@ -188,9 +186,8 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
         request.properties,
         _instant(request.happened_at),
     )
-    branch = ctx.writable(request.branch)
-    origin = ctx.writer(request, branch)
-    new_id = ctx.repeatable(request, branch).new_id
+    write = ctx.writing(request, request.branch)
+    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     with ctx.repo.store.adding(branch.name) as work:
         row = relation_row(new_id(RELATION.prefix, work.now), relation, origin, work.now)
         put = put_once(work, RELATION, row, request.request_id)
@@ -202,8 +199,9 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
 
 
 def _written(ctx: Context, branch: str, work: Additions, put: Put, notes: list[str]) -> Written:
-    said = [*notes, *put.notes, *clock_notes(work.now, ctx.clock())]
-    return written(branch, work.tip, work.pending.count + put.fresh, said)
+    said: list[Note] = [*notes, *put.notes, *clock_notes(work.now, ctx.clock())]
+    pending = work.pending.count + put.fresh
+    return Written(branch=branch, commit=work.tip, pending=pending, notes=said)
 
 
 def _instant(text: str | None) -> int | None:
