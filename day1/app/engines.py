@@ -17,7 +17,7 @@ from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.server import DOLT_STAMP, check_ledger, open_server_ledger
 from day1.adapters.ledger.sqlite import FILE as LEDGER
 from day1.adapters.ledger.sqlite import check_file, open_ledger
-from day1.adapters.mysql.url import ServerUrl, connect, engine_of, parse
+from day1.adapters.mysql.url import ServerDatabase, ServerUrl, connect, engine_of, parse
 from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.versioned.store import SqlStore
@@ -142,14 +142,8 @@ def _on_server(
 ) -> tuple[SqlStore, SqlLedger, str]:
     server = _server(settings, opened)
     place, wait_s = server.place, settings.store.wait_s
-    store = server.adapter(
-        server.engine,
-        place.database,
-        where=place.name,
-        version=server.version,
-        wait_s=wait_s,
-        clock=clock,
-    )
+    database = ServerDatabase(server.engine, place.database, place.name, server.version, wait_s)
+    store = server.adapter(database, clock)
     opened.callback(store.close)
     ledger = open_server_ledger(server.engine, place, wait_s=wait_s, stamp=server.stamp)
     opened.callback(ledger.close)

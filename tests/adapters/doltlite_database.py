@@ -6,7 +6,7 @@ from day1.adapters.versioned.doltlite.dbapi import driver
 
 
 def make(file: Path) -> None:
-    new = driver.connect(file, create=True)
+    new = driver.connect(file, mode="rwc")
     new.execute("CREATE TABLE notes (id TEXT PRIMARY KEY, value)")
     commit(new, "init")
     new.close()

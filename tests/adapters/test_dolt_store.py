@@ -191,7 +191,7 @@ def test_a_ref_that_clashed_is_made_again_but_not_for_ever(
     open_it: Opened, monkeypatch: pytest.MonkeyPatch, clashes: int
 ) -> None:
     store, left = open_it(), [clashes]
-    say = DoltHistory._say
+    say = DoltHistory._call
 
     def clashing(self: Any, connection: Connection, statement: str, values: Any) -> None:
         if left[0]:
@@ -200,7 +200,7 @@ def test_a_ref_that_clashed_is_made_again_but_not_for_ever(
             raise OperationalError(statement, None, error)
         say(self, connection, statement, values)
 
-    monkeypatch.setattr(DoltHistory, "_say", clashing)
+    monkeypatch.setattr(DoltHistory, "_call", clashing)
     if clashes == 2:
         store.history.fork("side", store.commit_pending("main"))
         assert set(store.history.branches()) == {"main", "side"}

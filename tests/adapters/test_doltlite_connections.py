@@ -148,12 +148,12 @@ def test_a_branch_and_a_commit_open_beside_one_another(connection, path):
 @pytest.mark.parametrize("branch", [None, "main", "side"])
 def test_a_read_only_connection_refuses_writes(connection, path, branch):
     connection.execute("SELECT dolt_branch('side')")
-    reader = driver.connect(path, branch=branch, read_only=True)
+    reader = driver.connect(path, branch=branch, mode="ro")
     assert ids(reader) == []
     with pytest.raises(driver.OperationalError) as raised:
         reader.execute("INSERT INTO notes VALUES ('a', 1)")
     assert raised.value.sqlite_errorname == "SQLITE_READONLY"
-    assert ids(driver.connect(path, read_only=True, immutable=True)) == []
+    assert ids(driver.connect(path, mode="ro")) == []
 
 
 def test_only_a_branch_is_a_branch(connection, path):
@@ -169,7 +169,7 @@ def test_only_a_branch_is_a_branch(connection, path):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"branch": "main"}, {"branch": "main", "create": True}, {"read_only": True}],
+    [{}, {"branch": "main"}, {"branch": "main", "mode": "rwc"}, {"mode": "ro"}],
 )
 def test_a_missing_file_is_refused_and_not_made(tmp_path, options):
     with pytest.raises(driver.OperationalError, match="no such database file") as raised:
@@ -196,7 +196,7 @@ def test_any_character_is_legal_in_a_path(tmp_path, folder, name):
     main.execute("SELECT dolt_branch('agent/x.y_z-1')")
     tip = write(main, "a")
     assert ids(driver.connect(file, branch="agent/x.y_z-1")) == []
-    assert ids(driver.connect(str(file), branch="main", read_only=True)) == ["a"]
+    assert ids(driver.connect(str(file), branch="main", mode="ro")) == ["a"]
     assert ids(driver.connect(file, commit=tip)) == ["a"]
     assert {entry.name for entry in file.parent.iterdir()} == {name, f".{name}-lock"}
 
@@ -226,7 +226,7 @@ def test_stock_sqlite_stays_itself(tmp_path, imports):
         import sys
         stock = sqlite3.connect("stock.db")
         stock.execute("CREATE TABLE t (a)")
-        ours = driver.connect("ours.db", create=True)
+        ours = driver.connect("ours.db", mode="rwc")
         ours.execute("CREATE TABLE t (a)")
         stock.execute("INSERT INTO t VALUES (1)")
         stock.commit()

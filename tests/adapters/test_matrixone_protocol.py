@@ -11,6 +11,7 @@ from pymysql.err import OperationalError
 
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.tables import OLDEST, metadata
+from day1.adapters.mysql.url import ServerDatabase
 from day1.adapters.versioned.matrixone.store import MatrixOneStore
 from day1.adapters.versioned.matrixone.time_cursor import PastState, timed
 from day1.adapters.versioned.messages import encode
@@ -70,7 +71,7 @@ def units(told):
 
 
 def opened(told):
-    store = MatrixOneStore(told.engine(), "day1", where="there/day1", version="4.2.0")
+    store = MatrixOneStore(ServerDatabase(told.engine(), "day1", "there/day1", "4.2.0"))
     told.said.clear()
     return store
 
@@ -421,7 +422,7 @@ def test_an_older_ledger_is_brought_up_without_asking_for_types():
 @pytest.mark.parametrize("version", ["4.1.9", "3.0.0", "nightly"])
 def test_an_older_server_is_refused(version):
     with pytest.raises(Unsupported, match=r"day1 needs 4\.2"):
-        MatrixOneStore(server().engine(), "day1", where="there", version=version)
+        MatrixOneStore(ServerDatabase(server().engine(), "day1", "there", version))
 
 
 def test_a_database_without_a_store_is_none():
@@ -433,4 +434,4 @@ def test_a_database_without_a_store_is_none():
 def test_a_history_of_rows_is_not_had_and_what_is_instead_is_said():
     with pytest.raises(Unsupported) as refused:
         opened(server()).history.versions(FACT, "fact_1", TIP)
-    assert "memory_history" in str(refused.value.details["instead"])
+    assert "at each commit" in str(refused.value.details["instead"])

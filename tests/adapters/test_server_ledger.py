@@ -344,7 +344,7 @@ def test_two_who_take_one_name_are_told_apart(dolt_database: str) -> None:
 
 def cut(url: str, ledger: SqlLedger) -> None:
     """End the connection that has the deeds' lock, as a network does."""
-    deeds: Any = ledger._deeds
+    deeds: Any = ledger._lock
     number = deeds._mine.connection.connection.driver_connection.thread_id()
     said(url, f"KILL {number}")
 

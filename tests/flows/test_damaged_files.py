@@ -59,7 +59,7 @@ def becomes_sqlite(path: Path) -> None:
 
 def becomes_anothers(path: Path) -> None:
     path.unlink()
-    with closing(driver.connect(path, create=True)) as connection:
+    with closing(driver.connect(path, mode="rwc")) as connection:
         connection.execute("CREATE TABLE facts (id TEXT)")
         connection.execute("SELECT dolt_commit('-A', '-m', 'theirs')")
 

@@ -308,7 +308,7 @@ def test_an_index_file_of_another_program_is_not_touched(tmp_path: Path, version
 
 
 def _doltlite(path: Path) -> Any:
-    return driver.connect(str(path), create=True)
+    return driver.connect(str(path), mode="rwc")
 
 
 # Every statement

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 _SQLITE = b"SQLite format 3\0"
 """How a file of SQLite's begins."""
+_WAIT_S = 5.0
+"""How long a writer waits for another process's."""
 
 
 class LocalIndex:
@@ -35,7 +37,6 @@ class LocalIndex:
         chroma: bool = False,
         chroma_above: int = 0,
         chroma_server: ChromaAddress | None = None,
-        wait_s: float = 5.0,
     ) -> None:
         """Open nothing yet.
 
@@ -45,10 +46,9 @@ class LocalIndex:
             chroma: this process may own Chroma (a long-lived one, never a CLI call).
             chroma_above: how many vectors there must be before Chroma is opened.
             chroma_server: the Chroma server to use in place of Chroma's own files.
-            wait_s: how long a writer waits for another process's.
         """
         self.read_only = read_only
-        self._database = Database(folder, read_only=read_only, wait_s=wait_s)
+        self._database = Database(folder, read_only=read_only, wait_s=_WAIT_S)
         neighbours = None
         if chroma and not read_only:
             neighbours = _neighbours(self._database, chroma_server)
@@ -103,7 +103,7 @@ class MemoryIndex(LocalIndex):
     """The words alone, in the memory of one process."""
 
     def __init__(self, folder: Path) -> None:
-        """Stand in for the index of a folder, and use nothing there."""
+        """Replace the index of a folder, and use nothing there."""
         self.read_only = False
         self._database = MemoryDatabase(folder)
         self.words = SqliteWords(self._database)

@@ -46,7 +46,7 @@ _REMEMBERED = 1_000
 
 
 class Lock(Protocol):
-    """What keeps deeds apart."""
+    """Lets one process at a time change engine and ledger together."""
 
     def held(self) -> AbstractContextManager[None]:
         """Hold the lock for the block."""
@@ -66,7 +66,7 @@ class Watch(Protocol):
 
 
 class SqlLedger(Ledger):
-    """`ports.ledger.Ledger` over one engine."""
+    """A ledger in the tables of one database."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
     """A table that says of which version the others are."""
@@ -74,20 +74,20 @@ class SqlLedger(Ledger):
     def __init__(
         self,
         engine: Engine,
-        deeds: Lock,
+        lock: Lock,
         name: str,
         if_damaged: str,
         watch: Watch | None = None,
     ) -> None:
         """Use a database whose tables exist (`create`).
 
-        Its name, and what to do if it is damaged, stand in error messages. Without
-        `watch` nothing is remembered.
+        Error messages hold its name, and what to do if it is damaged. Without `watch` nothing is
+        remembered.
         """
         self._engine = engine
         self._own_sums = engine.dialect.name == "sqlite"
         self._writer = engine.execution_options(writes=True)
-        self._deeds = deeds
+        self._lock = lock
         self._name = name
         self._if_damaged = if_damaged
         self._local = threading.local()
@@ -270,7 +270,7 @@ class SqlLedger(Ledger):
     @override
     @contextmanager
     def exclusive(self, recover: Recover) -> Iterator[None]:
-        with self._deeds.held():
+        with self._lock.held():
             self._recover_all(recover)
             yield
 
@@ -278,7 +278,7 @@ class SqlLedger(Ledger):
     def recover_orphans(self, recover: Recover) -> int:
         if not self.open_intents():
             return 0
-        with self._deeds.held_if_free() as free:
+        with self._lock.held_if_free() as free:
             return self._recover_all(recover) if free else 0
 
     @override
@@ -336,7 +336,7 @@ def own_tables(
     there may be other tables, which are left alone.
 
     Args:
-        connection: stands on the database.
+        connection: to the ledger's database.
         version: the one that it says it has, 0 if none.
         where: names it in messages.
         marks: the table that says so, if there is one.

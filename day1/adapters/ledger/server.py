@@ -38,7 +38,7 @@ DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
 _MAKING_S: Final = 60.0
 _STEADY_S: Final = 1.0
 _MOST: Final = 8
-"""Connections: each is used for one question, but those of who writes and of who does a deed."""
+"""Connections: each is used for one statement, save a writer's and the lock's."""
 _NOT_THERE: Final = (1049, 1146)
 """No such database, no such table."""
 _SCHEMA: Final = Table(
@@ -60,7 +60,7 @@ def open_server_ledger(
     """Open the ledger that belongs to a store, making it where it is missing.
 
     Args:
-        engine: connections to the server, which stand on no database.
+        engine: connections to the server, to no database.
         place: the store.
         wait_s: how long a writer waits for another one.
         stamp: asks for a value that changes with each write; None if the engine has none.
@@ -152,20 +152,20 @@ class _Stamp(Watch):
 
 
 class ServerLedger(SqlLedger):
-    """`ports.ledger.Ledger` on a server."""
+    """A ledger in a database of a server."""
 
     _marks = columns_of(_SCHEMA.metadata)
 
     def __init__(
         self, engine: Engine, place: ServerUrl, *, wait_s: float, stamp: str | None, hold: Locked
     ) -> None:
-        """Use connections that stand on the ledger's database; open nothing yet."""
+        """Use connections to the ledger's database; open nothing yet."""
         name = self.where = place.name + SUFFIX
-        deeds = ServerLock(engine, lock_name(place.database, "/deeds"), name, wait_s, hold)
+        lock = ServerLock(engine, lock_name(place.database, "/deeds"), name, wait_s, hold)
         self._asked = None if stamp is None else _Stamp(lambda: opened(engine, name), stamp)
         if_damaged = "its administrator can bring back a backup."
-        super().__init__(engine, deeds, name, if_damaged, self._asked)
-        self._lock = deeds
+        super().__init__(engine, lock, name, if_damaged, self._asked)
+        self._lock: ServerLock = lock
         self._turn = lock_name(place.database, "/ledger")
         self._queues = Queues(wait_s, hold)
 
@@ -176,7 +176,7 @@ class ServerLedger(SqlLedger):
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        """A transaction, in its turn; inside a deed only if that is still alone.
+        """A transaction, in its turn; under the ledger's lock only if that is still held.
 
         The driver's own begin and rollback are not heard by every server.
         """

@@ -31,11 +31,11 @@ IF_DAMAGED = (
 )
 
 
-def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 10.0) -> SqlLedger:
+def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10.0) -> SqlLedger:
     """Open `ledger.db`, making it where it is missing and may be written."""
     path = folder.absolute() / FILE
     if not read_only and not path.exists():
-        with deeds.held():
+        with lock.held():
             _make(path)
 
     engine = create_engine(
@@ -63,7 +63,7 @@ def open_ledger(folder: Path, deeds: Lock, *, read_only: bool, wait_s: float = 1
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     watch = None if read_only else FileWatch(path, wait_s)
-    ledger = SqlLedger(engine, deeds, FILE, IF_DAMAGED, watch)
+    ledger = SqlLedger(engine, lock, FILE, IF_DAMAGED, watch)
     try:
         _bring_up(ledger, path, wait_s, read_only=read_only)
     except Day1Error:
@@ -123,7 +123,7 @@ def _check_own(raw: sqlite3.Connection, version: int) -> None:
 
 
 def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
-    """Copy `ledger.db` as it is at one instant into another folder; nobody waits for it."""
+    """Copy `ledger.db` as it is at one instant into another folder; writers go on meanwhile."""
     with (
         translated(FILE, IF_DAMAGED),
         closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as live,

@@ -53,13 +53,13 @@ def _busy(wait_s: float) -> StoreBusy:
 
 
 class Queues:
-    """Where threads of one process wait for named locks, one of them at a time on a connection.
+    """Queues of this process's threads for named locks; only the first has a connection.
 
-    Else those that wait would have the connections that the holder needs to go on.
+    Otherwise the queue could take all connections, and the holder could not go on.
     """
 
     def __init__(self, wait_s: float, hold: Locked = locked) -> None:
-        """Nobody waits yet; each will at most `wait_s` seconds."""
+        """A thread will wait at most `wait_s` seconds."""
         self._wait_s, self._hold = wait_s, hold
         self._guard = threading.Lock()
         self._first: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()

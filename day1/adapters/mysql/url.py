@@ -42,6 +42,20 @@ class ServerUrl:
         return f"{self.url.host}:{self.url.port or 3306}/{self.database}"
 
 
+@dataclass(frozen=True, slots=True)
+class ServerDatabase:
+    """The database of a store on a server, and connections to that server."""
+
+    engine: Engine
+    database: str
+    where: str
+    """Names the store in messages."""
+    version: str
+    """The server's."""
+    wait_s: float = 10.0
+    """How long a branch's lock is waited for."""
+
+
 def parse(text: str) -> ServerUrl:
     """Read an address such as `mysql+pymysql://day1:…@host:3306/day1`.
 
@@ -109,7 +123,7 @@ _LONGEST = 40
 
 
 def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
-    """A pool of connections to a server, each of which says itself where it stands.
+    """A pool of connections to a server; their users switch them to a database or branch.
 
     A transaction is begun and ended in so many words: what the driver says by itself a
     Dolt server does not hear (a rollback would keep the row). Who finds all `most` connections in
@@ -148,7 +162,7 @@ def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
     event.listen(engine, "do_connect", _let_in)
     event.listen(engine, "connect", lambda raw, _record: _answers_within(raw, ANSWER_S))
     event.listen(engine, "checkin", _rests)
-    event.listen(engine, "checkout", _awake)
+    event.listen(engine, "checkout", _check_alive)
     return engine
 
 
@@ -184,7 +198,7 @@ def _rests(_raw: Any, record: ConnectionPoolEntry) -> None:
     record.info["rests"] = time.monotonic()
 
 
-def _awake(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
+def _check_alive(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
     """Ping a connection that has rested: the server may have been restarted.
 
     Raises:

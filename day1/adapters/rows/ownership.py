@@ -20,7 +20,7 @@ def columns_of(metadata: MetaData) -> Columns:
 
 
 def tables(connection: Connection) -> set[str]:
-    """The tables and views of where a connection stands, by whomever they were made.
+    """The tables and views of a connection's database, whoever made them.
 
     SQLAlchemy's inspector would ask for those of a Dolt branch by another name.
     """
@@ -55,7 +55,7 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
     """Whether a database is a store; False if it is empty, or one that was begun and has no row.
 
     Args:
-        connection: stands on the database.
+        connection: to the database.
         known: what a store is.
         version: reads the mark, if its table is there; 0 where there is none.
         where: names the database in messages.

@@ -24,7 +24,7 @@ _CHUNK = 500
 
 
 def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
-    """Cut a list of bound values into lists that an engine takes."""
+    """Split a list of bound values into lists that an engine takes."""
     for start in range(0, len(values), _CHUNK):
         yield values[start : start + _CHUNK]
 
@@ -215,7 +215,7 @@ def _counting(table_name: str, empty: tuple[str, ...], values: tuple[str, ...]) 
 def _tests(
     table: Table, empty: tuple[str, ...], values: tuple[str, ...]
 ) -> Iterator[ColumnElement[bool]]:
-    """The conditions: columns without a value, and what bound values stand for.
+    """The conditions: columns without a value, and what the bound values mean.
 
     These are `equal_category`, `among_id`, or a bound.
     """

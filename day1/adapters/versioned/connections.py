@@ -9,7 +9,7 @@ from day1.model.rows.change import CommitId
 
 
 class Connections(Protocol):
-    """Hands out connections that stand on the branch or commit asked for."""
+    """Gives connections to a branch or a commit."""
 
     def on_branch(self, branch: str) -> AbstractContextManager[Connection]:
         """A connection whose plain table names mean `branch`.
@@ -28,14 +28,14 @@ class Connections(Protocol):
         """
 
     def exclusive(self, branch: str) -> AbstractContextManager[Connection]:
-        """As `on`, while nobody else has a unit of work on the branch.
+        """As `on_branch`, while nobody else has a unit of work on the branch.
 
         Raises:
             StoreBusy: another writer held it for longer than the limit.
         """
 
     def fresh(self, branch: str = "main") -> AbstractContextManager[Connection]:
-        """As `on`, for single reads of the graph: it knows every peer's commits."""
+        """As `on_branch`, for single reads of the graph: it knows every peer's commits."""
 
     def begin(self, connection: Connection, *, writes: bool) -> None:
         """Begin a transaction, whose reads all see one state."""

@@ -1,4 +1,4 @@
-"""What each engine says in words of its own; everything above is the same for all of them."""
+"""An engine's own SQL; everything above is the same for all engines."""
 
 from collections.abc import Mapping, MutableMapping, Set
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Touched = Mapping[str, Set[str]]
 
 @dataclass(frozen=True, slots=True)
 class BranchState:
-    """What one statement tells of a branch."""
+    """The state of a branch, as one statement tells it."""
 
     head: CommitId
     pending: Pending
@@ -26,16 +26,16 @@ class BranchState:
 
 
 class Dialect(Protocol):
-    """An engine's own statements, on a connection that a `Places` gave."""
+    """An engine's own statements, on a connection of its `Connections`."""
 
     def head(self, connection: Connection) -> CommitId:
-        """The newest commit of the branch that the connection stands on."""
+        """The newest commit of the connection's branch."""
 
     def state(self, connection: Connection, after: int) -> BranchState:
-        """The head of the connection's branch, and which memories are later than an instant."""
+        """The head of the connection's branch, and its memories that are later than an instant."""
 
     def resolve(self, connection: Connection, name: str) -> CommitId:
-        """The commit that a branch's or a commit's name means.
+        """The commit that the name of a branch or the id of a commit means.
 
         Raises:
             NotFound: there is neither.
@@ -50,13 +50,13 @@ class Dialect(Protocol):
         """Every commit reachable from `start`; those that are not yet `known` are added to it."""
 
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
-        """The commit at which two histories last were one."""
+        """The merge base of two commits."""
 
     def branches(self, connection: Connection) -> dict[str, CommitId]:
         """Every branch with its tip."""
 
     def dirty(self, connection: Connection) -> set[str]:
-        """Branches that have rows which no commit holds yet."""
+        """Branches with pending rows."""
 
     def tags(self, connection: Connection) -> dict[str, CommitId]:
         """Every tag with its commit."""
@@ -64,14 +64,14 @@ class Dialect(Protocol):
     def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
         """Rows that differ between a commit and a state, as the mask has them.
 
-        `to` is a commit, or `WORKING`: the connection's branch with its waiting rows. What differs
-        only in what is masked does not differ to any reader, plans included.
+        `to` is a commit, or `WORKING`: the connection's branch with its pending rows. Rows that
+        differ only in what is masked are left out, since no reader sees a difference.
         """
 
     def uncommitted(self, connection: Connection, mask: Mask, touched: Touched) -> Changes:
-        """What the connection's branch has beyond its head, the open transaction included.
+        """The changes on the connection's branch since its head, the open transaction included.
 
-        `touched` says which rows that wrote: not every engine can tell.
+        `touched` says which rows the transaction wrote: not every engine knows.
         """
 
     def row(
@@ -80,15 +80,15 @@ class Dialect(Protocol):
         """One row at a commit: a lookup by key."""
 
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        """Begin to merge a commit into the branch; what clashes is left as the branch has it."""
+        """Begin to merge a commit into the branch; rows in conflict keep the branch's value."""
 
     def clear_conflicts(self, connection: Connection) -> None:
-        """Say of every clash of the merge that the rows are now as they are to be."""
+        """Mark every conflict of the merge as resolved."""
 
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
         """Make the transaction one commit, durable with its rows.
 
-        `empty` lets a commit without changes be made, else it is None.
+        With `empty` a commit without changes is made, else the result is None.
         """

@@ -143,12 +143,12 @@ class SqlHistory(History):
         ]
         found: dict[tuple[Cell, ...], Row] = {}
         past: set[CommitId] = set()
-        for place, tip, waits in connections:
-            names = [kind.table] if waits else []
+        for connect, tip, pending in connections:
+            names = [kind.table] if pending else []
             names += [f"dolt_history_{kind.table}"] if tip not in past else []
             if not names:
                 continue
-            with place() as connection:
+            with connect() as connection:
                 past.update(self._dialect.read_all(connection, tip, self._known))
                 for name in names:
                     columns = _columns(kind)
@@ -187,8 +187,8 @@ class SqlHistory(History):
         with self._connections.fresh(branch) as connection:
             tip = self.tip(connection)
             if instant >= tip.ts:
-                waits = pending_rows(connection, tip.ts)
-                if waits.count:
+                pending = pending_rows(connection, tip.ts)
+                if pending.count:
                     return Ref(branch=branch, until=instant)
                 return Ref(commit=tip.id)
         return self.before(tip, instant)
@@ -211,7 +211,7 @@ class SqlHistory(History):
         return Ref(empty=True)
 
     def tip(self, connection: Connection) -> Commit:
-        """The newest commit of the branch that a connection stands on."""
+        """The newest commit of a connection's branch."""
         return self.read(connection, self._dialect.head(connection))
 
     @override
@@ -240,20 +240,20 @@ def _columns(kind: Kind) -> list[ColumnClause[Any]]:
 
 def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:
     """Order a graph so that every commit comes before its parents, newest first."""
-    waiting_for = dict.fromkeys(commits, 0)
+    children_left = dict.fromkeys(commits, 0)
     for found in commits.values():
         for parent in found.parents:
-            if parent in waiting_for:
-                waiting_for[parent] += 1
-    ready = [c for c in commits.values() if waiting_for[c.id] == 0]
+            if parent in children_left:
+                children_left[parent] += 1
+    ready = [c for c in commits.values() if children_left[c.id] == 0]
     ordered: list[Commit] = []
     while ready:
         ready.sort(key=lambda c: (c.ts, c.id))
         found = ready.pop()
         ordered.append(found)
         for parent in found.parents:
-            if parent in waiting_for:
-                waiting_for[parent] -= 1
-                if waiting_for[parent] == 0:
+            if parent in children_left:
+                children_left[parent] -= 1
+                if children_left[parent] == 0:
                     ready.append(commits[parent])
     return ordered

@@ -19,7 +19,7 @@ from day1.ports.store import Work
 
 
 class SqlAdditions(SqlReading, Additions):
-    """`ports.additions.Additions`; the store begins and ends its transaction."""
+    """Additions in an open transaction, which the store begins and ends."""
 
     now = 0
     """The store says it at once."""
@@ -31,7 +31,7 @@ class SqlAdditions(SqlReading, Additions):
 
 
 class SqlWork(SqlAdditions, Work):
-    """`ports.store.Work`; the store begins and ends its transaction."""
+    """A unit of work in an open transaction, which the store begins and ends."""
 
     def __init__(self, connection: Connection, state: ReadState, dialect: Dialect) -> None:
         """Wrap a connection on which a transaction was begun."""
@@ -181,7 +181,7 @@ def _insert(table_name: str) -> Insert:
 def commit_rows(
     connection: Connection, dialect: Dialect, tip: CommitId, pending: Pending
 ) -> Commit:
-    """Commit a branch's waiting rows as one `add`, having checked that they only add.
+    """Commit a branch's pending rows as one `add`, after checking that they only add.
 
     The transaction is begun by the caller, alone on the branch, and ended here.
     """

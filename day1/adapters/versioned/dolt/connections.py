@@ -1,15 +1,15 @@
-"""Connections to a Dolt server: one pool; each unit says first on which branch it stands."""
+"""Connections to a Dolt server: one pool, from which each unit of work switches to its branch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Queues, lock_name
-from day1.adapters.mysql.url import opened
+from day1.adapters.mysql.url import ServerDatabase, opened
 from day1.adapters.versioned.connections import Connections
 from day1.errors import Advice, NotFound, UnknownBranch
 from day1.model.branches.branch import MAIN
@@ -18,14 +18,14 @@ _UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
 
 
 class DoltConnections(Connections):
-    """`adapters.versioned.dialect.Places` on a Dolt server."""
+    """Connections to the branches and commits of a Dolt database."""
 
-    def __init__(self, engine: Engine, database: str, where: str, wait_s: float) -> None:
-        """Open nothing yet; a branch's lock is waited for at most `wait_s` seconds."""
-        self._engine = engine
-        self.database = database
-        self.where = where
-        self._queues = Queues(wait_s)
+    def __init__(self, server: ServerDatabase) -> None:
+        """Open nothing yet."""
+        self._engine = server.engine
+        self.database = server.database
+        self.where = server.where
+        self._queues = Queues(server.wait_s)
 
     @override
     @contextmanager

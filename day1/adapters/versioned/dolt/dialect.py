@@ -1,4 +1,4 @@
-"""What Dolt says in words of its own."""
+"""Dolt's SQL."""
 
 from collections.abc import MutableMapping
 from typing import Any
@@ -21,7 +21,7 @@ _LOG = "SELECT commit_hash, parents, author, date, message FROM DOLT_LOG(%s, '--
 
 
 class DoltDialect(SystemTables, Dialect):
-    """`adapters.versioned.dialect.Verbs` as Dolt's procedures and table functions."""
+    """Dolt's procedures, system tables and table functions."""
 
     _hash_of = "SELECT DOLT_HASHOF(%s)"
 

@@ -11,8 +11,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from typing_extensions import override
 
 from day1.adapters.mysql.lock import lock_name, locked
+from day1.adapters.mysql.url import ServerDatabase, make_database, opened
 from day1.adapters.mysql.url import clock as server_clock
-from day1.adapters.mysql.url import make_database, opened
 from day1.adapters.rows.ownership import Known, columns_of, foreign, is_store, tables
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
 from day1.adapters.versioned.dolt.connections import DoltConnections
@@ -32,7 +32,7 @@ Clock = Callable[[], int]
 
 
 class DoltHistory(SqlHistory):
-    """`ports.history.History` on a Dolt server."""
+    """The history of a Dolt database."""
 
     @override
     def fork(self, name: str, start: CommitId) -> None:
@@ -51,11 +51,11 @@ class DoltHistory(SqlHistory):
         self._ref("CALL DOLT_TAG(%s, %s)", (name, commit))
 
     def _ref(self, statement: str, values: tuple[str, ...]) -> None:
-        """Say a verb of refs; one that clashed with another's did nothing, and is said again."""
+        """Change a ref. A call that met another one did nothing, and is repeated."""
         for pause_s in (*_PAUSES_S, None):
             try:
                 with self._connections.fresh() as connection:
-                    self._say(connection, statement, values)
+                    self._call(connection, statement, values)
             except StoreBusy:
                 if pause_s is None:
                     raise
@@ -63,7 +63,7 @@ class DoltHistory(SqlHistory):
             else:
                 return
 
-    def _say(self, connection: Connection, statement: str, values: tuple[str, ...]) -> None:
+    def _call(self, connection: Connection, statement: str, values: tuple[str, ...]) -> None:
         try:
             connection.exec_driver_sql(statement, values).all()
         except DBAPIError as exc:
@@ -74,37 +74,28 @@ class DoltHistory(SqlHistory):
 
 
 class DoltStore(SqlStore):
-    """`ports.store.Store` on a database of a Dolt server."""
+    """A store in a database of a Dolt server."""
 
     _connections: DoltConnections
 
-    def __init__(
-        self,
-        engine: Engine,
-        database: str,
-        *,
-        where: str,
-        version: str,
-        wait_s: float = 10.0,
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, server: ServerDatabase, clock: Clock | None = None) -> None:
         """Open a store that exists; times are the server's, unless a clock is given.
 
         Raises:
             NotAStore: the server has no such database, or it is empty.
             StoreVersionUnknown: a later day1 made its tables.
         """
-        self._version = version
-        self._connections = DoltConnections(engine, database, where, wait_s)
-        dialect = DoltDialect(database)
+        self._server = server
+        self._connections = DoltConnections(server)
+        dialect = DoltDialect(server.database)
         super().__init__(self._connections, dialect, DoltHistory(self._connections, dialect), clock)
         try:
             with self._connections.on_branch(MAIN) as connection:
                 if not _KNOWN.tables.keys() <= tables(connection):
-                    raise _no_store(where)
+                    raise _no_store(server.where)
                 check_schema(connection)
         except UnknownBranch as exc:  # a database has a main
-            raise _no_store(where) from exc
+            raise _no_store(server.where) from exc
 
     @staticmethod
     def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
@@ -143,7 +134,7 @@ class DoltStore(SqlStore):
     def capabilities(self) -> Capabilities:
         return Capabilities(
             engine="dolt",
-            version=self._version,
+            version=self._server.version,
             merge_base_moves=True,
             row_history=True,
             compaction=False,
@@ -152,10 +143,10 @@ class DoltStore(SqlStore):
     @override
     def stamp(self) -> Hashable:
         """The branches with their tips, and a hash of the pending rows of each."""
-        stand = "SELECT name, hash, dirty FROM dolt_branches"
+        branches = "SELECT name, hash, dirty FROM dolt_branches"
         with self._connections.fresh() as connection:
             tips = [
-                (str(n), str(tip), dirty) for n, tip, dirty in connection.exec_driver_sql(stand)
+                (str(n), str(tip), dirty) for n, tip, dirty in connection.exec_driver_sql(branches)
             ]
             hashes = [self._working(connection, name) for name, _, dirty in tips if dirty]
         return tuple(tips), tuple(hashes)

@@ -18,7 +18,7 @@ _NO_SUCH: Final = re.compile(r"invalid (ref|ancestor) spec|(branch|commit) not f
 
 
 class SystemTables(Dialect):
-    """The part of `adapters.versioned.dialect.Verbs` that both say in the same words."""
+    """The statements that both engines share."""
 
     _hash_of: str
     """The statement that tells the commit of a name."""

@@ -1,7 +1,7 @@
 """Connections to one DoltLite file: a small pool for each branch and each past commit in use.
 
 A connection never changes its branch. The engine can switch one, but a ROLLBACK then brings
-back the rows of the branch it stood on before, under the new branch's name.
+back the rows of the branch it was on before, under the new branch's name.
 """
 
 import os
@@ -36,7 +36,7 @@ from day1.errors import (
 )
 from day1.model.branches.branch import MAIN
 
-AWAKEN = "SELECT version FROM schema LIMIT 1"
+READ_A_TABLE = "SELECT version FROM schema LIMIT 1"
 _STATES = 32
 """Branches and commits kept open; each connection costs about 1 MB."""
 _MAGIC, _FORMAT = b"CTLD", 12
@@ -72,7 +72,7 @@ registry.register("doltlite", __name__, SqlAlchemyDialect.__name__)
 
 
 class DoltLiteConnections(Connections):
-    """Hands out connections that stand on the branch or commit asked for."""
+    """Connections to the branches and commits of a DoltLite file."""
 
     def __init__(
         self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float
@@ -111,7 +111,7 @@ class DoltLiteConnections(Connections):
     def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
         """As `on_branch`; reading a table tells an idle connection of its peers' commits."""
         with self.on_branch(branch) as connection:
-            connection.exec_driver_sql(AWAKEN)
+            connection.exec_driver_sql(READ_A_TABLE)
             yield connection
 
     @override
@@ -143,7 +143,7 @@ class DoltLiteConnections(Connections):
                 str(self.path),
                 branch=name if what == "branch" else None,
                 commit=name if what == "commit" else None,
-                read_only=self._read_only,
+                mode="ro" if self._read_only else "rw",
                 busy_timeout_ms=self._busy_ms,
             )
 
@@ -190,9 +190,7 @@ class DoltLiteConnections(Connections):
         return names
 
     def _reader(self, branch: str | None = None) -> driver.Connection:
-        return driver.connect(
-            self.path, branch=branch, read_only=True, busy_timeout_ms=self._busy_ms
-        )
+        return driver.connect(self.path, branch=branch, mode="ro", busy_timeout_ms=self._busy_ms)
 
     def file(self) -> os.stat_result:
         """What the file system says of the file, which was there when the store was opened.
@@ -232,7 +230,7 @@ class DoltLiteConnections(Connections):
         """Close what is open if the file is another one: what it knows is wrong now.
 
         A file only grows, so one that is smaller had a backup copied over it. Compaction, purging
-            and who moves a backup there put another in its place.
+        and whoever moves a backup there replace the file.
 
         Raises:
             StoreUnavailable: it is away. What is open could go on with it, but nobody would find
@@ -256,7 +254,7 @@ class DoltLiteConnections(Connections):
         return None if row is None else row[0]
 
     def forget_commits(self) -> None:
-        """Close what stands at past commits (compaction may have removed them)."""
+        """Close connections to past commits (compaction may have removed them)."""
         with self._guard:
             gone = [key for key in self._engines if key[0] == "commit"]
             engines = [self._engines.pop(key) for key in gone]
@@ -264,7 +262,7 @@ class DoltLiteConnections(Connections):
             engine.dispose()
 
     def forget_branch(self, branch: str) -> None:
-        """Close what stands on a branch that is gone."""
+        """Close connections to a branch that is gone."""
         with self._guard:
             engine = self._engines.pop(("branch", branch), None)
         if engine is not None:

@@ -1,4 +1,4 @@
-"""What DoltLite says in words of its own."""
+"""DoltLite's SQL."""
 
 from collections.abc import MutableMapping
 from typing import Any
@@ -21,7 +21,7 @@ _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
 class DoltLiteDialect(SystemTables, Dialect):
-    """`adapters.versioned.dialect.Verbs` as SQLite's functions and virtual tables."""
+    """DoltLite's functions and virtual tables."""
 
     _hash_of = "SELECT dolt_hashof(?)"
 
@@ -74,7 +74,7 @@ class DoltLiteDialect(SystemTables, Dialect):
         except DBAPIError as exc:
             if "WORKING" not in str(exc.orig):
                 raise
-            # A branch just forked by a process that died has no WORKING, and so nothing waiting.
+            # A branch whose process died right after forking it has no WORKING, so no pending rows.
             to = "HEAD"
             touched = connection.exec_driver_sql(summary, (base, to)).scalars()
         found: Changes = {}

@@ -9,7 +9,7 @@ from day1.model.rows.change import CommitId
 
 
 class DoltLiteHistory(SqlHistory):
-    """`ports.history.History` on DoltLite."""
+    """The history of a DoltLite file."""
 
     _connections: DoltLiteConnections
 
@@ -41,5 +41,5 @@ class DoltLiteHistory(SqlHistory):
 
     def _ref(self, statement: str, values: tuple[str, ...]) -> None:
         with self._connections.lock.held(), self._connections.fresh() as connection:
-            # Ref verbs commit implicitly and free the engine's lock: never in a transaction.
+            # Changing a ref commits, and frees the engine's lock: never do it in a transaction.
             connection.exec_driver_sql(statement, values).all()

@@ -33,7 +33,7 @@ Clock = Callable[[], int]
 
 
 class DoltLiteStore(SqlStore):
-    """`ports.store.Store` on a folder that holds `memory.db`."""
+    """A store in a folder that holds `memory.db`."""
 
     _connections: DoltLiteConnections
 
@@ -188,7 +188,7 @@ def close_to_others(folder: Path) -> None:
 
 
 def _write_tables(path: Path, now: int) -> None:
-    with closing(driver.connect(path, create=True)) as connection:
+    with closing(driver.connect(path, mode="rwc")) as connection:
         engine = create_engine(
             "sqlite://", module=driver, creator=lambda: connection, isolation_level="AUTOCOMMIT"
         )

@@ -150,7 +150,7 @@ class CommitStore:
     def put_commit(
         self, connection: Connection, commit: CommitId, position: Position, author: str, text: str
     ) -> None:
-        """Write a commit, without its time, as the new tip of where a connection stands."""
+        """Write a commit, without its time, as the new tip of the connection's branch."""
         connection.exec_driver_sql(
             f"INSERT INTO {self._commits} (id, db, parent, merged, author, message)"  # noqa: S608 - our own names
             " VALUES (%s, %s, %s, %s, %s, %s)",
@@ -169,7 +169,7 @@ class CommitStore:
         rows = connection.exec_driver_sql(statement).all()
         return tuple((str(database), int(units)) for database, units in rows)
 
-    def place(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
+    def location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
         """The database of a commit, and its time if that is known; None if there is no commit."""
         statement = f"SELECT db, ns FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(statement, (commit,)).first()

@@ -1,13 +1,13 @@
-"""Connections to a MatrixOne server: one pool; each says first where it stands."""
+"""Connections to a MatrixOne server: one pool, from which each connection is set to a position."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 from typing_extensions import override
 
 from day1.adapters.mysql.lock import Queues, lock_name
-from day1.adapters.mysql.url import clock, opened
+from day1.adapters.mysql.url import ServerDatabase, clock, opened
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.matrixone.commit_store import CommitStore
 from day1.adapters.versioned.matrixone.position import Position, position_of, set_position
@@ -19,21 +19,21 @@ from day1.model.rows.change import CommitId
 
 
 class MatrixOneConnections(Connections):
-    """`adapters.versioned.dialect.Places` on a MatrixOne server."""
+    """Connections to the branches and commits of a store on a MatrixOne server."""
 
-    def __init__(self, engine: Engine, database: str, where: str, wait_s: float) -> None:
-        """Open nothing yet; a branch's lock is waited for at most `wait_s` seconds."""
-        self._engine = engine
-        self._database = database
-        self.where = where
-        self._queues = Queues(wait_s)
-        self.graph = CommitStore(database)
+    def __init__(self, server: ServerDatabase) -> None:
+        """Open nothing yet."""
+        self._engine = server.engine
+        self._database = server.database
+        self.where = server.where
+        self._queues = Queues(server.wait_s)
+        self.graph = CommitStore(server.database)
         self.retention = Retention(self.graph)
         self._states: dict[CommitId, PastState] = {}
 
     @contextmanager
     def plain(self) -> Iterator[Connection]:
-        """A connection that stands nowhere: for the graph, and for what is done to databases."""
+        """A connection without a position: for the commit graph, and for making databases."""
         with opened(self._engine, self.where) as connection:
             set_position(connection, None)
             try:
@@ -114,7 +114,7 @@ class MatrixOneConnections(Connections):
         return state
 
     def _find(self, connection: Connection, commit: CommitId) -> PastState:
-        database, ns = self._place(connection, commit)
+        database, ns = self._location(connection, commit)
         if ns is None:
             # Its writer is about to say, or was killed: nobody has written since.
             branch = self.graph.branch_of(connection, database)
@@ -122,15 +122,15 @@ class MatrixOneConnections(Connections):
                 ns = self._recover(other, commit)
         return PastState(database, ns)
 
-    def _place(self, connection: Connection, commit: CommitId) -> tuple[str, int | None]:
-        found = self.graph.place(connection, commit)
+    def _location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None]:
+        found = self.graph.location(connection, commit)
         if found is None:
             raise NotFound(f"There is no commit {commit}.", commit=commit)
         return found
 
     def _recover(self, connection: Connection, commit: CommitId) -> int:
         """The time of a branch's tip, stamped if its process was killed before it could."""
-        _, ns = self._place(connection, commit)
+        _, ns = self._location(connection, commit)
         return self.graph.stamp(connection, commit) if ns is None else ns
 
     @override

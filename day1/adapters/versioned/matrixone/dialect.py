@@ -1,4 +1,4 @@
-"""What MatrixOne says in words of its own, and what day1 does in its place: the graph."""
+"""MatrixOne's SQL, and day1's own commit graph, since the server keeps none."""
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping
@@ -124,7 +124,7 @@ class MatrixOneDialect(Dialect):
         position = position_of(connection)
         before = self._connections.state(connection, position.tip)
         after = PastState(position.database, clock(connection) * 1_000)
-        tables = touched or self._waiting(connection, position)
+        tables = touched or self._may_be_pending(connection, position)
         found: Changes = {}
         position.differs = False
         for kind in KINDS:
@@ -139,7 +139,7 @@ class MatrixOneDialect(Dialect):
                 found[kind.table] = rows
         return found
 
-    def _waiting(self, connection: Connection, position: Position) -> set[str]:
+    def _may_be_pending(self, connection: Connection, position: Position) -> set[str]:
         """Tables that may have rows which no commit holds yet; of records nobody knows quickly."""
         after = self.read(connection, position.tip).ts
         return {*_later(connection, position.database, after), *(kind.table for kind in RECORDS)}

@@ -26,7 +26,7 @@ _QUOTA = "has reached the limit"
 
 
 class MatrixOneHistory(SqlHistory):
-    """`ports.history.History` on a MatrixOne server."""
+    """The history of a store on a MatrixOne server."""
 
     _connections: MatrixOneConnections
 
@@ -73,7 +73,9 @@ class MatrixOneHistory(SqlHistory):
             state = self._connections.state(connection, commit.id)
             if state.database in there:
                 return state
-        raise NotFound(f"Nothing that commit {start} stands on is there any more.", commit=start)
+        raise NotFound(
+            f"No branch that commit {start} was made from exists any more.", commit=start
+        )
 
     @override
     def drop(self, name: str) -> None:

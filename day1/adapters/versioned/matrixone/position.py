@@ -1,4 +1,4 @@
-"""Where a connection stands: on a branch's database, or on a state of the past."""
+"""The position of a connection: a branch's database, or a state of the past."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ _DATALINK = 241
 
 @dataclass(slots=True)
 class Position:
-    """Where a connection stands while it is out of the pool."""
+    """The position of a connection while it is out of the pool."""
 
     branch: str
     database: str
@@ -31,14 +31,14 @@ class Position:
 
 
 def set_position(connection: Connection, position: Position | None) -> None:
-    """Say where a connection stands; None is nowhere."""
+    """Set a connection's position; None for no position."""
     raw = _raw(connection)
     raw.cursorclass = TimeCursor
     raw.position = position
 
 
 def position_of(connection: Connection) -> Position:
-    """Where a connection of `Connections` stands."""
+    """The position of a connection of `Connections`."""
     position: Position = _raw(connection).position
     return position
 

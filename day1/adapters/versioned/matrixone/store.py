@@ -7,8 +7,8 @@ from sqlalchemy import Connection, Engine, insert
 from typing_extensions import override
 
 from day1.adapters.mysql.lock import lock_name, locked
+from day1.adapters.mysql.url import ServerDatabase, opened
 from day1.adapters.mysql.url import clock as server_clock
-from day1.adapters.mysql.url import opened
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
 from day1.adapters.versioned.matrixone.commit_store import CommitStore
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
@@ -30,20 +30,11 @@ _OLDEST = (4, 2)
 
 
 class MatrixOneStore(SqlStore):
-    """`ports.store.Store` on databases of a MatrixOne server."""
+    """A store in databases of a MatrixOne server."""
 
     _connections: MatrixOneConnections
 
-    def __init__(
-        self,
-        engine: Engine,
-        database: str,
-        *,
-        where: str,
-        version: str,
-        wait_s: float = 10.0,
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, server: ServerDatabase, clock: Clock | None = None) -> None:
         """Open a store that exists; times are the server's, unless a clock is given.
 
         Raises:
@@ -51,20 +42,19 @@ class MatrixOneStore(SqlStore):
             StoreVersionUnknown: a later day1 made its tables.
             Unsupported: the server is too old.
         """
-        check_version(version)
-        self._version = version
-        self._database = database
-        self._connections = MatrixOneConnections(engine, database, where, wait_s)
+        check_version(server.version)
+        self._server = server
+        self._connections = MatrixOneConnections(server)
         dialect = MatrixOneDialect(self._connections)
         super().__init__(
             self._connections,
             dialect,
-            MatrixOneHistory(self._connections, dialect, database),
+            MatrixOneHistory(self._connections, dialect, server.database),
             clock,
         )
         with self._connections.plain() as connection:
             if self._connections.graph.branch(connection, MAIN) is None:
-                raise NotAStore(f"{where} holds no day1 store; `day1 init` makes one.")
+                raise NotAStore(f"{server.where} holds no day1 store; `day1 init` makes one.")
         with self._connections.on_branch(MAIN) as connection:
             check_schema(connection)
 
@@ -98,7 +88,7 @@ class MatrixOneStore(SqlStore):
     def capabilities(self) -> Capabilities:
         return Capabilities(
             engine="matrixone",
-            version=self._version,
+            version=self._server.version,
             merge_base_moves=True,
             row_history=False,
             compaction=False,
@@ -139,7 +129,7 @@ class MatrixOneStore(SqlStore):
             there = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
             self._connections.retention.look(connection)
         used = {database for database, _ in branches.values()}
-        prefix = f"{self._database.lower()}_b_"
+        prefix = f"{self._server.database.lower()}_b_"
         found += [
             f"{name} is the database of no branch: DATA BRANCH DELETE DATABASE `{name}` removes it"
             for name in there

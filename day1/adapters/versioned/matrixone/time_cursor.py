@@ -31,7 +31,7 @@ class PastState:
 
 
 class TimeCursor(Cursor):  # type: ignore[misc]  # the driver has no types
-    """Reads day1's tables as of the state that its connection stands on."""
+    """Reads day1's tables as of the state that its connection is set to."""
 
     def execute(self, query: str, args: Any = None) -> Any:
         """Run a statement, with its time put in."""
@@ -48,8 +48,8 @@ def timed(query: str, state: PastState) -> str:
         IntegrityBroken: it reads a table that cannot be timed.
     """
 
-    def place(found: re.Match[str]) -> str:
-        verb, database, table = found.groups()
+    def timed_table(found: re.Match[str]) -> str:
+        word, database, table = found.groups()
         if database is not None:
             return found.group()
         if table not in _TABLES:
@@ -57,6 +57,6 @@ def timed(query: str, state: PastState) -> str:
                 "A statement would read the present instead of the past; nothing was read.",
                 table=table,
             )
-        return f"{verb} {state.of(table)}"
+        return f"{word} {state.of(table)}"
 
-    return _READ.sub(place, query)
+    return _READ.sub(timed_table, query)

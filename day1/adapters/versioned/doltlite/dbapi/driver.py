@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import quote
 
 from day1.adapters.versioned.doltlite.dbapi import library as engine
@@ -97,14 +97,12 @@ def engine_version() -> str:
     return engine.ENGINE_VERSION
 
 
-def connect(  # noqa: PLR0913 - each is a choice of its own
+def connect(
     path: str | os.PathLike[str],
     *,
     branch: str | None = None,
     commit: str | None = None,
-    read_only: bool = False,
-    immutable: bool = False,
-    create: bool = False,
+    mode: Literal["ro", "rw", "rwc"] = "rw",
     busy_timeout_ms: int = 5000,
 ) -> "Connection":
     """Open a database file on its default branch, on `branch`, or at `commit` (then read-only).
@@ -113,9 +111,8 @@ def connect(  # noqa: PLR0913 - each is a choice of its own
         path: The file; any character is legal in it.
         branch: A branch name; a tag or an expression such as `main~3` is refused.
         commit: 40 hex digits.
-        read_only: Refuse writes; a folder that may not be written is then enough.
-        immutable: The file is on a medium where nobody can change it.
-        create: Make the file if it is missing.
+        mode: As in SQLite's URIs. `ro` refuses writes, and the folder need not be writable; `rwc`
+            makes the file if it is missing.
         busy_timeout_ms: How long a statement waits for another writer.
 
     Raises:
@@ -124,13 +121,14 @@ def connect(  # noqa: PLR0913 - each is a choice of its own
     """
     file = Path(path).absolute()
     exists = file.is_file()
-    if not exists and (branch or commit or read_only or not create):
+    if not exists and (branch or commit or mode != "rwc"):
         # The engine would create a file that is literally named `missing.db@branch`.
         raise _failure(engine.CANTOPEN, f"no such database file: {file}")
     ref = f"@{branch}" if branch else f"/{commit}" if commit else ""
-    mode = "ro" if read_only or commit else "rw" if exists else "rwc"
+    if commit or exists:
+        mode = "ro" if commit or mode == "ro" else "rw"
     uri = f"file:{quote(os.fsencode(file))}{quote(ref, safe='/@')}?mode={mode}"
-    connection = Connection(uri + "&immutable=1" * immutable, busy_timeout_ms)
+    connection = Connection(uri, busy_timeout_ms)
     if branch and connection.execute("SELECT active_branch()").fetchone() != (branch,):
         connection.close()
         raise _failure(engine.CANTOPEN, f'"{branch}" is not a branch')

@@ -49,7 +49,7 @@ _EXTENSIONS = {
 class Library:
     """The C functions that the driver calls, each bound once, named without `sqlite3_`.
 
-    What may wait for a lock or work for long lets other threads run meanwhile (`waiting`). What
+    What may wait for a lock or work for long lets other threads run meanwhile (`blocking`). What
     only moves a value keeps the interpreter (`quick`): it is cheaper, and beside a busy thread
     each letting go costs up to 5 ms. Arguments are not declared, since ctypes' own conversion
     is right for them and twice as fast: a pointer is a `c_void_p` or comes from `pointer`, text is
@@ -58,13 +58,13 @@ class Library:
 
     def __init__(self, path: Path) -> None:
         mode = os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0)
-        waiting = ctypes.CDLL(str(path), mode=mode)
-        quick = ctypes.PyDLL(str(path), mode=mode, handle=waiting._handle)
-        self.open_v2 = _bound(waiting, "open_v2")
-        self.close_v2 = _bound(waiting, "close_v2")
-        self.prepare_v3 = _bound(waiting, "prepare_v3")
-        self.step = _bound(waiting, "step")
-        self.finalize = _bound(waiting, "finalize")
+        blocking = ctypes.CDLL(str(path), mode=mode)
+        quick = ctypes.PyDLL(str(path), mode=mode, handle=blocking._handle)
+        self.open_v2 = _bound(blocking, "open_v2")
+        self.close_v2 = _bound(blocking, "close_v2")
+        self.prepare_v3 = _bound(blocking, "prepare_v3")
+        self.step = _bound(blocking, "step")
+        self.finalize = _bound(blocking, "finalize")
         self._bind_connection(quick)
         self._bind_statement(quick)
         self._bind_functions(quick)

@@ -30,7 +30,7 @@ _LOW, _HIGH = -(2**31), 2**31 - 1
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _PERSISTENT, _REPREPARED = 0x01, 5
 _BLANK = re.compile(rb"(?:[\s;]++|--[^\n]*+|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
-_VERB = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+(\w+)", re.DOTALL)
+_FIRST_WORD = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+(\w+)", re.DOTALL)
 _CHANGING = {"INSERT", "UPDATE", "DELETE", "REPLACE"}
 
 
@@ -52,10 +52,10 @@ class Statement:
         self._lib = lib
         self.handle: Final = handle
         self.parameters: Final[int] = lib.bind_parameter_count(handle)
-        found = _VERB.match(sql)
-        verb = found[1].upper() if found else ""
-        self.changes_rows: Final[bool] = verb in _CHANGING or (
-            verb == "WITH" and not lib.stmt_readonly(handle)
+        found = _FIRST_WORD.match(sql)
+        first_word = found[1].upper() if found else ""
+        self.changes_rows: Final[bool] = first_word in _CHANGING or (
+            first_word == "WITH" and not lib.stmt_readonly(handle)
         )
         self._prepared = -1
         self._description: Description | None = None
@@ -112,7 +112,7 @@ class Statement:
         return kept
 
     def fetch(self, width: int) -> tuple[int, list[Row]]:
-        """Read the row on which the statement stands, and all after it.
+        """Read the statement's current row, and all after it.
 
         Returns the result code that ended it, and the rows, each of `width` values.
 
