@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import resource
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,14 @@ from tests.engine import store_settings
 TOOLS = {operation.name: operation for operation in operations("core,review")}
 SIDES = {"source_branch": "side", "target_branch": "main"}
 MERGE = {**SIDES, "strategy": "auto"}
+WRITES = (
+    ("memory_write_fact", {"fact_text": "new"}),
+    ("memory_write_observation", {"observation_type": "discovery", "summary": "new"}),
+    ("memory_branch_create", {"branch_name": "new"}),
+    ("memory_branch_enrich", {"branch_name": "side", "owner": "new"}),
+    ("memory_snapshot", {"label": "new"}),
+    ("memory_branch_merge", MERGE),
+)
 
 
 @contextmanager
@@ -143,3 +152,14 @@ def fill(disk: Path, pages: int) -> None:
     free = max(0, os.statvfs(disk).f_bavail - pages)
     with (disk / "filler").open("ab") as filler:
         filler.write(bytes(4096 * free))
+
+
+@contextmanager
+def no_file_beyond(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond so many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -20,7 +20,7 @@ from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.app.engines import create_store, open_engine
 from day1.errors import ForeignStore, NotAStore, StoreDamaged, StoreVersionUnknown
 from day1.settings import Settings, settings_at
-from tests.adapters.test_server_ledger import said
+from tests.adapters.server_ledgers import said
 from tests.flows.opened_store import call
 from tests.flows.random_store import RandomTeam, opened_at
 from tests.servers import DoltServer

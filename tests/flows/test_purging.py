@@ -27,6 +27,7 @@ from day1.services.redaction.purging import purge
 from day1.services.repository.commit_ids import new_ids
 from day1.services.search.indexing import embed_pending, follow
 from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows.copied_store import copy
 from tests.flows.kill_scenarios import Process, fact_id
 from tests.flows.opened_store import call, facts, refused, write
 from tests.flows.random_store import (
@@ -38,7 +39,6 @@ from tests.flows.random_store import (
     questions,
     without_index,
 )
-from tests.flows.test_store_copy import copy
 
 ROOT = Path(__file__).parents[2]
 SECRET = "plover4711"

@@ -8,7 +8,7 @@ import pytest
 from day1.adapters.ledger.tables import VERSION
 from day1.errors import Day1Error
 from tests import documented_users
-from tests.adapters.test_server_ledger import opened, said
+from tests.adapters.server_ledgers import opened, said
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Refusal
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.chat_server import MODEL, ChatServer, gullible
 from tests.wires.diverged_branches import Pair
+from tests.wires.judged_facts import KEY
 from tests.wires.mcp_session import Session
 
 EMPTY = "empty"
@@ -90,3 +92,25 @@ def pattern(core: Session, write: Write) -> Pair:
 def pair(pattern: Pair, fork: Fork) -> Pair:
     """A pair of the test's own, as the pattern is."""
     return pattern._replace(source=fork(pattern.source), target=fork(pattern.target))
+
+
+@pytest.fixture(scope="session")
+def chat_model() -> Iterator[ChatServer]:
+    with ChatServer().serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _judged_by_chat(core: Session, chat_model: ChatServer) -> Iterator[Session]:
+    settings = {"URL": chat_model.url, "MODEL": MODEL, "KEY": KEY, "TRIES": "1", "TIMEOUT_S": "2"}
+    env = {f"DAY1_CHAT__{name}": value for name, value in settings.items()}
+    with Session(core.folder, DAY1_JUDGE="auto", **env) as session:
+        yield session
+
+
+@pytest.fixture
+def chat(_judged_by_chat: Session, chat_model: ChatServer) -> Session:
+    """Another server on the store of `core`, whose judge is the fake model, gullible as ever."""
+    chat_model.answer = gullible
+    chat_model.asked.clear()
+    return _judged_by_chat

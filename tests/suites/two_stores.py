@@ -1,31 +1,19 @@
-"""The same random steps on the engine, by two writers, and on the copying oracle.
+"""Random steps on the engine, by two writers, and on the copying oracle, which must stay alike."""
 
-After each step the two are alike, and no row has vanished that nobody removed (`nothing_lost`).
-A failure that this finds becomes a plain test in `contract.py`.
-"""
-
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-from hypothesis import HealthCheck, Phase, given, note, seed, settings
-from hypothesis import strategies as st
+from hypothesis import note
 
 from day1.model.rows.kind import FACT
-from tests import servers
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Choice, Clock, Held, Memory, Merged, Receipt, Refusal
 from tests.suites.nothing_lost import NothingLost
 
 PARTS, EXAMPLES, STEPS = 4, 75, 30
-SAMPLE = 25
-"""Examples of the first part, which every run tries; the others are tried once a week."""
 """300 examples; in parts, so that the cores share them."""
 BRANCHES = 4
 EXAMPLES_PER_STORE = 5
@@ -43,7 +31,6 @@ SHARES = {
     "two writers": 0.2,
 }
 """What share of the examples must have each."""
-
 CATEGORIES = ("red", "blue")
 TEXTS = ("one", "two", "three")
 COLUMNS: tuple[dict[str, Any], ...] = (
@@ -81,10 +68,8 @@ WEIGHTS = {
 }
 """Steps by name, and how often each is taken."""
 NAMES = [name for name, times in WEIGHTS.items() for _ in range(times)]
-
 COMPARED = {"merge", "restore_branch", "restore_row", "decide"}
 """Deeds after which the branch is compared at once; all are in the end."""
-
 T = TypeVar("T")
 
 
@@ -350,71 +335,3 @@ def _answer(memory: Memory, method: str, *args: Any, **columns: Any) -> Any:
         return getattr(memory, method)(*args, **columns)
     except Refusal as refused:
         return refused.code
-
-
-def profile(examples: int) -> settings:
-    """How many histories hypothesis makes, and that no slow one is a fault."""
-    return settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
-
-
-def histories(run: Run) -> Callable[[], None]:
-    """The property, to be run by calling it."""
-
-    @given(st.binary(min_size=DECISIONS, max_size=DECISIONS))
-    def both_agree(decisions: bytes) -> None:
-        stores = TwoStores(run, decisions)
-        stores.begin()
-        for _ in range(STEPS):
-            stores.step()
-        stores.end()
-
-    return both_agree
-
-
-@contextmanager
-def folders() -> Iterator[Callable[[], Path]]:
-    """Places for embedded stores, in memory where there is a folder for that."""
-    in_memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=in_memory if in_memory.is_dir() else None) as parent:
-        yield lambda: Path(tempfile.mkdtemp(dir=parent))
-
-
-@contextmanager
-def databases(server: Callable[[], str]) -> Iterator[Callable[[], str]]:
-    """Places for stores on a server."""
-    url = server()
-    with ExitStack() as made:
-        yield lambda: made.enter_context(servers.database(url))
-
-
-PLACES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
-    "doltlite": folders,
-    "dolt": partial(databases, servers.dolt_url),
-    "matrixone": partial(databases, servers.matrixone_url),
-}
-
-
-@pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.weekly) for part in range(1, PARTS))]
-)
-@pytest.mark.parametrize("engine", PLACES)
-def test_both_stores_agree_on_random_histories(
-    engine: str, part: int, record_property: Callable[[str, object], None]
-) -> None:
-    examples = EXAMPLES if part else SAMPLE
-    with PLACES[engine]() as place:
-        run = Run(place)
-        try:
-            seed(part)(profile(examples)(histories(run)))()
-        finally:
-            run.close()
-            record_property("summary", run.report())
-    assert run.examples >= examples
-    for name, least in SHARES.items() if part else ():  # a sample is too small for shares
-        assert run.having[name] / run.examples >= least, name

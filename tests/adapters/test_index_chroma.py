@@ -1,0 +1,208 @@
+"""Chroma beside the index: one process owns it, and what breaks is built anew."""
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from day1.adapters.index import chroma
+from day1.adapters.index.index import LocalIndex
+from day1.model.rows.kind import FACT
+from day1.model.values.ids import content_hash
+from day1.ports.index import IndexLost
+from tests.suites.index_suite import TEXTS, embed_all, learn, vector
+from tests.suites.index_suite import embedder as embedder  # noqa: PLC0414 - a fixture
+
+VERSIONS = [f"{text} Version {number}." for text in TEXTS for number in range(25)]
+
+
+@pytest.fixture
+def index(tmp_path):
+    opened = LocalIndex(tmp_path)
+    yield opened
+    opened.close()
+
+
+def truncate_vectors(folder: Path) -> None:
+    (file,) = (folder / "vectors").glob("*.f32")
+    os.truncate(file, 100)
+
+
+@pytest.fixture
+def owner(tmp_path):
+    pytest.importorskip("chromadb")
+    opened = LocalIndex(tmp_path, chroma=True)
+    yield opened
+    opened.close()
+
+
+def tend(index: LocalIndex) -> None:
+    while index.tend():
+        pass
+
+
+def test_neighbours_are_the_nearest(owner, embedder):
+    numbers = learn(owner, *VERSIONS)
+    embed_all(owner, embedder)
+    asked = vector(embedder, "Who retries a payment? Version 7")
+    assert owner.vectors.neighbours(FACT, embedder, asked, 10) is None
+    assert not owner.vectors.approximate()
+    tend(owner)
+    assert owner.vectors.approximate()
+    nearest, _ = owner.vectors.nearest(embedder, asked, numbers, 10)
+    assert set(owner.vectors.neighbours(FACT, embedder, asked, 10)) == set(nearest)
+
+
+def test_a_projects_env_file_says_nothing_to_chroma(tmp_path, owner, embedder, monkeypatch):
+    """Chroma's settings came from a `.env` where day1 ran: whom to report to, what to import."""
+    (tmp_path / ".env").write_text("ALLOW_RESET=perhaps\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    owner.tend()
+    assert owner.vectors.approximate()
+
+
+def test_neighbours_know_what_chroma_has_not_been_fed(owner, embedder):
+    learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    tend(owner)
+    numbers = learn(owner, "Something altogether different: zanzibar.")
+    embed_all(owner, embedder)
+    asked = vector(embedder, "zanzibar")
+    assert owner.vectors.neighbours(FACT, embedder, asked, 1) == numbers
+
+
+def test_one_process_owns_chroma_and_another_takes_over(tmp_path, owner, embedder):
+    learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    tend(owner)
+    second = LocalIndex(tmp_path, chroma=True)
+    tend(second)
+    asked = vector(embedder, TEXTS[0])
+    assert not second.vectors.approximate()
+    assert second.vectors.neighbours(FACT, embedder, asked, 1) is None
+    (late,) = learn(owner, "Written before the owner ended.")
+    embed_all(owner, embedder)
+    owner.close()
+    tend(second)
+    late_vector = vector(embedder, "Written before the owner ended.")
+    assert second.vectors.neighbours(FACT, embedder, late_vector, 1) == [late]
+    second.close()
+
+
+def test_neighbours_forget(owner, embedder):
+    numbers = learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    tend(owner)
+    owner.forget([content_hash(TEXTS[0])])
+    for _ in range(2):  # before and after Chroma was told
+        asked = vector(embedder, TEXTS[0])
+        assert numbers[0] not in owner.vectors.neighbours(FACT, embedder, asked, 9)
+        tend(owner)
+
+
+def break_folder(folder: Path) -> None:
+    for file in (folder / "chroma").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"garbage" * 500)
+
+
+@pytest.mark.parametrize("while_open", [True, False])
+def test_a_damaged_chroma_is_built_anew(tmp_path, embedder, caplog, while_open):
+    index = LocalIndex(tmp_path, chroma=True)
+    numbers = learn(index, *VERSIONS)
+    embed_all(index, embedder)
+    tend(index)
+    if not while_open:
+        index.close()
+    break_folder(tmp_path)
+    if not while_open:
+        index = LocalIndex(tmp_path, chroma=True)
+    asked = vector(embedder, TEXTS[1])
+    index.vectors.neighbours(FACT, embedder, asked, 5)
+    tend(index)
+    assert "chroma" in caplog.text
+    nearest, _ = index.vectors.nearest(embedder, asked, numbers, 5)
+    assert set(index.vectors.neighbours(FACT, embedder, asked, 5) or ()) == set(nearest)
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "kept"),
+    [("builtins", "AttributeError", True), ("chromadb.errors", "InternalError", False)],
+)
+def test_a_chroma_that_cannot_be_opened_is_let_rest(
+    tmp_path, owner, embedder, monkeypatch, caplog, module, name, kept
+):
+    """B3: it is tried ever more seldom, searchers are told, and a bug costs no folder."""
+    learn(owner, *VERSIONS)
+    embed_all(owner, embedder)
+    opened = 0
+
+    def broken(_: Path) -> None:
+        nonlocal opened
+        opened += 1
+        raise getattr(import_module(module), name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chroma, "_client", broken)
+        (tmp_path / "chroma").mkdir()
+        (tmp_path / "chroma" / "collections").touch()
+        for _ in range(1_000):
+            owner.tend()
+        assert opened == 2, "at first at once, then after a rest"
+        assert caplog.text.count("cannot be opened") == 1
+        assert "cannot be opened" in owner.vectors.trouble()
+        assert (tmp_path / "chroma" / "collections").exists() is kept
+    owner.vectors._chroma._again = 0.0  # it has rested
+    tend(owner)
+    assert owner.vectors.trouble() is None
+    assert owner.vectors.neighbours(FACT, embedder, vector(embedder, TEXTS[0]), 3)
+
+
+def test_a_chroma_that_could_not_be_opened_is_opened_in_the_same_process(tmp_path, owner, embedder):
+    """B3: chromadb keeps what it could not open for the next client, which then failed by it."""
+    learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    (tmp_path / "chroma").write_text("a file where a folder should be", "utf-8")
+    owner.tend()
+    assert not owner.vectors.approximate()
+    assert (tmp_path / "chroma").is_file(), "what day1 did not make stays"
+    (tmp_path / "chroma").unlink()
+    owner.vectors._chroma._again = 0.0  # it has rested
+    owner.tend()
+    assert owner.vectors.approximate()
+
+
+def test_a_chroma_that_ended_its_process_is_not_opened_again(tmp_path, owner, embedder, caplog):
+    learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    tend(owner)
+    owner.close()
+    (tmp_path / "chroma.opening").touch()
+    owner = LocalIndex(tmp_path, chroma=True)
+    tend(owner)
+    assert "built anew" in caplog.text
+    asked = vector(embedder, TEXTS[0])
+    assert len(owner.vectors.neighbours(FACT, embedder, asked, 9)) == len(TEXTS)
+    assert not (tmp_path / "chroma.opening").exists()
+    owner.close()
+
+
+def test_a_lost_index_begins_chroma_anew(tmp_path, owner, embedder):
+    learn(owner, *VERSIONS)
+    embed_all(owner, embedder)
+    tend(owner)
+    truncate_vectors(tmp_path)
+    fresh = LocalIndex(tmp_path)
+    with pytest.raises(IndexLost):
+        fresh.vectors.cosines(embedder, vector(embedder, "x"), [1])
+    numbers = learn(fresh, *TEXTS)
+    embed_all(fresh, embedder)
+    asked = vector(embedder, TEXTS[0])
+    assert owner.vectors.neighbours(FACT, embedder, asked, 9) is None
+    tend(owner)
+    assert set(owner.vectors.neighbours(FACT, embedder, asked, 9)) == set(numbers)
+    fresh.close()

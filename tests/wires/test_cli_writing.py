@@ -1,0 +1,98 @@
+"""Writing on the command line: add, edit, rm, restore."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.wires.command_line import CommandLine
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    cli = CommandLine(tmp_path)
+    cli("init")
+    return cli
+
+
+def test_each_kind_of_memory_is_added(cli: CommandLine) -> None:
+    fact = cli.json("add", "Ada: 42", "-c", "preference", "--confidence", "0.5", "--agent", "bo")
+    row = cli.json("show", fact["id"])
+    assert (row["category"], row["confidence"], row["agent_id"]) == ("preference", 0.5, "bo")
+    assert row["source"] == "user"
+    seen = cli.json("add", "-o", "decision", "keep HTTP/1.1", "--tool", "Bash")
+    assert cli.json("show", seen["id"])["tool_name"] == "Bash"
+    link = cli.json("add", "--relation", "Gateway", "depends_on", "Auth")
+    assert cli.json("show", link["id"])["target_entity"] == "Auth"
+    piped = cli.json("add", "-", stdin="  two\nlines\n")
+    assert cli.json("show", piped["id"])["fact_text"] == "two\nlines"
+    assert cli.json("status")["pending"] == 4
+
+
+def test_options_that_would_be_passed_over_are_refused(cli: CommandLine) -> None:
+    cli("add", "x", "--relation", "a", "b", "c", code=2)
+    cli("add", "-o", "decision", "x", "-c", "architecture", code=2)
+    cli("add", "x", "--tool", "Bash", code=2)
+    assert cli.json("status")["pending"] == 0
+
+
+def test_a_repeated_text_is_noted(cli: CommandLine) -> None:
+    first = cli.add("Ada: 42")
+    assert first[-8:] in cli("add", "Ada: 42", "--agent", "bo").err
+
+
+def test_what_is_added_again_is_added_once(cli: CommandLine) -> None:
+    """F4: said again within a minute, or ever with the same --request-id."""
+    first = cli.json("add", "Ada: 42")
+    again = cli("add", "Ada: 42")
+    assert first["id"] in again.out
+    assert "less than a minute ago" in again.err
+    named = [cli.json("add", "Ada: 42", "--request-id", name)["id"] for name in ("a", "b", "a")]
+    assert named[0] == named[2] != named[1]
+    assert cli.json("status")["pending"] == 3
+
+
+def test_a_fact_is_corrected_superseded_and_removed(cli: CommandLine) -> None:
+    row = cli.add("Ada: 30")
+    cli("edit", row, "Ada: 45", "-m", "measured", "--agent", "bo")
+    shown = cli.json("show", row, "--history")
+    assert shown["authors"]["fact_text"]["by"] == "bo"
+    assert [e["reason"] for e in shown["edits"] if e["cell"] == "fact_text"] == ["measured"]
+    made = cli.json("edit", row, "Ada: 60", "--supersede")
+    assert cli.json("show", row)["superseded_by"] == made["id"]
+    removed = cli.json("rm", row, made["id"], "-m", "tidy")
+    assert cli.refused("show", row)["code"] == "not_found"
+    cli("restore", row, "--source", removed["before"])
+    assert cli.json("show", row)["status"] == "superseded"
+    assert cli.refused("rm", row, made["id"])["code"] == "not_found"
+    assert cli.json("show", row), "a removal that cannot be whole removes nothing"
+
+
+def test_the_text_of_a_fact_opens_in_the_editor(cli: CommandLine, tmp_path: Path) -> None:
+    row = cli.add("Ada: 30")
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/30/31/ "$1"\n')
+    editor.chmod(0o755)
+    with cli.terminal("edit", row[-8:], EDITOR=str(editor)) as terminal:
+        assert terminal.end() == 0, terminal.said
+    assert cli.json("show", row)["fact_text"] == "Ada: 31"
+
+
+def test_only_facts_are_edited(cli: CommandLine) -> None:
+    seen = cli.json("add", "-o", "decision", "keep it")["id"]
+    assert cli.refused("edit", seen, "drop it")["code"] == "refused"
+
+
+def test_a_whole_branch_comes_back_after_a_yes(cli: CommandLine) -> None:
+    row = cli.add("Ada: 30")
+    cli("snapshot", "v1")
+    cli("edit", row, "Ada: 45")
+    cli("restore", "--source", "v1", code=2)
+    with cli.terminal("restore", "--source", "v1") as terminal:
+        terminal.wait_for("[y/N]")
+        terminal.press("n\n")
+        assert terminal.end() == 1
+    assert cli.json("show", row)["fact_text"] == "Ada: 45"
+    undo = cli.json("restore", "--source", "v1", "--yes")["snapshot_before"]
+    assert cli.json("show", row)["fact_text"] == "Ada: 30"
+    cli("restore", "--source", undo, "--yes")
+    assert cli.json("show", row)["fact_text"] == "Ada: 45"
