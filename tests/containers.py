@@ -5,9 +5,10 @@ behind. What is started is reached from this machine only.
 """
 
 import atexit
-import time
 from collections.abc import Callable
 from typing import Any
+
+from tests.waiting import until
 
 UP_S = 180.0
 """How long a server may take to make its first files: more than a program that is killed."""
@@ -32,13 +33,12 @@ def started(
         exposed = int(container.get_exposed_port(port))
     except Exception as error:
         raise NoContainer(f"the container of {container.image} does not start: {_said(error)}") from error  # fmt: skip
-    until = time.monotonic() + UP_S
-    while not answers(exposed):
-        if time.monotonic() > until:
-            raise NoContainer(
-                f"the server in the container of {container.image} does not answer within {UP_S:.0f} s"
-            )
-        time.sleep(0.5)
+    try:
+        until(lambda: answers(exposed), "an answer", UP_S)
+    except AssertionError:
+        raise NoContainer(
+            f"the server in the container of {container.image} does not answer within {UP_S:.0f} s"
+        ) from None
     return exposed
 
 

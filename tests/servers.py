@@ -18,11 +18,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,6 +29,7 @@ from typing import Any, NoReturn
 import pytest
 
 from tests.containers import NoContainer, started
+from tests.waiting import until
 
 _UP_S = 60.0
 _OF_A_DATABASE = ("", "_ledger", "_graph")
@@ -69,13 +69,13 @@ class Program:
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for the tests
             )
-        until = time.monotonic() + _UP_S
-        while not answers(self.port):
-            if self._process.poll() is not None or time.monotonic() > until:
-                said = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
-                self.stop()
-                raise RuntimeError(f"{command[0]!r} did not start: {said[-500:]}")
-            time.sleep(0.05)
+        process = self._process
+        with suppress(AssertionError):
+            until(lambda: answers(self.port) or process.poll() is not None, "an answer", _UP_S)
+        if not answers(self.port):
+            said = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+            self.stop()
+            raise RuntimeError(f"{command[0]!r} did not start: {said[-500:]}")
 
     def kill(self) -> None:
         """As a crash does."""

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _GIVEN_UP_S = 60.0
+_PAUSE_S = 0.05
 
 
 def until(look: Callable[[], T], what: str, within_s: float = _GIVEN_UP_S) -> T:
@@ -13,5 +14,15 @@ def until(look: Callable[[], T], what: str, within_s: float = _GIVEN_UP_S) -> T:
     end = time.monotonic() + within_s
     while not (found := look()):
         assert time.monotonic() < end, f"{what}: not within {within_s:g} s"
-        time.sleep(0.05)
+        time.sleep(_PAUSE_S)
     return found
+
+
+def settled(look: Callable[[], T], quiet_s: float = 0.5) -> T:
+    """Look until what is seen has stayed the same for a while: nothing more comes of itself."""
+    seen, since = look(), time.monotonic()
+    while time.monotonic() < since + quiet_s:
+        time.sleep(_PAUSE_S)
+        if (now := look()) != seen:
+            seen, since = now, time.monotonic()
+    return seen

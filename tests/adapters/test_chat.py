@@ -184,7 +184,7 @@ def test_an_answer_that_drips_is_left_in_time(first: bytes, part: bytes) -> None
                 taken.sendall(first)
                 for _ in range(60):
                     taken.sendall(part)
-                    time.sleep(0.05)
+                    time.sleep(0.05)  # what drips is what is tried here
 
         dripping = threading.Thread(target=drip)
         dripping.start()

@@ -281,6 +281,7 @@ def test_a_connected_download_may_take_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installing, "CONNECT_S", 0.2)
+    # Slower than the limit on connecting, which no longer counts once something came.
     slow = "import time; print('connecting'); print('1%', end='\\r'); print(); time.sleep(0.5)"
     installing._fetch(tmp_path, ["-c", slow], connected="%")
 

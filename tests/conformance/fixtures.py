@@ -46,6 +46,7 @@ SILENCE = base64.b64encode(
     b"RIFF\x26\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0data\2\0\0\0\0\0"
 ).decode()
 PAUSE_S = 0.05
+"""The suite asks for a delay between what a tool says while it works."""
 KEY = b"of this test"
 Schema = dict[str, Any]
 Round = dict[str, InputRequest]

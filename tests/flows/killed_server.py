@@ -214,7 +214,7 @@ def kill(folder: Path, writers: list[Writer], readers: int, chance: random.Rando
         steps = [writer.step for writer in writers]
         crowd = Crowd(server.address, [*steps, *(read(n, chance) for n in range(readers))])
         crowd.begin()
-        time.sleep(chance.uniform(0.5, 2.5))
+        time.sleep(chance.uniform(0.5, 2.5))  # killed at any moment, whatever is under way
         server.process.kill()
         crowd.end()
     cut_off = [writer.under_way.kind for writer in writers if writer.under_way is not None]

@@ -94,7 +94,7 @@ class Agent:
             self.codes[code] += 1
             assert code in AGAIN, (code, tool, arguments, body)
             assert time.monotonic() < until, self.codes
-            time.sleep(0.05)
+            time.sleep(0.05)  # as a client waits before it tries again
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Call once; says the code of a refusal, or nothing, and the answer."""

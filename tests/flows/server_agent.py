@@ -45,14 +45,14 @@ class Agent:
             code, body = self.call(tool, **arguments)
             if not code.startswith("store_") or time.monotonic() > until:
                 return code, body
-            time.sleep(0.05)
+            time.sleep(0.05)  # as a client waits before it tries again
 
     def write(self, text: str) -> None:
         """Write a text once: where it is not known whether it is there, look before trying again."""
         until = time.monotonic() + WAIT_S
         while self.call("memory_write_fact", fact_text=text, branch=SHARED)[0]:
             assert time.monotonic() < until, self.refused
-            time.sleep(0.05)
+            time.sleep(0.05)  # as a client waits before it tries again
             code, found = self.insist("memory_list", type="fact", branch=SHARED, limit=20)
             assert not code, found
             if any(row["fact_text"] == text for row in found["rows"]):

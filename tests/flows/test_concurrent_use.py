@@ -2,15 +2,16 @@
 
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from day1.adapters.ledger.ledger import SqlLedger
 from day1.app.open import now
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
@@ -19,6 +20,7 @@ from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.instant import DAY
+from day1.ports.ledger import Recover
 from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import bundles
 from day1.services.repository.intents import recover
@@ -32,6 +34,7 @@ from tests.flows.opened_store import (
     refused,
     write,
 )
+from tests.waiting import until
 
 FIRST = "The gate opens at nine."
 SQUASH = {"strategy": "squash"}
@@ -57,11 +60,21 @@ def at_once(store: OpenStore, *deeds: Callable[[], object]) -> list[str]:
         except Day1Error as exc:
             codes.append(exc.code)
 
+    waiting: list[SqlLedger] = []
+    exclusive = SqlLedger.exclusive
+
+    def noted(ledger: SqlLedger, recover: Recover) -> AbstractContextManager[None]:
+        waiting.append(ledger)
+        return exclusive(ledger, recover)
+
     threads = [threading.Thread(target=run, args=(deed,)) for deed in deeds]
-    with store.repo.ledger.exclusive(partial(recover, store.repo)):
+    with (
+        store.repo.ledger.exclusive(partial(recover, store.repo)),
+        patch.object(SqlLedger, "exclusive", noted),
+    ):
         for thread in threads:
             thread.start()
-        time.sleep(0.3)
+        until(lambda: len(waiting) + len(codes) == len(deeds), "each deed waits or has failed")
     for thread in threads:
         thread.join()
     return sorted(codes)

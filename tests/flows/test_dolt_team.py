@@ -4,10 +4,10 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from tests.flows.repeating_agent import Agent, Progress
 from tests.servers import DoltServer
+from tests.waiting import until
 from tests.wires.http_server import HttpServer
 
 AGENTS, ROUNDS = 8, 8
@@ -61,6 +62,12 @@ def end(agents: Sequence[subprocess.Popen[str]]) -> list[dict[str, Any]]:
     return [json.loads(output) for output in outputs]
 
 
+def has_facts(node: HttpServer, count: int) -> bool:
+    """Whether the branch that all work on has so many facts."""
+    found = node.ok("memory_list", type="fact", branch="shared", limit=1)
+    return int(found["total"]) >= count
+
+
 def check(nodes: Sequence[HttpServer], told: Sequence[dict[str, Any]]) -> None:
     """All that was acknowledged is there, once, whichever node is asked."""
     for node in nodes:
@@ -95,15 +102,14 @@ def test_a_dolt_server_that_is_killed_loses_nothing_and_is_found_again(
     nodes: list[HttpServer], own_dolt: DoltServer
 ) -> None:
     agents = begin(nodes)
-    for _ in range(2):
-        time.sleep(1.5)
+    for written in (AGENTS, AGENTS * ROUNDS // 2):
+        until(partial(has_facts, nodes[0], written), "the agents are at work")
         own_dolt.kill()
         away = nodes[0].ask(
             "POST", "/api/v1/memory_write_fact", json={"fact_text": "Nobody there."}
         )
         assert (away.status, away.code) == (503, "store_unavailable")
         assert "try again" in away.body["error"]["message"].lower()
-        time.sleep(0.5)
         own_dolt.up()
     told = end(agents)
     check(nodes, told)

@@ -320,7 +320,7 @@ def test_killed_at_any_moment_it_goes_on(brief: Path, tmp_path: Path) -> None:
     chance, target = random.Random(3), tmp_path / "copy"
     for _ in range(6):
         process = started(brief, target)
-        time.sleep(chance.uniform(0.8, 3))
+        time.sleep(chance.uniform(0.8, 3))  # any moment is what is tried here
         process.kill()
         process.communicate()
     run(brief, target)  # it may have been whole

@@ -115,7 +115,7 @@ def run(works: list[Work], *, killing: bool) -> None:
         thread.start()
     end, lot = time.monotonic() + SECONDS, random.Random(8)
     while time.monotonic() < end and all(thread.is_alive() for thread in threads):
-        time.sleep(1.0)
+        time.sleep(1.0)  # a kill each second, for as long as they work
         if killing:
             lot.choice(works).agent.kill()
     stop.set()

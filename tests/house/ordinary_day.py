@@ -6,10 +6,10 @@ Run under a watch by `test_privacy.py`. It lives in FOLDER, as a user does in a 
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import until
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import WAIT_S, Session
 
@@ -50,10 +50,8 @@ def day1(*arguments: str) -> None:
 
 def await_chroma(store: Path) -> None:
     """Wait until the server's background worker has opened Chroma's files."""
-    until = time.monotonic() + WAIT_S
-    while not (store / "chroma" / "chroma.sqlite3").exists() or (store / "chroma.opening").exists():
-        assert time.monotonic() < until, "no process has opened Chroma"
-        time.sleep(0.05)
+    made, opening = store / "chroma" / "chroma.sqlite3", store / "chroma.opening"
+    until(lambda: made.exists() and not opening.exists(), "a process opens Chroma", WAIT_S)
 
 
 if __name__ == "__main__":

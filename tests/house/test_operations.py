@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from day1.adapters.mysql.url import parse
 from day1.settings import Settings
 from day1.toolsets import operations
 from tests import images
+from tests.waiting import until
 from tests.wires.test_cli_server import LEDGER, MEMORY
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -235,10 +235,7 @@ def test_the_image_builds_and_is_healthy(image: str) -> None:
         images.said_by("run", "--rm", *confined, image, "init")
         images.said_by("run", "--rm", *confined, image, "token", "create", "me", "--scope", "read")
         container = images.said_by("run", "-d", "--health-interval", "1s", *confined, image)
-        until = time.monotonic() + 90
-        while (health := health_of(container)) != "healthy":
-            assert time.monotonic() < until, (health, images.docker("logs", container).stderr)
-            time.sleep(0.5)
+        until(lambda: health_of(container) == "healthy", "the container is healthy", 90)
         log = images.docker("logs", container).stderr
         assert "http://127.0.0.1:8420/review" in log
     finally:

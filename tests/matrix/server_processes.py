@@ -81,7 +81,7 @@ class ServerProcesses:
                         if line == "event: moved":
                             self._moved.set()
             except Exception:  # whatever it is, a page connects again
-                time.sleep(0.2)
+                time.sleep(0.2)  # as a page waits before it connects again
 
     # What they answer
 
@@ -152,7 +152,7 @@ class ServerProcesses:
     def busy(self) -> dict[str, float]:
         """The share of one processor that each process takes while nobody calls."""
         before = {name: _seconds(pid) for name, pid in self.processes().items()}
-        time.sleep(_WINDOW_S)
+        time.sleep(_WINDOW_S)  # what they do in that time is what is measured
         after = {name: _seconds(pid) for name, pid in self.processes().items()}
         return {name: (after[name] - before[name]) / _WINDOW_S for name in before}
 

@@ -88,18 +88,22 @@ def test_two_that_begin_at_once_miss_nothing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("day1.interfaces.broadcast._PAUSE_S", 0.01)
     store = SlowStore()
     told: list[Moved] = []
+    heard = anyio.Event()
+
+    def hear(moved: Moved) -> None:
+        told.append(moved)
+        heard.set()
 
     async def both() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(store.feed.subscribe, lambda _: None)
             await store.is_asked()
             store.go.set()
-            await store.feed.subscribe(told.append)
+            await store.feed.subscribe(hear)
             store.stood = 1
             tasks.start_soon(store.feed.run)
             with anyio.fail_after(60):
-                while not told:
-                    await anyio.sleep(0.01)
+                await heard.wait()
             tasks.cancel_scope.cancel()
 
     anyio.run(both)

@@ -13,6 +13,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from day1.interfaces.http import bodies
+from tests.waiting import until
 from tests.wires.http_server import HttpServer
 
 WAIT_S = 30
@@ -141,11 +142,9 @@ def test_an_odd_origin_is_another_site(server: HttpServer, origin: str) -> None:
 
 def test_no_path_ends_a_line_of_the_log(server: HttpServer) -> None:
     assert server.ask("GET", "/x%0aforged%0d%0aline").status == 404
-    deadline = time.monotonic() + WAIT_S
-    log = ""
-    while "/x%0aforged%0d%0aline 404" not in log and time.monotonic() < deadline:
-        log = server.log.read_text(encoding="utf-8")
-    assert "/x%0aforged%0d%0aline 404" in log
+    line = "/x%0aforged%0d%0aline 404"
+    until(lambda: line in server.log.read_text(encoding="utf-8"), "the request's line", WAIT_S)
+    log = server.log.read_text(encoding="utf-8")
     assert not [line for line in log.splitlines() if line.startswith(("forged", "line"))]
 
 
@@ -164,7 +163,7 @@ def test_a_body_that_comes_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch
     told: list[Any] = []
 
     async def never() -> Any:
-        await asyncio.sleep(WAIT_S)
+        await asyncio.Event().wait()
 
     async def tell(message: Any) -> None:
         told.append(message)
@@ -209,7 +208,7 @@ def test_two_hundred_slow_clients_keep_nobody_waiting_and_are_let_go(server: Htt
             with suppress(OSError):  # the server has closed it
                 connection.sendall(b"x")
         assert server.post("memory_timeline").status == 200
-        time.sleep(1)
+        time.sleep(1)  # a byte a second is what is tried here
         waiting = [connection for connection in waiting if not is_closed(connection)]
     assert not waiting, "silent clients, or those that send a byte a second"
     for connection in (*silent, *headers, *endlessly):
@@ -237,10 +236,9 @@ def test_a_thousand_dropped_connections_leave_nothing_behind(server: HttpServer)
             now = struct.pack("ii", 1, 0)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
         connection.close()
-    deadline = time.monotonic() + WAIT_S
-    while open_files(server) > before + 5 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert open_files(server) <= before + 5
+    until(
+        lambda: open_files(server) <= before + 5, "the server lets go of what was dropped", WAIT_S
+    )
 
 
 def open_files(server: HttpServer) -> int:

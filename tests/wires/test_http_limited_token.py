@@ -1,7 +1,6 @@
 """A limited token on what is neither a tool nor a route: resources, completions, prompts, pages."""
 
 import json
-import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
 
 from day1.interfaces.mcp.resources import TEMPLATES
+from tests.waiting import until
 from tests.wires.http_server import HttpSession
 from tests.wires.scriptless_browser import _Reader
 from tests.wires.test_http_access import HIDDEN, Guarded
@@ -119,10 +119,7 @@ def test_who_subscribes_to_hidden_addresses_hears_of_none(guarded: Guarded) -> N
         server.ok("memory_write_fact", admin, fact_text="Unheard of Ada.", branch="main")
         server.ok("memory_branch_create", admin, branch_name="unheard/Ada")
         server.ok("memory_write_fact", admin, fact_text="Heard.", branch="mine/work")
-        deadline = time.monotonic() + 60
-        while not any("mine%2Fwork" in one for one in heard) and time.monotonic() < deadline:
-            time.sleep(0.05)
-    assert any("mine%2Fwork" in one for one in heard)
+        until(lambda: any("mine%2Fwork" in one for one in heard), "news of the token's own branch")
     assert not [one for one in heard if "main" in one or "unheard" in one]
 
 

@@ -16,6 +16,7 @@ from tests.fakes.chat_server import (
     gullible,
     judgement,
 )
+from tests.waiting import settled
 from tests.wires.conftest import Write
 from tests.wires.judged_facts import of
 from tests.wires.mcp_session import Session
@@ -111,7 +112,7 @@ class Slow:
         chat_model.answer = self.answer
 
     def answer(self, asked: dict[str, Any]) -> Any:
-        time.sleep(0.02)
+        time.sleep(0.02)  # so long that the batch is not over when it is to be stopped
         return judgement(asked, 0.9)
 
     def tell(self, done: float, total: float | None) -> None:
@@ -122,14 +123,6 @@ class Slow:
     def written(self) -> int:
         rows = self._core.everything([self._branch])[self._branch]["facts"]
         return sum(row["verification"] == "verified" for row in rows)
-
-    def settled(self) -> int:
-        """How many verdicts there are once no more come."""
-        before = -1
-        while before != (now := self.written()):
-            before = now
-            time.sleep(0.5)
-        return now
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -147,11 +140,8 @@ def test_a_batch_reports_progress_and_can_be_stopped(
         call.cancel()
         with suppress(CancelledError, Exception):
             call.result(10)
-        stopped_at = slow.settled()
+        stopped_at, _ = settled(lambda: (slow.written(), len(chat_model.asked)))
         assert 16 <= stopped_at < 60
-        asked = len(chat_model.asked)
-        time.sleep(0.3)
-        assert len(chat_model.asked) == asked
         assert stopped_at >= slow.told[-1][0], "what was judged is kept, to the last one told"
         rest = session.ok("verify_batch", branch_name=branch, limit=60)
         assert rest["total_processed"] == 60 - stopped_at
@@ -169,4 +159,4 @@ def test_a_client_that_leaves_stops_its_batch(
         slow = Slow(core, chat_model, branch)
         session.begin("verify_batch", slow.tell, branch_name=branch, limit=60)
         assert slow.reached.wait(30)
-    assert slow.told[-1][0] <= slow.settled() < 60
+    assert slow.told[-1][0] <= settled(slow.written) < 60

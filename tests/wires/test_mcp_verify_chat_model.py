@@ -63,7 +63,7 @@ def test_a_chat_model_judges_and_its_tokens_are_counted(
         lambda asked: judgement(asked, 7),
         lambda asked: judgement(asked, float("nan")),
         lambda asked: said({"verdict": "verified", "scores": {}, "reason": "so"}),
-        lambda asked: (time.sleep(3), (200, {}, b""))[1],
+        lambda asked: (time.sleep(3), (200, {}, b""))[1],  # longer than DAY1_CHAT__TIMEOUT_S
     ],
     ids=["500", "401", "html", "huge", "chatter", "seven", "nan", "other schema", "timeout"],
 )

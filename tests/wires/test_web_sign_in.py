@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.waiting import until
 from tests.wires.http_server import HttpServer
 from tests.wires.scriptless_browser import Browser
 
@@ -358,13 +359,12 @@ class Listener:
         self.ended.set()
 
     def wait(self, branch: str) -> dict[str, Any]:
-        """What is told of a branch."""
-        for _ in range(150):
-            for one in self.told:
-                if one["branch"] == branch:
-                    return one
-            time.sleep(0.1)
-        raise AssertionError(f"nothing of {branch} in {self.told}")
+        """What is told first of a branch."""
+        return until(lambda: self.of(branch), f"news of {branch}")[0]
+
+    def of(self, branch: str) -> list[dict[str, Any]]:
+        """All that was told of a branch."""
+        return [one for one in self.told if one["branch"] == branch]
 
 
 def test_a_page_is_told_what_moved_and_only_where_it_may_look(guarded: Guarded) -> None:
@@ -379,7 +379,8 @@ def test_a_page_is_told_what_moved_and_only_where_it_may_look(guarded: Guarded) 
         assert set(moved) == {"branch", "commit", "pending"}
         every.wait("zoo")
         assert some.wait("task/a") == moved
-        time.sleep(1)
+        guarded.say("memory_write_fact", fact_text="The task moves once more.", branch="task/a")
+        until(lambda: len(some.of("task/a")) > 1, "what comes after all that was hidden")
         assert {one["branch"] for one in some.told} == {"task/a"}
 
 
