@@ -30,26 +30,32 @@ FULL: Final = (
 )
 
 
-@contextmanager
-def translated_by(meaning: Callable[[Exception], Day1Error | None]) -> Iterator[None]:
-    """Turn the driver errors of the block into errors of day1.
+Meaning = Callable[[Exception], Day1Error | None]
+"""Says what an error means as an error of day1; None if no driver raised it."""
+
+
+def raise_meaning(exc: Exception, meaning: Meaning) -> None:
+    """Raise what an error means, if a driver raised it.
 
     The driver's text may quote SQL or values, so it stays in the exception chain only.
-
-    Args:
-        meaning: says what an error means; None if no driver raised it.
     """
+    if isinstance(exc, IntegrityError):
+        raise Conflict("A row with this id exists already.") from exc
+    if isinstance(exc, NoFreeConnection):
+        raise StoreBusy("All connections to the store are in use; try again.") from exc
+    known = meaning(exc)
+    if known is not None:
+        raise known from exc
+
+
+@contextmanager
+def translated_by(meaning: Meaning) -> Iterator[None]:
+    """Turn the driver errors of the block into errors of day1."""
     try:
         yield
-    except IntegrityError as exc:
-        raise Conflict("A row with this id exists already.") from exc
-    except NoFreeConnection as exc:
-        raise StoreBusy("All connections to the store are in use; try again.") from exc
     except Exception as exc:
-        known = meaning(exc)
-        if known is None:
-            raise
-        raise known from exc
+        raise_meaning(exc, meaning)
+        raise
 
 
 def refused(what: str, code: str) -> StoreUnavailable:

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
-from day1.adapters.failures import FULL, READ_ONLY, refused, translated_by
+from day1.adapters.failures import FULL, READ_ONLY, raise_meaning, refused, translated_by
 from day1.errors import (
     Day1Error,
     StoreBusy,
@@ -70,6 +70,14 @@ def translated(
         if_damaged: what to do then; follows "... is damaged: ".
     """
     return translated_by(partial(_meaning, file=file, if_damaged=if_damaged))
+
+
+def raise_translated(exc: Exception, file: str, if_damaged: str) -> None:
+    """Raise what an error means, as `translated` would, if SQLite or DoltLite raised it.
+
+    For blocks that every call runs: one that succeeds does not come here.
+    """
+    raise_meaning(exc, partial(_meaning, file=file, if_damaged=if_damaged))
 
 
 def _meaning(exc: Exception, file: str, if_damaged: str) -> Day1Error | None:

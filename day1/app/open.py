@@ -29,7 +29,6 @@ from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
 from day1.services.recoveries import RECOVERIES
-from day1.services.redaction.masking import Masking
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.intents import recover
 from day1.services.repository.repository import Point, Repository, no_point
@@ -89,7 +88,7 @@ def open_store(
             engine = open_engine(settings, folder, now, opened)
         store, ledger, read_only = engine.store, engine.ledger, engine.read_only
         refuse_half(ledger, engine.where)
-        store.obey(Masking(ledger))
+        store.obey(ledger.mask)
         store.point = _point_of(settings.kill_at)
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
+from day1.model.records.redaction import Mask
 
 T = TypeVar("T")
 Recover = Callable[[Intent], None]
@@ -33,6 +34,13 @@ class Ledger(Protocol):
 
         The call then sees the branches and redactions of its beginning, until a second has passed
         or it writes to the ledger itself. Who waited for a lock asks again.
+        """
+
+    def mask(self) -> Mask:
+        """What is redacted by now, by whichever process: for the store and the index to obey.
+
+        The same object is given as long as nothing more is redacted, so that what was read through
+        it can be kept with it.
         """
 
     def branches(self) -> list[Branch]:

@@ -13,7 +13,7 @@ from typing import Any
 from day1.errors import BranchExists, Conflict, Json, NotFound, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import Intent
-from day1.model.records.redaction import CLEAR, Mask
+from day1.model.records.redaction import CLEAR, Mask, Redaction, mask_of
 from day1.model.rows.change import (
     Changes,
     Commit,
@@ -348,6 +348,9 @@ class MemoryLedger:
 
     def stamp(self) -> None:
         return None
+
+    def mask(self) -> Mask:
+        return mask_of(self.records(Redaction))
 
     def branches(self) -> list[Branch]:
         return self.records(Branch)

@@ -2,7 +2,7 @@
 
 import json
 
-from day1.model.records.redaction import CLEAR, REDACTED, Mask
+from day1.model.records.redaction import CLEAR, REDACTED, Mask, mask_of
 from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Row
 from day1.model.values.ids import content_hash
@@ -71,5 +71,6 @@ def test_columns_that_are_never_masked_need_no_others() -> None:
 
 
 def test_nothing_is_masked_where_nothing_is_redacted() -> None:
-    assert not CLEAR
+    assert mask_of([]) == CLEAR
+    assert not CLEAR.rows
     assert CLEAR.row(FACT, fact("fact_1", "secret")) == fact("fact_1", "secret")

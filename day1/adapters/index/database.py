@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
 
-from day1.adapters.index.failures import UNUSABLE, usable
+from day1.adapters.index.failures import UNUSABLE, behind, usable
 from day1.adapters.index.lock import FileLock
 from day1.model.rows.kind import KINDS
 from day1.ports.index import IndexBehind, IndexLost
@@ -99,8 +99,7 @@ class Database:
         file: tuple[int, int] | None = None
         connection = None
         try:
-            with usable(FILE):
-                connection, file = self._borrow()
+            connection, file = self._borrow()
             yield connection
         except sqlite3.DatabaseError as error:
             self._translate(error, file)
@@ -161,16 +160,19 @@ class Database:
         return found.st_dev, found.st_ino
 
     def _borrow(self) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
-        file = self._identity()
-        with self._guard:
-            if file is not None and file == self._file and self._free:
-                return self._free.pop(), file
-            stale = self._free if file != self._file else []
-            if stale:
-                self._free = []
-        for connection in stale:
-            connection.close()
-        return self._connect()
+        try:
+            file = self._identity()
+            with self._guard:
+                if file is not None and file == self._file and self._free:
+                    return self._free.pop(), file
+                stale = self._free if file != self._file else []
+                if stale:
+                    self._free = []
+            for connection in stale:
+                connection.close()
+            return self._connect()
+        except OSError as error:
+            raise behind(error, FILE) from error
 
     def _give_back(self, connection: sqlite3.Connection, file: tuple[int, int] | None) -> None:
         if connection.in_transaction:

@@ -22,5 +22,10 @@ def usable(file: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        code = errno.errorcode.get(error.errno or 0, "")
-        raise IndexBehind(UNUSABLE, file=file, engine_code=code) from error
+        raise behind(error, file) from error
+
+
+def behind(error: OSError, file: str) -> IndexBehind:
+    """What it means that the system does not let this process use a file of the index."""
+    code = errno.errorcode.get(error.errno or 0, "")
+    return IndexBehind(UNUSABLE, file=file, engine_code=code)

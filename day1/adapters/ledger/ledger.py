@@ -34,10 +34,11 @@ from day1.adapters.ledger.tables import (
     sum_of,
 )
 from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, tables
-from day1.adapters.sqlite_failures import translated
+from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged, StoreVersionUnknown
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
+from day1.model.records.redaction import CLEAR, Mask, Redaction, mask_of
 from day1.ports.ledger import Ledger, Recover
 
 T = TypeVar("T")
@@ -93,6 +94,7 @@ class SqlLedger(Ledger):
         self._local = threading.local()
         self._watch = watch
         self._seen: tuple[Hashable, dict[str, Branch | None]] = (None, {})
+        self._masked: tuple[Hashable, Mask] = (None, CLEAR)
 
     def create(self, version: int) -> None:
         """Make the tables, and the columns of tables, that are missing; nothing is ever dropped.
@@ -152,8 +154,12 @@ class SqlLedger(Ledger):
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
         """A connection in a transaction, which leaving the block makes durable."""
-        with translated(self._name, self._if_damaged), self._writer.begin() as connection:
-            yield connection
+        try:
+            with self._writer.begin() as connection:
+                yield connection
+        except Exception as exc:
+            raise_translated(exc, self._name, self._if_damaged)
+            raise
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -167,8 +173,12 @@ class SqlLedger(Ledger):
     @contextmanager
     def _opened(self) -> Iterator[Connection]:
         """A connection for single statements."""
-        with translated(self._name, self._if_damaged), self._engine.connect() as connection:
-            yield connection
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except Exception as exc:
+            raise_translated(exc, self._name, self._if_damaged)
+            raise
 
     def _put(self, table: Table, key: str, values: dict[str, Any]) -> None:
         with self._writing() as connection:
@@ -204,10 +214,17 @@ class SqlLedger(Ledger):
 
     @override
     def stamp(self) -> Hashable:
-        if self._watch is None:
-            return None
-        with translated(self._name, self._if_damaged):
-            return self._watch.version()
+        return None if self._watch is None else self._watch.version()
+
+    @override
+    def mask(self) -> Mask:
+        version = self.stamp()
+        seen, mask = self._masked
+        if version is None or version != seen:
+            fresh = mask_of(self.records(Redaction))
+            mask = mask if fresh == mask else fresh
+            self._masked = version, mask
+        return mask
 
     @override
     def branches(self) -> list[Branch]:

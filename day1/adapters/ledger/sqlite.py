@@ -17,7 +17,7 @@ from typing_extensions import override
 from day1.adapters.failures import of_system
 from day1.adapters.ledger.ledger import Lock, SqlLedger, Watch, check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
-from day1.adapters.sqlite_failures import translated
+from day1.adapters.sqlite_failures import raise_translated, translated
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"
@@ -178,12 +178,16 @@ class FileWatch(Watch):
     def version(self) -> Hashable:
         """Changes with every commit of another connection; this one makes none."""
         opened = _opened(self._path, read_only=False)
-        with self._guard:
-            if self._connection is None or opened != self._opened:
-                self.close()
-                self._connection = _connect(self._path, read_only=False, wait_s=self._wait_s)
-                self._opened = opened
-            return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
+        try:
+            with self._guard:
+                if self._connection is None or opened != self._opened:
+                    self.close()
+                    self._connection = _connect(self._path, read_only=False, wait_s=self._wait_s)
+                    self._opened = opened
+                return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error as exc:
+            raise_translated(exc, FILE, IF_DAMAGED)
+            raise
 
     @override
     def close(self) -> None:

@@ -1,11 +1,15 @@
-"""The rows that differ, as engines give them: each before and after."""
+"""Rows as engines give them; of a difference each before and after."""
 
 from collections.abc import Iterable, Sequence
 
-from day1.adapters.rows.row import row_of
 from day1.model.records.redaction import Mask
 from day1.model.rows.change import Changes, RowChange
-from day1.model.rows.kind import Cell, Kind
+from day1.model.rows.kind import Cell, Kind, Row
+
+
+def row_of(kind: Kind, values: Sequence[Cell]) -> Row:
+    """A row from its columns, in their order."""
+    return dict(zip(kind.columns, values, strict=True))
 
 
 def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list[RowChange]:
@@ -17,7 +21,7 @@ def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list
     for values in pairs:
         after = row_of(kind, values[:width]) if values[0] is not None else None
         before = row_of(kind, values[width:]) if values[width] is not None else None
-        if mask:
+        if mask.rows:
             before, after = (r and mask.row(kind, r) for r in (before, after))
             if before == after:
                 continue

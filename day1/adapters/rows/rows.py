@@ -3,24 +3,103 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Dialect, Select, Table, bindparam, func, literal_column, select
+from sqlalchemy import (
+    Connection,
+    Dialect,
+    Insert,
+    Select,
+    Table,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    select,
+)
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 from typing_extensions import override
 
-from day1.adapters.rows.prepared import Prepared
 from day1.adapters.rows.tables import TABLES
 from day1.model.records.redaction import CLEAR, Mask
-from day1.model.rows.change import Changes, CommitId, Pending, Query
+from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query
 from day1.model.rows.kind import MEMORIES, Cell, Kind, Row, when
+from day1.ports.additions import Additions
 from day1.ports.reading import Reading
 
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
+
+
+class Prepared:
+    """A statement that is compiled once, and run on the driver itself; no parameter may be a list.
+
+    SQLAlchemy needs longer to set up an execution and its result than a short statement needs to
+    run: a write, which is a few short statements, becomes a third quicker.
+    """
+
+    def __init__(self, statement: ClauseElement) -> None:
+        """Compile it when a dialect first asks for it."""
+        self._statement = statement
+        self._compiled: dict[str, _Compiled] = {}
+
+    def rows(self, connection: Connection, values: Mapping[str, Cell]) -> list[tuple[Cell, ...]]:
+        """Run it, and read all its rows."""
+        compiled = self._in_words_of(connection)
+        with self._cursor(connection, compiled.sql) as cursor:
+            cursor.execute(compiled.sql, compiled.parameters(values))
+            found: list[tuple[Cell, ...]] = cursor.fetchall()
+        return found
+
+    def many(self, connection: Connection, values: Sequence[Mapping[str, Cell]]) -> None:
+        """Run it once for each set of values."""
+        compiled = self._in_words_of(connection)
+        with self._cursor(connection, compiled.sql) as cursor:
+            cursor.executemany(compiled.sql, [compiled.parameters(one) for one in values])
+
+    def _in_words_of(self, connection: Connection) -> _Compiled:
+        dialect = connection.dialect
+        compiled = self._compiled.get(dialect.name)
+        if compiled is None:
+            compiled = self._compiled[dialect.name] = _Compiled(self._statement, dialect)
+        return compiled
+
+    @staticmethod
+    @contextmanager
+    def _cursor(connection: Connection, sql: str) -> Iterator[Any]:
+        """A cursor of the driver, whose errors become SQLAlchemy's, as of any other statement."""
+        raw: Any = connection.connection.driver_connection
+        driver: Any = connection.dialect.loaded_dbapi
+        cursor = raw.cursor()
+        try:
+            yield cursor
+        except driver.Error as exc:
+            raise DBAPIError.instance(sql, None, exc, driver.Error, hide_parameters=True) from exc
+        finally:
+            cursor.close()
+
+
+class _Compiled:
+    """A statement in a dialect's words."""
+
+    __slots__ = ("_fixed", "_names", "sql")
+
+    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
+        compiled: Any = statement.compile(dialect=dialect)
+        self.sql: str = compiled.string
+        self._names: tuple[str, ...] | None = compiled.positiontup and tuple(compiled.positiontup)
+        """Parameters by place, for drivers that do not take them by name."""
+        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
+
+    def parameters(self, values: Mapping[str, Cell]) -> Any:
+        """The parameters, as the driver takes them."""
+        whole = {**self._fixed, **values}
+        return whole if self._names is None else [whole[name] for name in self._names]
 
 
 def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
@@ -29,18 +108,10 @@ def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
         yield values[start : start + _CHUNK]
 
 
-def prepared(
-    connection: Connection, build: Callable[..., ClauseElement], *shape: object
-) -> Prepared:
-    """The statement that `build` makes of a shape, compiled once for each dialect."""
-    return _prepared(connection.dialect, build, shape)
-
-
 @lru_cache(maxsize=512)
-def _prepared(
-    dialect: Dialect, build: Callable[..., ClauseElement], shape: tuple[object, ...]
-) -> Prepared:
-    return Prepared(build(*shape), dialect)
+def prepared(build: Callable[..., ClauseElement], *shape: Hashable) -> Prepared:
+    """The statement that `build` makes of a shape."""
+    return Prepared(build(*shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +119,7 @@ class ReadState:
     """Which state a reading is of, and what of it is seen."""
 
     tip: CommitId
-    pending: Pending
+    pending: Pending = NOTHING_PENDING
     branch: str | None = None
     """None for a commit."""
     until: int | None = None
@@ -77,17 +148,15 @@ class SqlReading(Reading):
 
     branch: str | None = None
     tip: CommitId = ""
-    pending: Pending = Pending()
+    pending: Pending = NOTHING_PENDING
     mask: Mask = CLEAR
 
-    def __init__(self, connection: Connection, state: ReadState) -> None:
-        """Wrap a connection that is on this state."""
+    def __init__(self, connection: Connection, state: ReadState, past: Past) -> None:
+        """Wrap a connection; `past` compares the state with other commits."""
         self.connection = connection
-        self.branch, self.until = state.branch, state.until
-        self.tip, self.pending = state.tip, state.pending
-        self.mask = state.mask
-        self.past: Past
-        """How the engine compares with other commits; the store sets it at once."""
+        self.branch, self.tip, self.pending = state.branch, state.tip, state.pending
+        self.until, self.mask = state.until, state.mask
+        self.past = past
 
     @override
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
@@ -122,7 +191,7 @@ class SqlReading(Reading):
     def _select(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
-        if not self.mask:
+        if not self.mask.rows:
             return self._read(kind, columns, order, query)
         wanted = (*columns, *self.mask.needs(kind, columns))
         rows = self._read(kind, wanted, order, self.mask.narrowed(kind, query))
@@ -142,24 +211,24 @@ class SqlReading(Reading):
         shape = _Shape(kind.table, columns, order, query.descending, empty, tuple(values))
         if query.among or query.without:  # lists, for which each length is another statement
             return [tuple(row) for row in self.connection.execute(_statement(shape), values)]
-        return prepared(self.connection, _statement, shape).rows(self.connection, values)
+        return prepared(_statement, shape).rows(self.connection, values)
 
     @override
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         query = Query(equal=equal or {})
-        if self.mask and self.mask.narrowed(kind, query) != query:
+        if self.mask.rows and self.mask.narrowed(kind, query) != query:
             return len(self._select(kind, ("id",), "id", query))
         asked = query.equal.items()
         values = {f"equal_{column}": value for column, value in asked if value is not None}
         if self.until is not None:
             values["until"] = self.until
         empty = tuple(column for column, value in asked if value is None)
-        count = prepared(self.connection, _counting, kind.table, empty, tuple(values))
+        count = prepared(_counting, kind.table, empty, tuple(values))
         return int(count.rows(self.connection, values)[0][0] or 0)
 
     @override
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
-        if self.mask:
+        if self.mask.rows:
             return Counter(value for (value,) in self.scan(kind, (column,), Query()))
         table = TABLES[kind.table]
         statement = self._visible(select(table.c[column], func.count()), table)
@@ -178,6 +247,23 @@ class SqlReading(Reading):
         if self.until is None:
             return statement
         return statement.where(table.c.created_at <= self.until)
+
+
+class SqlAdditions(SqlReading, Additions):
+    """Additions in an open transaction, which the store begins and ends."""
+
+    now = 0
+    """The store says it at once."""
+
+    @override
+    def add(self, kind: Kind, rows: Sequence[Row]) -> None:
+        if rows:
+            prepared(insert_into, kind.table).many(self.connection, rows)
+
+
+def insert_into(table_name: str) -> Insert:
+    """The statement that inserts a row."""
+    return insert(TABLES[table_name])
 
 
 class Past(Protocol):
@@ -284,6 +370,6 @@ def pending_rows(connection: Connection, after: int) -> Pending:
 
 def pending_and(connection: Connection, after: int, *before: str) -> tuple[Pending, list[Any]]:
     """The same and, read after it by the same statement, the values of some expressions."""
-    statement = prepared(connection, _pending, *before)
+    statement = prepared(_pending, *before)
     ((*values, count, oldest, newest),) = statement.rows(connection, {"after": after})
     return Pending(int(count or 0), oldest, newest), values  # type: ignore[arg-type]  # times are integers

@@ -1,38 +1,27 @@
 """An engine's own SQL; everything above is the same for all engines."""
 
 from collections.abc import Mapping, MutableMapping, Set
-from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy import Connection
 
 from day1.model.records.redaction import Mask
-from day1.model.rows.change import Changes, Commit, CommitId, Pending
+from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import Cell, Kind
 
 Touched = Mapping[str, Set[str]]
 """Ids of rows by table."""
 
 
-@dataclass(frozen=True, slots=True)
-class BranchState:
-    """The state of a branch, as one statement tells it."""
-
-    head: CommitId
-    pending: Pending
-    """Rows later than the instant that was asked about."""
-    now: int | None = None
-    """The engine's own time (microseconds since 1970 UTC), where it tells that along."""
-
-
 class Dialect(Protocol):
     """An engine's own statements, on a connection of its `Connections`."""
 
+    told: tuple[str, ...]
+    """Expressions for the head of the connection's branch and for the engine's time, where it has
+    them: whoever counts the pending rows asks for them in the same statement."""
+
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of the connection's branch."""
-
-    def state(self, connection: Connection, after: int) -> BranchState:
-        """The head of the connection's branch, and its memories that are later than an instant."""
 
     def resolve(self, connection: Connection, name: str) -> CommitId:
         """The commit that the name of a branch or the id of a commit means.

@@ -8,8 +8,7 @@ from sqlalchemy import Connection, Select, column, select, table
 from sqlalchemy.sql.elements import ColumnClause
 from typing_extensions import override
 
-from day1.adapters.rows.changes import until
-from day1.adapters.rows.row import row_of
+from day1.adapters.rows.changes import row_of, until
 from day1.adapters.rows.rows import SqlReading, pending_rows
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, func, select
 from typing_extensions import override
 
 from day1.adapters.mysql.url import clock as server_clock
-from day1.adapters.rows.rows import ReadState, SqlReading
+from day1.adapters.mysql.url import instant_of
+from day1.adapters.rows.rows import ReadState, SqlAdditions, SqlReading, pending_and
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.versioned.connections import Connections
-from day1.adapters.versioned.dialect import BranchState, Dialect
+from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.work import SqlWork, commit_rows
@@ -31,6 +33,30 @@ Clock = Callable[[], int]
 """Microseconds since 1970 UTC."""
 Point = Callable[[str], None]
 """Called at named points of a unit, where a test may kill the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """Where a branch stands at the beginning of a transaction."""
+
+    branch: str
+    tip: Commit
+    pending: Pending
+    now: int | None
+    """The engine's time, if it told it along."""
+
+    def is_due(self, now: int) -> bool:
+        """Whether the pending rows are to be committed."""
+        old = self.pending.oldest is not None and now - self.pending.oldest >= CUT_AT_AGE
+        return self.pending.count >= CUT_AT_ROWS or old
+
+    def later(self, now: int) -> int:
+        """The time of a unit: later than everything on the branch, whatever a clock does."""
+        return max(now, max(self.tip.ts, self.pending.newest or 0) + 1)
+
+    def rows(self, mask: Mask) -> ReadState:
+        """The state of its rows."""
+        return ReadState(self.tip.id, self.pending, self.branch, mask=mask)
 
 
 class SqlStore(Store):
@@ -73,55 +99,56 @@ class SqlStore(Store):
             return
         if ref.branch is None:
             with self._connections.at_commit(str(ref.commit)) as connection:
-                yield self._reading(connection, str(ref.commit), None, ref.until)
+                state = ReadState(str(ref.commit), until=ref.until, mask=self._mask())
+                yield SqlReading(connection, state, self.history)
             return
         with self._connections.on_branch(ref.branch) as connection:
-            tip, state = self._state(connection, ref.branch)
-            if ref.until is None or ref.until >= tip.ts:
-                yield self._reading(connection, tip.id, ref.branch, ref.until, state.pending)
+            begun = self._begin(connection, ref.branch)
+            if ref.until is None or ref.until >= begun.tip.ts:
+                state = replace(begun.rows(self._mask()), until=ref.until)
+                yield SqlReading(connection, state, self.history)
                 return
-        past = self.history.before(tip, ref.until)
+        past = self.history.before(begun.tip, ref.until)
         if past.empty:
             yield EmptyReading(ref.branch)
             return
         with self._connections.at_commit(str(past.commit)) as connection:
-            yield self._reading(connection, str(past.commit), ref.branch, past.until)
+            state = ReadState(
+                str(past.commit), branch=ref.branch, until=past.until, mask=self._mask()
+            )
+            yield SqlReading(connection, state, self.history)
 
-    def _reading(
-        self,
-        connection: Connection,
-        tip: CommitId,
-        branch: str | None,
-        until: int | None,
-        pending: Pending = Pending(),  # noqa: B008 - frozen
-    ) -> SqlReading:
-        state = ReadState(tip, pending, branch, until, self._mask())
-        reading = SqlReading(connection, state)
-        reading.past = self.history
-        return reading
-
-    def _state(
-        self, connection: Connection, branch: str, *, writes: bool = False
-    ) -> tuple[Commit, BranchState]:
-        """Begin a transaction; says the tip and what is pending."""
+    def _begin(self, connection: Connection, branch: str, *, writes: bool = False) -> _Begun:
+        """Begin a transaction, and read where the branch stands."""
         self._connections.begin(connection, writes=writes)
         tip = self._tips.get(branch) or self.history.tip(connection)
-        state = self._dialect.state(connection, tip.ts)
-        if state.head != tip.id:  # another commit decides what is pending
-            tip = self.history.read(connection, state.head)
-            state = self._dialect.state(connection, tip.ts)
+        head, pending, now = self._read_state(connection, tip)
+        if head != tip.id:  # another commit decides what is pending
+            tip = self.history.read(connection, head)
+            _, pending, now = self._read_state(connection, tip)
         self._tips[branch] = tip
-        return tip, state
+        return _Begun(branch, tip, pending, now)
+
+    def _read_state(
+        self, connection: Connection, tip: Commit
+    ) -> tuple[CommitId, Pending, int | None]:
+        """The head, what is later than a commit and, if the engine tells it along, the time."""
+        pending, told = pending_and(connection, tip.ts, *self._dialect.told)
+        head = str(told[0]) if told else self._dialect.head(connection)
+        return head, pending, instant_of(told[1]) if told[1:] else None
 
     @override
     @contextmanager
     def adding(self, branch: str) -> Iterator[Additions]:
         with self._connections.exclusive(branch) as connection:
-            work = self._begin(connection, branch)
-            if _is_due(work.pending, work.now):
-                self._commit_pending(connection, branch, work.tip, work.pending)
-                work = self._begin(connection, branch)
-            yield work.additions
+            begun = self._begin(connection, branch, writes=True)
+            now = self._now(connection, begun)
+            if begun.is_due(now):
+                self._commit_pending(connection, begun)
+                begun = self._begin(connection, branch, writes=True)
+            work = SqlAdditions(connection, begun.rows(self._mask()), self.history)
+            work.now = begun.later(now)
+            yield work
             self.point("add.before_commit")
             self._connections.end(connection)
             self.point("add.after_commit")
@@ -130,33 +157,28 @@ class SqlStore(Store):
     @contextmanager
     def changing(self, branch: str) -> Iterator[Work]:
         with self._connections.exclusive(branch) as connection:
-            work = self._begin(connection, branch)
-            if work.pending.count:
-                self._commit_pending(connection, branch, work.tip, work.pending)
+            begun = self._begin(connection, branch, writes=True)
+            if begun.pending.count:
+                self._commit_pending(connection, begun)
                 self.point("change.after_cut")
-                work = self._begin(connection, branch)
-            work.point = self.point
-            yield work
+                begun = self._begin(connection, branch, writes=True)
+            yield self._work(connection, begun)
 
-    def _begin(self, connection: Connection, branch: str) -> SqlWork:
-        tip, state = self._state(connection, branch, writes=True)
-        pending, now = state.pending, self._now(connection, state)
-        work = SqlWork(
-            connection, ReadState(tip.id, pending, branch, mask=self._mask()), self._dialect
-        )
-        work.now = max(now, max(tip.ts, pending.newest or 0) + 1)
-        work.past = self.history
+    def _work(self, connection: Connection, begun: _Begun) -> SqlWork:
+        work = SqlWork(connection, begun.rows(self._mask()), self.history, self._dialect)
+        work.now, work.point = begun.later(self._now(connection, begun)), self.point
         return work
 
-    def _now(self, connection: Connection, state: BranchState) -> int:
+    def _now(self, connection: Connection, begun: _Begun) -> int:
+        """Microseconds since 1970 UTC, as the store has it."""
         if self._clock is not None:
             return self._clock()
-        return server_clock(connection) if state.now is None else state.now
+        return server_clock(connection) if begun.now is None else begun.now
 
     @override
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
         with self._connections.exclusive(branch) as connection:
-            work = self._begin(connection, branch)
+            work = self._work(connection, self._begin(connection, branch, writes=True))
             if work.tip != commit.parents[0]:
                 raise IntegrityBroken(
                     f"{branch!r} was written to meanwhile: a copy is used when it is whole.",
@@ -167,37 +189,30 @@ class SqlStore(Store):
     @override
     def commit_pending(self, branch: str) -> CommitId:
         with self._connections.exclusive(branch) as connection:
-            tip, state = self._state(connection, branch, writes=True)
-            if not state.pending.count:
-                return tip.id
+            begun = self._begin(connection, branch, writes=True)
+            if not begun.pending.count:
+                return begun.tip.id
             self.point("pending.before_commit")
-            commit = self._commit_pending(connection, branch, tip.id, state.pending)
+            commit = self._commit_pending(connection, begun)
             self.point("pending.after_commit")
             return commit
 
-    def _commit_pending(
-        self, connection: Connection, branch: str, tip: CommitId, pending: Pending
-    ) -> CommitId:
-        made = commit_rows(connection, self._dialect, tip, pending)
-        self._tips[branch] = self.history.learn(made)
+    def _commit_pending(self, connection: Connection, begun: _Begun) -> CommitId:
+        made = commit_rows(connection, self._dialect, begun.tip.id, begun.pending)
+        self._tips[begun.branch] = self.history.learn(made)
         return made.id
 
     @override
     def commit_pending_if_due(self, branch: str) -> None:
         with self._connections.on_branch(branch) as connection:
-            _, state = self._state(connection, branch)
-            due = _is_due(state.pending, self._now(connection, state))
+            begun = self._begin(connection, branch)
+            due = begun.is_due(self._now(connection, begun))
         if due:
             self.commit_pending(branch)
 
     @override
     def close(self) -> None:
         self._connections.close()
-
-
-def _is_due(pending: Pending, now: int) -> bool:
-    old = pending.oldest is not None and now - pending.oldest >= CUT_AT_AGE
-    return pending.count >= CUT_AT_ROWS or old
 
 
 def check_schema(connection: Connection) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Insert, delete, insert, update
+from sqlalchemy import Connection, delete, update
 from typing_extensions import override
 
-from day1.adapters.rows.rows import ReadState, SqlReading, chunks, prepared
+from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks, insert_into, prepared
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.messages import author_of, decode, encode, encode_again
@@ -14,28 +14,17 @@ from day1.errors import IntegrityBroken
 from day1.model.records.redaction import CLEAR
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
 from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
-from day1.ports.additions import Additions
 from day1.ports.store import Work
-
-
-class SqlAdditions(SqlReading, Additions):
-    """Additions in an open transaction, which the store begins and ends."""
-
-    now = 0
-    """The store says it at once."""
-
-    @override
-    def add(self, kind: Kind, rows: Sequence[Row]) -> None:
-        if rows:
-            prepared(self.connection, _insert, kind.table).many(self.connection, rows)
 
 
 class SqlWork(SqlAdditions, Work):
     """A unit of work in an open transaction, which the store begins and ends."""
 
-    def __init__(self, connection: Connection, state: ReadState, dialect: Dialect) -> None:
+    def __init__(
+        self, connection: Connection, state: ReadState, past: Past, dialect: Dialect
+    ) -> None:
         """Wrap a connection on which a transaction was begun."""
-        super().__init__(connection, state)
+        super().__init__(connection, state, past)
         self._dialect = dialect
         self.point: Callable[[str], None] = lambda _: None
         """Called at named points of `commit`, where a test may kill the process."""
@@ -53,14 +42,6 @@ class SqlWork(SqlAdditions, Work):
     @override
     def turn_back(self, instant: int) -> None:
         self.now, self._empty = instant, True
-
-    @property
-    def additions(self) -> SqlAdditions:
-        """The same unit, for who may only add."""
-        state = ReadState(self.tip, self.pending, self.branch, mask=self.mask)
-        only = SqlAdditions(self.connection, state)
-        only.now, only.past = self.now, self.past
-        return only
 
     @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
@@ -82,7 +63,7 @@ class SqlWork(SqlAdditions, Work):
                 self.connection.execute(delete(table).where(table.c.id.in_(some)))
             present = [row for row in rows.values() if row is not None]
             if present:
-                prepared(self.connection, _insert, table_name).many(self.connection, present)
+                prepared(insert_into, table_name).many(self.connection, present)
 
     def _touch(self, table: str, ids: Sequence[str]) -> None:
         self._merged = None
@@ -172,10 +153,6 @@ class SqlWork(SqlAdditions, Work):
                 "What the engine changed is not what was planned; nothing was committed.",
                 ids=sorted(wrong)[:10],
             )
-
-
-def _insert(table_name: str) -> Insert:
-    return insert(TABLES[table_name])
 
 
 def commit_rows(

@@ -75,11 +75,8 @@ class Mask:
     """All redactions together. Every reading of rows applies one."""
 
     rows: frozenset[str] = frozenset()
+    """Ids; empty where nothing is redacted."""
     hashes: frozenset[str] = frozenset()
-
-    def __bool__(self) -> bool:
-        """Whether anything is redacted."""
-        return bool(self.rows)
 
     def needs(self, kind: Kind, columns: Collection[str]) -> tuple[str, ...]:
         """The further columns that tell whether one of `columns` is masked."""

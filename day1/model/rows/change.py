@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from day1.errors import Json
 from day1.model.rows.kind import Cell, Row
@@ -32,6 +33,9 @@ class Pending:
     count: int = 0
     oldest: int | None = None
     newest: int | None = None
+
+
+NOTHING_PENDING: Final = Pending()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
+from day1.model.records.redaction import Mask
 from day1.model.records.sharing import Bundle
 from day1.ports.history import History
 from day1.ports.ledger import Ledger, Recover
@@ -298,6 +299,10 @@ class ScopedLedger(Ledger):
     def stamp(self) -> Hashable:
         """Another value after every write."""
         return self._ledger.stamp()
+
+    def mask(self) -> Mask:
+        """What is redacted, on whichever branch."""
+        return self._ledger.mask()
 
     def branches(self) -> list[Branch]:
         """Every visible branch, retired ones too, oldest first."""

@@ -9,7 +9,6 @@ from day1.errors import Day1Error, EmbedderUnavailable
 from day1.logs import note_failure
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import CommitId
-from day1.services.redaction.masking import Masking
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import embed_pending, follow
@@ -46,7 +45,7 @@ class BackgroundWorker:
         self._compacted = time.monotonic()
         self._stamp: Hashable = None
         self._followed: dict[str, CommitId] = {}
-        self._mask = Masking(repo.ledger)
+        self._mask = repo.ledger.mask
         self._forgotten: frozenset[str] = frozenset()
         self._thread = threading.Thread(target=self.run, name="day1-tender", daemon=True)
 

@@ -10,7 +10,6 @@ from day1.model.records.sharing import Handoff
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind
-from day1.services.redaction.masking import Masking
 from day1.services.redaction.redacting import look, redact
 from day1.services.repository.intents import recover
 from day1.services.rows.editing import Correction, update
@@ -31,7 +30,7 @@ def test_what_a_row_said_before_is_redacted_with_it(bench: Bench) -> None:
     redaction = redact(bench.repo, target, None, "ada", bench.now)
     assert content_hash("the code is 1234") in redaction.hashes
     assert (redaction.masked_rows, redaction.branches) == (1, 1)
-    mask = Masking(bench.repo.ledger)()
+    mask = bench.repo.ledger.mask()
     (row,) = mask.tuples(
         FACT, FACT.columns, [tuple(bench.present("fact_a")[c] for c in FACT.columns)]
     )

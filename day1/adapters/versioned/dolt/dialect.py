@@ -6,11 +6,9 @@ from typing import Any
 from sqlalchemy import Connection
 from typing_extensions import override
 
-from day1.adapters.mysql.url import instant_of
 from day1.adapters.rows.changes import row_changes
-from day1.adapters.rows.rows import pending_and
 from day1.adapters.rows.tables import TABLES
-from day1.adapters.versioned.dialect import BranchState, Dialect, Touched
+from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.messages import decode
 from day1.model.records.redaction import Mask
@@ -23,6 +21,7 @@ _LOG = "SELECT commit_hash, parents, author, date, message FROM DOLT_LOG(%s, '--
 class DoltDialect(SystemTables, Dialect):
     """Dolt's procedures, system tables and table functions."""
 
+    told: tuple[str, ...] = "dolt_hashof('HEAD')", "utc_timestamp(6)"
     _hash_of = "SELECT DOLT_HASHOF(%s)"
 
     def __init__(self, database: str) -> None:
@@ -33,13 +32,6 @@ class DoltDialect(SystemTables, Dialect):
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of the branch; in a transaction, the one at its beginning."""
         return str(connection.exec_driver_sql("SELECT DOLT_HASHOF('HEAD')").scalar_one())
-
-    @override
-    def state(self, connection: Connection, after: int) -> BranchState:
-        """The server's time comes with the same statement."""
-        told = "dolt_hashof('HEAD')", "utc_timestamp(6)"
-        pending, (head, now) = pending_and(connection, after, *told)
-        return BranchState(str(head), pending, instant_of(now))
 
     @override
     def read(self, connection: Connection, commit: CommitId) -> Commit:

@@ -8,8 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
-from day1.adapters.rows.rows import pending_and
-from day1.adapters.versioned.dialect import BranchState, Dialect
+from day1.adapters.versioned.dialect import Dialect
 from day1.errors import NotFound
 from day1.model.rows.change import CommitId
 
@@ -20,14 +19,9 @@ _NO_SUCH: Final = re.compile(r"invalid (ref|ancestor) spec|(branch|commit) not f
 class SystemTables(Dialect):
     """The statements that both engines share."""
 
+    told: tuple[str, ...] = ("dolt_hashof('HEAD')",)
     _hash_of: str
     """The statement that tells the commit of a name."""
-
-    @override
-    def state(self, connection: Connection, after: int) -> BranchState:
-        """A connection that was idle learns of new commits by this read of a table."""
-        pending, (head,) = pending_and(connection, after, "dolt_hashof('HEAD')")
-        return BranchState(str(head), pending)
 
     @override
     def resolve(self, connection: Connection, name: str) -> CommitId:

@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from day1.adapters.failures import of_system
 from day1.adapters.rows.tables import versioned
-from day1.adapters.sqlite_failures import HARMLESS, error_name, is_sqlite, translated
+from day1.adapters.sqlite_failures import HARMLESS, error_name, is_sqlite, raise_translated
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.lock import WriteLock
@@ -155,6 +155,7 @@ class DoltLiteConnections(Connections):
             pool_size=8,
             max_overflow=56,
             pool_use_lifo=True,
+            pool_reset_on_return=None,  # `_leave` has done it
             isolation_level="AUTOCOMMIT",
             # One cache of compiled statements, so that another state costs no compiling.
             execution_options={"compiled_cache": self._compiled},
@@ -208,23 +209,31 @@ class DoltLiteConnections(Connections):
     @contextmanager
     def _open(self, what: str, name: str) -> Iterator[Connection]:
         self._watch()
-        with translated(self.path.name, IF_DAMAGED), self._connect(what, name) as connection:
-            try:
-                yield connection
-            except Exception as exc:
-                if is_sqlite(exc) and not error_name(exc).startswith(HARMLESS):
-                    connection.invalidate()
-                    check_head(self.path)  # the file may be gone, or another
-                raise
-            finally:
-                if not connection.invalidated:
-                    raw: Any = connection.connection.driver_connection
-                    try:
-                        raw.rollback()
-                    except driver.Error:
+        try:
+            with self._connect(what, name) as connection:
+                try:
+                    yield connection
+                except Exception as exc:
+                    if is_sqlite(exc) and not error_name(exc).startswith(HARMLESS):
                         connection.invalidate()
-                with suppress(StoreUnavailable):  # what was done is done
-                    self._watch()
+                        check_head(self.path)  # the file may be gone, or another
+                    raise
+                finally:
+                    self._leave(connection)
+        except Exception as exc:
+            raise_translated(exc, self.path.name, IF_DAMAGED)
+            raise
+
+    def _leave(self, connection: Connection) -> None:
+        """Roll back what a connection has begun."""
+        if not connection.invalidated:
+            raw: Any = connection.connection.driver_connection
+            try:
+                raw.rollback()
+            except driver.Error:
+                connection.invalidate()
+        with suppress(StoreUnavailable):  # what was done is done
+            self._watch()
 
     def _watch(self) -> None:
         """Close what is open if the file is another one: what it knows is wrong now.

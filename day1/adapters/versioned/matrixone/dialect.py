@@ -8,8 +8,8 @@ from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
 from day1.adapters.rows.changes import row_changes
-from day1.adapters.rows.rows import chunks, pending_rows
-from day1.adapters.versioned.dialect import BranchState, Dialect, Touched
+from day1.adapters.rows.rows import chunks
+from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.position import Position, position_of
 from day1.adapters.versioned.matrixone.time_cursor import PastState
@@ -22,6 +22,8 @@ from day1.model.rows.kind import KINDS, MEMORIES, RECORDS, Cell, Kind
 class MatrixOneDialect(Dialect):
     """The `Dialect` of MatrixOne: differences are the server's, commits and merges day1's."""
 
+    told: tuple[str, ...] = ()
+
     def __init__(self, connections: MatrixOneConnections) -> None:
         """Share the store's connections, which know where states are."""
         self._connections = connections
@@ -33,10 +35,6 @@ class MatrixOneDialect(Dialect):
     @override
     def head(self, connection: Connection) -> CommitId:
         return position_of(connection).tip
-
-    @override
-    def state(self, connection: Connection, after: int) -> BranchState:
-        return BranchState(self.head(connection), pending_rows(connection, after))
 
     @override
     def resolve(self, connection: Connection, name: str) -> CommitId:

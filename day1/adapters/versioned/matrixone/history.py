@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
-from day1.adapters.rows.row import row_of
+from day1.adapters.rows.changes import row_of
 from day1.adapters.rows.rows import chunks
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
