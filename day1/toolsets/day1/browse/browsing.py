@@ -11,7 +11,7 @@ from day1.call.fields import Label, OnBranch, Read, Request, Response
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.rows.change import Commit
-from day1.model.rows.kind import MEMORIES, MESSAGE, kind_of
+from day1.model.rows.kind import BY_NAME, MEMORIES, MESSAGE, kind_of
 from day1.model.values.instant import show
 from day1.ports.reading import Reading
 from day1.services.branches.resolving import ref_at
@@ -21,7 +21,6 @@ from day1.services.history.pages import message_page, newest_page
 from day1.toolsets.shared.shown import shown
 from day1.toolsets.shared.state import state_of
 
-_KINDS = {kind.name: kind for kind in MEMORIES}
 At = Annotated[Label | None, Field(description="ISO time, snapshot or commit")]
 Type = Literal["fact", "observation", "relation", "conversation", "message"]
 
@@ -99,7 +98,7 @@ class Rows(Response):
 
 def memory_list(ctx: Context, request: ListRows) -> Rows:
     """Memories of one type, newest first, page by page."""
-    branch, kind = ctx.branch(request.branch), _KINDS[request.type]
+    branch, kind = ctx.branch(request.branch), BY_NAME[request.type]
     within, offset, limit = request.conversation_id, request.offset or 0, request.limit or 50
     if within is not None and kind is not MESSAGE:
         raise InvalidRequest("`conversation_id` goes with type=message, and only there.")

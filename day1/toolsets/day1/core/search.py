@@ -10,7 +10,7 @@ from day1.call.fields import Label, OnBranch, Read, Request, Response, Text, Whe
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import FACT, OBSERVATION, Row, revision, text_of
+from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.branches.lookup import find
 from day1.services.search.graph import neighbourhood
@@ -90,9 +90,6 @@ class Hits(Response):
     read: Read
 
 
-_TYPES = {"fact": FACT.table, "observation": OBSERVATION.table}
-
-
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
     window = request.time_range or TimeRange()
@@ -103,7 +100,7 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
         SearchRequest(
             query=request.query,
             mode=request.search_type or "hybrid",
-            kinds=tuple(_TYPES[t] for t in request.types or ("fact",)),
+            kinds=tuple(BY_NAME[t].table for t in request.types or ("fact",)),
             category=request.category,
             after=None if window.after is None else parse(window.after),
             before=None if window.before is None else parse(window.before, end=True),
