@@ -17,7 +17,7 @@ from day1.adapters.rows.ownership import Known, columns_of, foreign, is_store, t
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
 from day1.adapters.versioned.dolt.connections import DoltConnections
 from day1.adapters.versioned.dolt.dialect import DoltDialect
-from day1.adapters.versioned.history import SqlHistory
+from day1.adapters.versioned.dolt_family.history import DoltFamilyHistory
 from day1.adapters.versioned.messages import author_of, encode
 from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
@@ -31,26 +31,22 @@ _PAUSES_S = (0.01, 0.05, 0.25)
 Clock = Callable[[], int]
 
 
-class DoltHistory(SqlHistory):
+class DoltHistory(DoltFamilyHistory):
     """The history of a Dolt database."""
+
+    _tag = "CALL DOLT_TAG(%s, %s)"
 
     @override
     def fork(self, name: str, start: CommitId) -> None:
         self._refuse_taken(name)
-        self._ref("CALL DOLT_BRANCH(%s, %s)", (name, start))
+        self._change_ref("CALL DOLT_BRANCH(%s, %s)", (name, start))
 
     @override
     def drop(self, name: str) -> None:
-        self._ref("CALL DOLT_BRANCH('-D', %s)", (name,))
+        self._change_ref("CALL DOLT_BRANCH('-D', %s)", (name,))
 
     @override
-    def keep(self, name: str, commit: CommitId) -> None:
-        with self._connections.fresh() as connection:
-            if name in self._dialect.tags(connection):
-                return
-        self._ref("CALL DOLT_TAG(%s, %s)", (name, commit))
-
-    def _ref(self, statement: str, values: tuple[str, ...]) -> None:
+    def _change_ref(self, statement: str, values: tuple[str, ...]) -> None:
         """Change a ref. A call that met another one did nothing, and is repeated."""
         for pause_s in (*_PAUSES_S, None):
             try:

@@ -2,14 +2,16 @@
 
 from typing_extensions import override
 
+from day1.adapters.versioned.dolt_family.history import DoltFamilyHistory
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
-from day1.adapters.versioned.history import SqlHistory
 from day1.model.rows.change import CommitId
 
 
-class DoltLiteHistory(SqlHistory):
+class DoltLiteHistory(DoltFamilyHistory):
     """The history of a DoltLite file."""
+
+    _tag = "SELECT dolt_tag(?, ?)"
 
     _connections: DoltLiteConnections
 
@@ -21,7 +23,7 @@ class DoltLiteHistory(SqlHistory):
     @override
     def fork(self, name: str, start: CommitId) -> None:
         self._refuse_taken(name)
-        self._ref("SELECT dolt_branch(?, ?)", (name, start))
+        self._change_ref("SELECT dolt_branch(?, ?)", (name, start))
         with self._connections.exclusive(name) as connection:
             # A fresh branch has no WORKING to diff with until a transaction was on it.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -29,17 +31,11 @@ class DoltLiteHistory(SqlHistory):
 
     @override
     def drop(self, name: str) -> None:
-        self._ref("SELECT dolt_branch('-D', ?)", (name,))
+        self._change_ref("SELECT dolt_branch('-D', ?)", (name,))
         self._connections.forget_branch(name)
 
     @override
-    def keep(self, name: str, commit: CommitId) -> None:
-        with self._connections.fresh() as connection:
-            if name in self._dialect.tags(connection):
-                return
-        self._ref("SELECT dolt_tag(?, ?)", (name, commit))
-
-    def _ref(self, statement: str, values: tuple[str, ...]) -> None:
+    def _change_ref(self, statement: str, values: tuple[str, ...]) -> None:
         with self._connections.lock.held(), self._connections.fresh() as connection:
             # Changing a ref commits, and frees the engine's lock: never do it in a transaction.
             connection.exec_driver_sql(statement, values).all()
