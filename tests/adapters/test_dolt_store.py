@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from day1.adapters.versioned.dolt.store import DoltHistory, DoltStore
-from day1.adapters.versioned.store import CUT_AT_ROWS
+from day1.adapters.versioned.store import MOST_PENDING_ROWS
 from day1.app.engines import create_store, open_engine
 from day1.errors import (
     BranchExists,
@@ -118,11 +118,11 @@ def test_many_waiting_rows_are_cut(open_it: Opened) -> None:
             FACT,
             [
                 fact_row(f"fact_{n}", NewFact(str(n)), Origin(), work.now + n)
-                for n in range(CUT_AT_ROWS)
+                for n in range(MOST_PENDING_ROWS)
             ],
         )
     with store.reading(Ref(branch="main")) as reading:
-        assert reading.pending.count == CUT_AT_ROWS
+        assert reading.pending.count == MOST_PENDING_ROWS
     store.commit_pending_if_due("main")
     with store.reading(Ref(branch="main")) as reading:
         assert reading.pending.count == 0

@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
-from day1.adapters.versioned.store import CUT_AT_AGE, CUT_AT_ROWS
+from day1.adapters.versioned.store import MOST_PENDING_AGE, MOST_PENDING_ROWS
 from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreVersionUnknown
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
@@ -83,18 +83,18 @@ def test_a_cut_takes_additions_only(store):
 
 
 def test_rows_are_cut_when_many_wait(store):
-    add(store, *range(CUT_AT_ROWS - 1))
+    add(store, *range(MOST_PENDING_ROWS - 1))
     store.commit_pending_if_due("main")
-    assert pending(store).count == CUT_AT_ROWS - 1
-    add(store, CUT_AT_ROWS)
+    assert pending(store).count == MOST_PENDING_ROWS - 1
+    add(store, MOST_PENDING_ROWS)
     store.commit_pending_if_due("main")
     assert pending(store).count == 0
-    assert commits(store)[0].meta["counts"] == {"facts": CUT_AT_ROWS}
+    assert commits(store)[0].meta["counts"] == {"facts": MOST_PENDING_ROWS}
 
 
 def test_rows_are_cut_when_the_oldest_has_waited_long(store, clock):
     add(store, 1)
-    clock.tick(CUT_AT_AGE - 1_000_000)
+    clock.tick(MOST_PENDING_AGE - 1_000_000)
     add(store, 2)
     assert pending(store).count == 2
     clock.tick(1_000_000)

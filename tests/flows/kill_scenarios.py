@@ -289,7 +289,7 @@ POINTS = (
     "add.after_commit",
     "pending.before_commit",
     "pending.after_commit",
-    "change.after_cut",
+    "change.after_pending",
     "change.before_commit",
     "change.after_commit",
     "fork.after_intent",

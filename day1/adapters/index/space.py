@@ -119,7 +119,7 @@ class Snapshot:
         return [(int(one[i]), int(other[j]), float(alike[i, j])) for i, j in places]
 
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
-        """Which passage is the nearest, from 0, of those of `texts` that are cut."""
+        """The nearest passage, from 0, of each of `texts` that has several."""
         firsts = self.firsts(np.asarray(texts, np.int64)).tolist()
         best = {}
         for text, first in zip(texts, firsts, strict=True):

@@ -203,7 +203,7 @@ class GitSource(Source):
         return out
 
     def _tokens(self, *arguments: str) -> Iterator[str]:
-        """What a command prints, cut at NULs, in as much memory as one block takes."""
+        """What a command prints, split at NULs, in the memory of one block."""
         from git.exc import GitCommandError  # noqa: PLC0415 - see _open
 
         process = self._repo.git.execute(self._command(arguments), as_process=True)

@@ -1,7 +1,7 @@
 """Markdown notes as memory: agent instruction files, memory banks, any folder of notes.
 
-Each section becomes a fact, its text the headings above it and its body. Headings are ATX (`##`)
-and setext (underlined); what stands in a code fence is none. Front matter is left out.
+Each section becomes a fact, whose text is the headings above it and its body. Headings are ATX
+(`##`) and setext (underlined); a line in a code fence is none. Front matter is left out.
 """
 
 import logging
@@ -43,14 +43,14 @@ _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 
 @dataclass(slots=True)
 class Section:
-    """One heading with what stands under it, up to the next heading of any level."""
+    """A heading with the text below it, up to the next heading of any level."""
 
     headings: tuple[str, ...]
-    """From the outermost to its own; none for what stands before the first."""
+    """From the outermost to its own; empty for the text before the first heading."""
     lines: list[str] = field(default_factory=list)
 
     def pieces(self) -> list[str]:
-        """The body in pieces of at most 2,000 characters, cut between paragraphs if it can be."""
+        """The body in pieces of at most 2,000 characters, split between paragraphs if possible."""
         return [piece for piece in _packed(_paragraphs(self.lines), "\n\n") if piece.strip()]
 
 
@@ -136,7 +136,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def sections(text: str) -> Iterator[Section]:
-    """Cut a Markdown text at its headings, front matter left out."""
+    """Split a Markdown text at its headings, without its front matter."""
     above: list[tuple[int, str]] = []
     current = Section(())
     lines = _FRONT.sub("", text.replace("\r\n", "\n").replace("\r", "\n"), count=1).split("\n")
@@ -193,7 +193,7 @@ def _heading(line: str, paragraph: Sequence[str]) -> tuple[int, str] | None:
 
 
 def _paragraphs(lines: Iterable[str]) -> list[str]:
-    """Lines joined between blank ones; the blank lines of a fence cut nothing."""
+    """Join the lines between blank ones; a blank line in a fence does not end a paragraph."""
     paragraphs: list[list[str]] = [[]]
     fence = ""
     for line in lines:
@@ -207,7 +207,7 @@ def _paragraphs(lines: Iterable[str]) -> list[str]:
 
 
 def _packed(parts: Iterable[str], glue: str) -> list[str]:
-    """Put neighbours together while they fit; what is too long by itself is cut smaller."""
+    """Join neighbours while they fit; split a part that is too long by itself."""
     packed: list[str] = []
     for part in parts:
         if packed and len(packed[-1]) + len(glue) + len(part) <= _MOST_CHARACTERS:
@@ -215,12 +215,12 @@ def _packed(parts: Iterable[str], glue: str) -> list[str]:
         elif len(part) <= _MOST_CHARACTERS:
             packed.append(part)
         else:
-            packed.extend(_cut(part, glue))
+            packed.extend(_split(part, glue))
     return packed
 
 
-def _cut(part: str, glue: str) -> list[str]:
-    """Cut a paragraph at its lines, a line at its spaces, a word anywhere."""
+def _split(part: str, glue: str) -> list[str]:
+    """Split a paragraph at its lines, a line at its spaces, a word anywhere."""
     if glue == "\n\n":
         return _packed(part.split("\n"), "\n")
     if glue == "\n":

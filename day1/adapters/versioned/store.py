@@ -24,8 +24,8 @@ from day1.ports.additions import Additions
 from day1.ports.reading import Reading
 from day1.ports.store import Store, Work
 
-CUT_AT_ROWS = 256
-CUT_AT_AGE = 600 * SECOND
+MOST_PENDING_ROWS = 256
+MOST_PENDING_AGE = 600 * SECOND
 
 Masks = Callable[[], Mask]
 """What is redacted by now, by whichever process."""
@@ -37,7 +37,7 @@ Point = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """Where a branch stands at the beginning of a transaction."""
+    """The state of a branch at the beginning of a transaction."""
 
     branch: str
     tip: Commit
@@ -47,8 +47,8 @@ class _Begun:
 
     def is_due(self, now: int) -> bool:
         """Whether the pending rows are to be committed."""
-        old = self.pending.oldest is not None and now - self.pending.oldest >= CUT_AT_AGE
-        return self.pending.count >= CUT_AT_ROWS or old
+        old = self.pending.oldest is not None and now - self.pending.oldest >= MOST_PENDING_AGE
+        return self.pending.count >= MOST_PENDING_ROWS or old
 
     def later(self, now: int) -> int:
         """The time of a unit: later than everything on the branch, whatever a clock does."""
@@ -119,7 +119,7 @@ class SqlStore(Store):
             yield SqlReading(connection, state, self.history)
 
     def _begin(self, connection: Connection, branch: str, *, writes: bool = False) -> _Begun:
-        """Begin a transaction, and read where the branch stands."""
+        """Begin a transaction, and read the branch's state."""
         self._connections.begin(connection, writes=writes)
         tip = self._tips.get(branch) or self.history.tip(connection)
         head, pending, now = self._read_state(connection, tip)
@@ -160,7 +160,7 @@ class SqlStore(Store):
             begun = self._begin(connection, branch, writes=True)
             if begun.pending.count:
                 self._commit_pending(connection, begun)
-                self.point("change.after_cut")
+                self.point("change.after_pending")
                 begun = self._begin(connection, branch, writes=True)
             yield self._work(connection, begun)
 
