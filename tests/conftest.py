@@ -5,8 +5,13 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import documented_users, engine, servers
+
+# How long an example takes says more of what else the machine does than of day1.
+settings.register_profile("day1", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("day1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
