@@ -35,7 +35,7 @@ class Wanted:
 
 
 def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str]:
-    """Make a token; its secret is answered here and nowhere else.
+    """Make a token; returns its secret, which is stored nowhere.
 
     Raises:
         Conflict: a live token has the name.
@@ -62,12 +62,12 @@ def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str
 
 
 def tokens(repo: Repository) -> list[Token]:
-    """Every token that was ever made, oldest first."""
+    """Every token, revoked ones too, oldest first."""
     return repo.ledger.records(Token)
 
 
 def revoke_token(repo: Repository, name: str, now: int) -> Token:
-    """Take a token back at once; its record stays.
+    """Revoke a token at once; its record stays.
 
     Raises:
         NotFound: no live token has the name or id.
@@ -82,7 +82,7 @@ def revoke_token(repo: Repository, name: str, now: int) -> Token:
 
 
 def without_place(error: Day1Error) -> Day1Error:
-    """An error as anybody may read it who has shown no token: not where the store lies."""
+    """An error for callers without a token: it does not tell where the store is."""
     if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
         return error
     says = "The store has a problem: `day1 doctor` on the server's machine names it."
@@ -92,19 +92,19 @@ def without_place(error: Day1Error) -> Day1Error:
 
 
 class Authenticator:
-    """Who may come in: everybody where no token was ever made, else who bears a live one.
+    """Authenticates callers: everybody until the first token is made, then by a live token.
 
-    A token is looked up for each request, by itself: one that was revoked, by whatever process,
-    opens nothing from then on, and it matters to no request how many tokens there are.
+    Each request looks its token up by its hash. So a token that any process revoked is refused from
+    then on, and the cost does not grow with the number of tokens.
     """
 
     def __init__(self, repo: Repository, *, closed: bool) -> None:
-        """Guard a memory; `closed` asks for a token even where none was ever made."""
+        """Authenticate callers of a memory; with `closed` they need a token in any case."""
         self._repo, self._closed = repo, closed
         self._made = False
 
     def _any(self) -> bool:
-        """Whether a token was ever made; one that was found is never removed."""
+        """Whether a token was ever made. Records of tokens are never removed."""
         self._made = self._made or bool(tokens(self._repo))
         return self._made
 
@@ -115,11 +115,11 @@ class Authenticator:
 
     @property
     def shut(self) -> bool:
-        """Whether nobody can come in: tokens are asked for, and there is none."""
+        """Whether nobody can be authenticated: a token is needed, and none was made."""
         return self._closed and not self._any()
 
     def admit(self, secret: str, now: int) -> Access:
-        """What the bearer of a token may do.
+        """What the caller with this token may do.
 
         Raises:
             Unauthorized: no live token has this secret.
@@ -128,7 +128,7 @@ class Authenticator:
         return self._access(found[0] if found else None, now)
 
     def admit_browser(self, cookie: str | None, now: int) -> Access:
-        """What may be done without a token in the request: that of a browser that signed in.
+        """What a browser may do, by the cookie that it got when it signed in.
 
         Raises:
             Unauthorized: it did not, or too long ago.
@@ -149,7 +149,7 @@ class Authenticator:
         return access_of(token)
 
     def sign_in(self, secret: str, now: int) -> str:
-        """Let a browser in for as long as a working day; answers what its cookie is to hold.
+        """Sign a browser in for `SIGNED_IN_S`; returns the value of its cookie.
 
         Raises:
             Unauthorized: no live token has this secret.
@@ -164,7 +164,7 @@ class Authenticator:
         return cookie
 
     def sign_out(self, cookie: str) -> None:
-        """Let a browser's cookie open nothing any more."""
+        """Sign a browser out: its cookie is void from now on."""
         signed = digest(cookie)
         if self._repo.ledger.record(SignIn, signed) is not None:
             self._repo.ledger.remove(SignIn, signed)

@@ -1,8 +1,8 @@
-"""A memory as a limited token sees it: its branches, and no other, by any way.
+"""A memory as a token that is limited to branches sees it.
 
-Store, history and ledger are wrapped here, below every operation, so that no tool, page, diff,
-search or look into the past has to think of it. A branch outside the limits is refused by its name,
-whether it exists or not; a commit is there if a branch within the limits has it in its past.
+Store, history and ledger are wrapped below every operation, so no tool, page or search has to check
+limits. A branch outside the limits is refused by its name, whether it exists or not. A commit is
+visible if a visible branch has it in its past.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NAMING: Final = ("branch_id", "source_id", "target_id")
 
 
 def scoped(repo: Repository, access: Access) -> Repository:
-    """The memory as `access` may see it; all of it, if it is not limited to branches."""
+    """The memory as `access` may see it: all of it if the access has no limits."""
     if not access.branches:
         return repo
     history = ScopedHistory(repo, access)
@@ -81,7 +81,7 @@ class ScopedHistory(History):
     def _since(
         self, before: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
     ) -> frozenset[CommitId]:
-        """The past of `tips`, of which mostly all but the last commits were `reached` before."""
+        """The past of `tips`; most of its commits are already in `reached`."""
         new: set[CommitId] = set()
         gone, waiting = set(before - tips), [*(tips - before)] if before else []
         while waiting and len(new) < _FEW:
@@ -96,7 +96,7 @@ class ScopedHistory(History):
         return frozenset(found.id for found in self._history.graph(sorted(tips)))
 
     def check(self, commit: CommitId | None) -> None:
-        """Let a commit pass if it is reached.
+        """Refuse a commit that no visible branch reaches.
 
         Raises:
             NotFound: it is not.
@@ -105,7 +105,7 @@ class ScopedHistory(History):
             raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
 
     def check_ref(self, ref: Ref) -> None:
-        """Let a state pass if it is of a visible branch, or a commit that is reached."""
+        """Refuse a state of a branch that is not visible, or a commit that is not reached."""
         if ref.branch is not None:
             self._access.check(ref.branch)
         else:
@@ -117,7 +117,7 @@ class ScopedHistory(History):
         return {name: tip for name, tip in every.items() if self._access.sees(name)}
 
     def dirty_branches(self) -> set[str]:
-        """Visible branches that have rows which no commit holds yet."""
+        """Visible branches that have pending rows."""
         return {name for name in self._history.dirty_branches() if self._access.sees(name)}
 
     def fork(self, name: str, start: CommitId) -> None:
@@ -158,7 +158,7 @@ class ScopedHistory(History):
         return self._history.graph(starts)
 
     def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
-        """The commit at which two histories last were one."""
+        """The merge base of two commits that are reached."""
         self.check(one)
         self.check(other)
         return self._history.merge_base(one, other)
@@ -170,7 +170,7 @@ class ScopedHistory(History):
         return self._history.changes(base, ref)
 
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:  # noqa: ARG002 - whichever row
-        """Show nobody with limits what may be on a branch beyond them.
+        """Refuse: the row may be on branches that are not visible.
 
         Raises:
             Forbidden: always.
@@ -221,7 +221,7 @@ class ScopedStore(Store):
         return self._store.changing(branch)
 
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:  # noqa: ARG002 - whichever commit
-        """Let nobody with limits write the past.
+        """Refuse: only a copy of a whole store repeats commits.
 
         Raises:
             Forbidden: always.
@@ -229,17 +229,17 @@ class ScopedStore(Store):
         raise Forbidden("A copy is of every branch: use a token without limits.")
 
     def commit_pending(self, branch: str) -> CommitId:
-        """Commit the waiting rows of a visible branch."""
+        """Commit the pending rows of a visible branch."""
         self._access.check(branch)
         return self._store.commit_pending(branch)
 
     def commit_pending_if_due(self, branch: str) -> None:
-        """Cut a visible branch when it is due."""
+        """Commit the pending rows of a visible branch when that is due."""
         self._access.check(branch)
         self._store.commit_pending_if_due(branch)
 
     def stamp(self) -> Hashable:
-        """Another value after every unit of work, on whichever branch."""
+        """A value that changes with every unit of work on any branch."""
         return self._store.stamp()
 
     def size(self) -> int:
@@ -255,7 +255,7 @@ class ScopedStore(Store):
         return self._store.check()
 
     def doubts(self) -> list[str]:
-        """What cannot be known of the store, and should be."""
+        """What should be known about the store and is not."""
         return self._store.doubts()
 
     def close(self) -> None:
@@ -279,7 +279,7 @@ class ScopedLedger(Ledger):
             return self._access.sees(record.name)
         if isinstance(record, Bundle):
             return self._access.sees(record.source_branch) and self._reaches(record.commit)
-        # Where a merge came from stands in the target's own log.
+        # The target's own log tells where a merge came from.
         fields = ("target_id",) if isinstance(record, MergeRecord) else _NAMING
         named = [getattr(record, field) for field in fields if hasattr(record, field)]
         return all(self.record(Branch, branch_id) is not None for branch_id in named)
@@ -293,11 +293,11 @@ class ScopedLedger(Ledger):
         return self._ledger.check()
 
     def steady(self) -> AbstractContextManager[None]:
-        """Let this thread ask but once for the stamp during the block."""
+        """Let this thread ask for the stamp only once during the block."""
         return self._ledger.steady()
 
     def stamp(self) -> Hashable:
-        """Another value after every write."""
+        """A value that changes with every write."""
         return self._ledger.stamp()
 
     def mask(self) -> Mask:
@@ -323,16 +323,16 @@ class ScopedLedger(Ledger):
         self._ledger.put_branch(branch)
 
     def remove_branch(self, branch_id: str) -> None:
-        """Forget a branch."""
+        """Delete a branch's record."""
         self._ledger.remove_branch(branch_id)
 
     def record(self, kind: type[T], record_id: str) -> T | None:
-        """A record by id, if it is to be seen."""
+        """A record by id, if it is visible."""
         found = self._ledger.record(kind, record_id)
         return found if found is not None and self._shows(found) else None
 
     def records(self, kind: type[T], **equal: str) -> list[T]:
-        """The records of a kind with these values that are to be seen."""
+        """The visible records of a kind with these values."""
         return [record for record in self._ledger.records(kind, **equal) if self._shows(record)]
 
     def put(self, *records: object) -> None:
@@ -340,26 +340,26 @@ class ScopedLedger(Ledger):
         self._ledger.put(*records)
 
     def remove(self, kind: type, *record_ids: str) -> None:
-        """Forget records of a kind."""
+        """Delete records of a kind."""
         self._ledger.remove(kind, *record_ids)
 
     def open_intent(self, intent: Intent, recover: Recover) -> AbstractContextManager[None]:  # noqa: ARG002 - the whole one
-        """Do a deed; one of others that was left half done is settled with all rights."""
+        """Open an intent; intents that others left are recovered with all rights."""
         return self._ledger.open_intent(intent, self._recover)
 
     def exclusive(self, recover: Recover) -> AbstractContextManager[None]:  # noqa: ARG002 - the whole one
-        """Let no deed go on during the block."""
+        """Keep other intents from being opened during the block."""
         return self._ledger.exclusive(self._recover)
 
     def recover_orphans(self, recover: Recover) -> int:  # noqa: ARG002 - the whole one
-        """Settle intents whose process is gone."""
+        """Recover intents whose process is gone."""
         return self._ledger.recover_orphans(self._recover)
 
     def _recover(self, orphan: Intent) -> None:
         recover(self._repo, orphan)
 
     def open_intents(self) -> list[Intent]:
-        """Deeds of others are not shown."""
+        """None: intents of others are not shown."""
         return []
 
     def head(self, key: str) -> str | None:

@@ -9,9 +9,9 @@ log = logging.getLogger(__name__)
 
 
 def adopt(repo: Repository, now: int) -> list[str]:
-    """Give ledger rows to branches that only the engine knows; says which.
+    """Add ledger records for branches that only the engine knows; returns their names.
 
-    `main` of a new store is one, and every branch after a ledger was lost.
+    These are `main` of a new store, and every branch after the ledger was lost.
     """
     known = {branch.name for branch in repo.ledger.branches()}
     missing = [name for name in sorted(repo.history.branches()) if name not in known]
@@ -36,7 +36,7 @@ def adopt(repo: Repository, now: int) -> list[str]:
 
 
 def _is_new(repo: Repository, missing: list[str]) -> bool:
-    """Whether nothing was ever written to a store."""
+    """Whether the store is new: nothing was ever written to it."""
     history = repo.history
     new = missing == [MAIN] and MAIN not in history.dirty_branches()
     return new and next(history.log(MAIN)).op == "init"

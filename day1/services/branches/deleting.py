@@ -1,4 +1,4 @@
-"""Putting branches out of the way: archiving and deleting them."""
+"""Archiving and deleting branches."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from day1.services.repository.repository import Repository
 
 
 def archive(repo: Repository, name: str, *, archived: bool = True) -> Branch:
-    """Put a branch away: it stays as it is, and out of the topology unless asked for.
+    """Archive a branch: it stays as it is, and the topology leaves it out unless asked for it.
 
     Raises:
         Refused: it is `main`.
@@ -22,7 +22,7 @@ def archive(repo: Repository, name: str, *, archived: bool = True) -> Branch:
 
 
 def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
-    """Delete a branch; what it alone reached stays behind a tag, so that nothing is lost.
+    """Delete a branch. A tag keeps the commits that only it reached, so nothing is lost.
 
     Raises:
         Refused: it is `main` or the caller's current branch.
@@ -52,7 +52,7 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
 
 
 def refuse_loss(branch: Branch) -> Branch:
-    """The branch, if it may be put out of the way.
+    """The branch, if it may be deleted or retired.
 
     Raises:
         BranchProtected: it is protected.

@@ -1,4 +1,4 @@
-"""Forking branches: from where a parent is now, under a free name, with what they are made for."""
+"""Forking a branch from the present state of its parent, under a free name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from day1.services.repository.repository import Repository
 def create(
     repo: Repository, name: str, parent_name: str, now: int, description: str | None = None
 ) -> Branch:
-    """Fork a branch from where its parent stands, waiting rows included.
+    """Fork a branch from the present state of its parent, pending rows included.
 
     Raises:
         InvalidRequest: the name breaks the rule.
@@ -31,9 +31,9 @@ def create(
 
 
 def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str:
-    """Hold the name of a new branch against the rule and the branches there are.
+    """Check that the name of a new branch follows the rule for names and is free.
 
-    The branch of `branch_id` may have it: a request that is repeated asks for its own.
+    The branch `branch_id` may have the name: a repeated request asks for its own branch.
 
     Raises:
         InvalidRequest: the name breaks the rule.
@@ -54,12 +54,12 @@ def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str
 def fork(
     repo: Repository, branch: Branch, *records: object, fill: Callable[[], None] | None = None
 ) -> Branch:
-    """Make the ref of a new branch at its `fork_commit`, and note it with what it is made for.
+    """Make a branch's ref at its `fork_commit`, then write the branch and `records` to the ledger.
 
-    With `fill` the branch is there only once that has put its first commit on it: nobody sees it
-    before, and a process that dies on the way leaves nothing.
+    With `fill` the ledger gets the branch only after `fill` has put a first commit on it. Nobody
+    sees the branch before that, and a process that dies before it leaves nothing.
 
-    A branch that the same request made before is answered as it is.
+    If the same request made the branch before, that branch is returned.
 
     Raises:
         BranchExists: another process was quicker.
@@ -85,7 +85,7 @@ def fork(
 
 
 def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
-    """A branch that is to be forked from where its parent stands, waiting rows included."""
+    """A branch that is to be forked from the present state of its parent."""
     branch_id = repo.new_id("branch", now)
     return Branch(
         id=branch_id,
@@ -108,7 +108,7 @@ def fork_under(
     make: Callable[[str], NewBranch],
     there: Callable[[], Branch | None] = lambda: None,
 ) -> Branch:
-    """The branch that is `there`, else a fork under the wanted name or the first free number."""
+    """The branch that `there` finds, else a fork; a taken name gets a number."""
     for _ in range(_RACES):
         taken = [other.name for other in repo.ledger.branches()]
         # Asked after the names: whoever took one of them meanwhile has noted why by now.

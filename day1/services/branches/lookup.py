@@ -1,4 +1,4 @@
-"""Branches by name: found, and refused where they take no writes."""
+"""Branches by name, and checks that a branch takes writes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from day1.services.repository.repository import Repository
 
 
 def find(repo: Repository, name: str) -> Branch:
-    """The branch of a name, written as it was created.
+    """The branch of a name; upper and lower case count.
 
     Raises:
         UnknownBranch: there is none; the message names one that differs in case only.
@@ -27,7 +27,7 @@ def find(repo: Repository, name: str) -> Branch:
 
 
 def name_of(repo: Repository, branch_id: str) -> str:
-    """The name of a branch, retired or not; empty for one that is gone."""
+    """The name of a branch, retired or not; empty if the branch was deleted."""
     branch = repo.ledger.record(Branch, branch_id)
     return "" if branch is None else branch.name
 
@@ -78,14 +78,14 @@ def refuse_closed(branch: Branch) -> Branch:
 
 
 def first_commit(repo: Repository, branch: str = MAIN) -> CommitId:
-    """The commit at which the store was made, which holds no rows: every branch goes back to it."""
+    """The store's first commit, which has no rows: it is in the past of every branch."""
     return next(commit for commit in repo.history.log(branch) if commit.op == "init").id
 
 
 def branches_with(
     repo: Repository, kind: Kind, row_id: str, first: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The branches that have a row: of the `first` ones, then main, then the oldest."""
+    """The branches that have a row: those of `first`, then main, then the others, oldest first."""
     there = repo.history.branches()
     every = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
     for name in dict.fromkeys(every):

@@ -8,7 +8,7 @@ from day1.services.repository.repository import Repository
 
 
 def mark(repo: Repository, name: str, **notes: object) -> Branch:
-    """Set what is given of a branch; what others set at the same time is kept.
+    """Set the given notes of a branch. Notes that others set at the same time are kept.
 
     Raises:
         UnknownBranch: there is no such branch.

@@ -1,4 +1,4 @@
-"""Short names, as people type them: the last letters of a row's id, the first of a commit's."""
+"""Finding rows, commits and states by the short names that people type."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ class NamedState:
 
 
 def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str:
-    """The whole id of a row of this state from six or more of its first or last letters.
+    """The whole id of a row of this state, given six or more of its first or last letters.
 
     A whole id is taken as it is, whether the row is here or not.
 
@@ -67,7 +67,7 @@ def row_ids(reading: Reading, texts: Iterable[str]) -> list[str]:
 
 
 def state(repo: Repository, text: str) -> NamedState:
-    """A branch, a snapshot by id or label, or a commit from four or more of its first letters.
+    """A state by a branch's name, a snapshot's id or label, or the start of a commit's id.
 
     Raises:
         NotFound: there is none.
@@ -84,7 +84,7 @@ def state(repo: Repository, text: str) -> NamedState:
 
 
 def commit(repo: Repository, text: str) -> Commit:
-    """A commit that some branch reaches, from four or more of its first letters.
+    """A commit that a branch reaches, given four or more of its first letters.
 
     Raises:
         NotFound: there is none.
@@ -100,7 +100,7 @@ def commit(repo: Repository, text: str) -> Commit:
 
 
 def undoable(repo: Repository, text: str) -> str:
-    """A merge from six or more of the last letters of its id, else a commit, as `commit`.
+    """The commit to undo: of a merge, given six or more of its last letters, else as `commit`.
 
     Raises:
         NotFound, InvalidRequest: as `commit`.

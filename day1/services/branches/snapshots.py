@@ -1,4 +1,4 @@
-"""Snapshots: labelled commits, as ledger rows, so that refs stay few."""
+"""Snapshots: commits with a label. They are records of the ledger, so refs stay few."""
 
 from day1.errors import Advice, NotFound
 from day1.model.records.snapshot import Snapshot
@@ -8,7 +8,7 @@ from day1.services.repository.repository import Repository
 
 
 def snapshot(repo: Repository, branch: str, label: str | None, now: int) -> Snapshot:
-    """Commit a branch's waiting rows and note the tip under a label.
+    """Commit a branch's pending rows and record the tip under a label.
 
     Raises:
         RequestReused: the request marked something else.
@@ -30,7 +30,7 @@ def snapshots(repo: Repository, branch: str | None) -> list[Snapshot]:
 
 
 def find_snapshot(repo: Repository, name: str) -> Snapshot:
-    """A snapshot by id, or the newest with a label.
+    """A snapshot by its id, or the newest one with a label.
 
     Raises:
         NotFound: there is none.

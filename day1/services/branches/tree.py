@@ -10,7 +10,7 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class BranchState:
-    """A branch with where it stands."""
+    """A branch with its tip, its pending rows and its status."""
 
     branch: Branch
     parent: str | None
@@ -20,8 +20,8 @@ class BranchState:
 
 
 def states(repo: Repository) -> list[BranchState]:
-    """Every branch that has a ref, with where it stands, oldest first."""
-    tips, unsettled = repo.history.branches(), repo.history.dirty_branches()
+    """The state of every branch that has a ref, oldest first."""
+    tips, dirty = repo.history.branches(), repo.history.dirty_branches()
     branches = repo.ledger.branches()
     names = {branch.id: branch.name for branch in branches}
     found = []
@@ -29,8 +29,8 @@ def states(repo: Repository) -> list[BranchState]:
         tip = tips.get(branch.name)
         if tip is None:
             continue
-        # Waiting rows are counted only where the status hangs on them.
-        counts = branch.merged_tip == tip and branch.name in unsettled
+        # Pending rows are counted only where the status depends on them.
+        counts = branch.merged_tip == tip and branch.name in dirty
         pending = _pending(repo, branch) if counts else Pending()
         parent = names.get(branch.parent_id or "")
         status = branch.status(tip, pending)
@@ -56,7 +56,7 @@ def topology(
 ) -> Node:
     """The tree below a branch, at most `max_depth` levels of children.
 
-    A child whose parent is left out or gone hangs on `main`.
+    A child whose parent is left out or deleted is shown below `main`.
     """
     top = find(repo, root)
     shown = [

@@ -1,4 +1,4 @@
-"""Parts of conversations, and copies of them that are conversations of their own."""
+"""Parts of conversations, and copying a part into a new conversation."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -29,12 +29,11 @@ class Excerpt:
 def copy_conversation(
     repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin
 ) -> tuple[str, int]:
-    """Copy an excerpt into a conversation of its own, in an open unit.
+    """Copy an excerpt into a new conversation, in an open unit of work.
 
-    Gives its id, and how many rows this call added: none if the request did before.
-
-    Every row is new, so that nothing that happens to one conversation happens to the other. The
-    conversation is the forking agent's, its messages are still those of who said them.
+    Returns the id of the conversation, and how many rows this call added: none if the request was
+    answered before. All rows are new, so a change of one conversation does not touch the other.
+    The forking agent is the author of the conversation; messages keep their authors.
 
     Raises:
         RequestReused: the request copied something else.
@@ -125,7 +124,7 @@ def up_to(
 
 
 def unknown_conversation(repo: Repository, conversation_id: str, branch: str) -> NotFound:
-    """Say that a branch has not the conversation, and which have."""
+    """An error that says which branches have the conversation."""
     names = list(branches_with(repo, CONVERSATION, conversation_id))
     if names:
         where = Advice(

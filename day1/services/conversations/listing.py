@@ -8,12 +8,12 @@ from day1.model.rows.kind import CONVERSATION, MESSAGE, Cell, Row, text_of
 from day1.ports.reading import Reading
 
 _HEADLINE = 60
-"""Characters of a first message that stand for a title."""
+"""Characters of the first message that are shown where there is no title."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedConversation:
-    """A conversation with what its messages say of it."""
+    """A conversation with its title, and the number and newest time of its messages."""
 
     row: Row
     title: str | None
@@ -24,7 +24,7 @@ class ListedConversation:
 def recent_conversations(
     reading: Reading, equal: Mapping[str, Cell], limit: int
 ) -> list[ListedConversation]:
-    """The conversations with these values, the one that was added to last first.
+    """The conversations with these values, the one with the newest message first.
 
     The cost is that of the messages of the `limit` newest and the `limit` most active ones.
     """

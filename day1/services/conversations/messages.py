@@ -13,7 +13,7 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message as it is logged."""
+    """A message to log."""
 
     role: str
     content: str
@@ -41,7 +41,7 @@ class LoggedMessage:
 def start_conversation(
     repo: Repository, work: Additions, origin: Origin, title: str | None, happened_at: int | None
 ) -> str:
-    """Begin a conversation in an open unit; gives its id."""
+    """Start a conversation in an open unit of work; returns its id."""
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
     said: Row = {"title": title, "happened_at": happened_at}
     work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, said, origin.columns(work.now))])
@@ -63,12 +63,12 @@ class MessageRequest:
 def add_message(
     repo: Repository, work: Additions, request: MessageRequest, origin: Origin
 ) -> LoggedMessage | None:
-    """Add a message at the end of a conversation or of a new one, in an open unit.
+    """Add a message at the end of a conversation or of a new one, in an open unit of work.
 
-    What the request added before is not added again. Without a request id a message is always one
-    more: "ok" or a tool's result may be said twice.
+    A message that the same request added before is not added again. Without a request id every call
+    adds a message, since "ok" or a tool's result may be said twice.
 
-    Gives None if the conversation is not on the branch.
+    Returns None if the conversation is not on the branch.
 
     Raises:
         RequestReused: the request wrote something else.

@@ -1,4 +1,4 @@
-"""Backups: a consistent copy of a store in use, checked before it counts; and its way back."""
+"""Backups: making a consistent copy of a store that is in use, checking it, and restoring it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Copy:
 
 
 def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, now: int) -> Backup:
-    """Write a backup to `file` while others go on writing; it appears when it is checked.
+    """Write a backup to `file`, which appears when it is checked. Others go on writing meanwhile.
 
     Raises:
         Refused: the file is there already.
@@ -46,7 +46,7 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
     """
     with archives.staging(file) as place:
         copying.ahead(place / "store")
-        _standing(repo)  # opens what is asked again while writers wait
+        _tips(repo)  # opens what is asked again while writers wait
         copying.ahead(place / "store")  # what came during the first, which may have taken long
         repo.point("backup.ahead")
         try:
@@ -69,7 +69,7 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
 def restore_backup(
     archives: Archives, file: Path, folder: Path, point: Point = no_point
 ) -> Manifest:
-    """Make a store in `folder` of a backup: whole and checked, or not at all.
+    """Restore a backup into `folder`: whole and checked, or not at all.
 
     Raises:
         Refused: something is in the folder.
@@ -85,7 +85,7 @@ def restore_backup(
 
 
 def check_backup(archives: Archives, file: Path, aside: Path) -> Manifest:
-    """Read a backup as a restore would, in a folder that goes again.
+    """Check a backup as a restore would, in a temporary folder.
 
     Raises:
         StoreDamaged, StoreVersionUnknown: as `restore_backup`.
@@ -95,21 +95,21 @@ def check_backup(archives: Archives, file: Path, aside: Path) -> Manifest:
 
 
 def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) -> _Copy:
-    """Copy the store, between deeds and between units of work."""
+    """Copy the store while no intent and no unit of work is open."""
     with repo.ledger.exclusive(partial(recover, repo)):
         started = time.perf_counter()
         with copying.rest(folder):
-            standing = _standing(repo)
+            tips = _tips(repo)
         held_s = time.perf_counter() - started
     with archives.opened(folder) as copied:
         content, engine = _content(copied), copied.store.capabilities
-    if {b.name: (b.commit, b.waiting) for b in content.branches} != standing:
+    if {b.name: (b.commit, b.waiting) for b in content.branches} != tips:
         raise StoreDamaged("The copy is not what the store has: run `day1 doctor`.")
     return _Copy(folder, content, f"{engine.engine} {engine.version}", held_s)
 
 
-def _standing(repo: Repository) -> dict[str, tuple[CommitId, int]]:
-    """Where each branch stands: its commit, and how many rows wait for the next."""
+def _tips(repo: Repository) -> dict[str, tuple[CommitId, int]]:
+    """The tip of each branch, and how many rows are pending on it."""
     found = {}
     for name in repo.history.branches():
         with repo.store.reading(Ref(branch=name)) as reading:

@@ -1,4 +1,4 @@
-"""Bundles: knowledge that is carried to other branches and other stores."""
+"""Bundles: facts and conversations that are taken to other branches and other stores."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from day1.services.rows.transplanting import (
 
 @dataclass(frozen=True, slots=True)
 class NewBundle:
-    """What is said of a new bundle."""
+    """A bundle to make."""
 
     name: str
     description: str | None = None
@@ -38,7 +38,7 @@ class NewBundle:
 def create_bundle(repo: Repository, source: str, asked: NewBundle, now: int) -> Bundle:
     """Bundle the active facts and the conversations of a branch as it is now.
 
-    Relations come along unless only what was verified is to: nobody judges them.
+    With `verified_only` relations are left out, since nobody judges them.
 
     Raises:
         UnknownBranch: there is no such branch.
@@ -103,7 +103,7 @@ def list_bundles(repo: Repository, status: ShelfStatus, limit: int) -> list[Bund
 
 
 def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
-    """Take a bundle out of use; it can still be imported by its id.
+    """Take a bundle off the list; it can still be imported by its id.
 
     Raises:
         NotFound: there is none.
@@ -115,7 +115,7 @@ def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
 
 
 def import_bundle(repo: Repository, bundle_id: str, target: str) -> CopiedRows:
-    """Copy a bundle's rows to a branch; what is there already is counted, and not touched.
+    """Copy a bundle's rows to a branch. Rows that are there are counted and not changed.
 
     Raises:
         NotFound: there is no such bundle.
@@ -130,7 +130,7 @@ def import_bundle(repo: Repository, bundle_id: str, target: str) -> CopiedRows:
 
 
 def export_bundle(repo: Repository, bundle_id: str) -> Iterator[bytes]:
-    """A bundle as the lines of a file, without anybody's thinking.
+    """The lines of a bundle's file, without the thinking of messages.
 
     Raises:
         NotFound: there is none.
@@ -147,9 +147,9 @@ def _carried(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
 
 
 def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
-    """Take a bundle from a file into this store, on a closed branch of its own.
+    """Take a bundle from a file into this store, on a closed branch that it gets.
 
-    Taking it again answers the one that is there.
+    If it was taken before, that bundle is returned.
 
     Raises:
         ImportBroken: the file is not sound; nothing was taken.

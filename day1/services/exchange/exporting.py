@@ -12,7 +12,7 @@ from day1.services.repository.repository import Repository
 
 
 def export_branch(store: Store, ref: Ref, *, with_thinking: bool = False) -> Iterator[bytes]:
-    """The rows of one state, waiting ones included, as lines.
+    """The rows of one state as lines, pending rows included.
 
     Edits and held items are among them; the thinking of messages only `with_thinking`. The rows of
     one table are in memory at a time.
@@ -63,7 +63,7 @@ def _parents_first(found: list[BranchState]) -> list[BranchState]:
 
 
 def _line(state: BranchState) -> BranchLine:
-    """What is said about a branch; its id, times and commits stay behind."""
+    """The line of a branch, without its id, times and commits."""
     branch = state.branch
     return BranchLine(
         branch.name,

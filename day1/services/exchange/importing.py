@@ -1,8 +1,8 @@
-"""Bringing memory in from foreign places: git, Markdown, knowledge graphs (design section 4).
+"""Importing from other sources: git, Markdown, knowledge graphs.
 
-It goes in units of at most 5,000 rows, each durable as a commit of its own before the next is
-begun. Ids say what is there already, so an import that was cut off is done again from the start
-and adds the rest.
+An import writes units of at most 5,000 rows; each is a commit that is durable before the next unit
+begins. Ids tell which rows are there already, so an interrupted import is started again and adds
+the rest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -121,7 +121,7 @@ def import_foreign(
 
 
 def in_units(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Cut items into lists; where reading them fails, what came before is given first."""
+    """Group items into lists. If reading fails, the items before are returned first."""
     unit: list[T] = []
     try:
         for item in items:

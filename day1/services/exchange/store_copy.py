@@ -110,7 +110,7 @@ def copy_store(source: Repository, target: Repository, carry: Carry, report: Rep
     ):  # so that nobody else makes this copy too
         replay = CommitReplay(source, target, report)
         replay.follow()
-        replay.compare()  # so that little is left for when the source's deeds have to wait
+        replay.compare()  # so that little is left for when the source's intents have to wait
         with source.ledger.exclusive(partial(recover, source)):
             waiting = replay.rest()
             records = [carry(record) for record in carried(source.ledger)]
@@ -193,7 +193,7 @@ class CommitReplay:
             self._drop(ref)
 
     def _stand(self, ref: str, tip: CommitId) -> None:
-        """Have a branch of the target stand at a commit."""
+        """Set a branch of the target to a commit."""
         there = self._refs.get(ref)
         if there == tip:
             return
@@ -242,7 +242,7 @@ class CommitReplay:
         return waiting
 
     def _add(self, name: str, rows: Writes) -> None:
-        """Add the rows that wait on a branch, but those that a run before did."""
+        """Add the rows that are pending on a branch, but not those that an earlier run added."""
         with self._target.store.adding(name) as work:
             for kind in KINDS:
                 wanted = rows.get(kind.table, {})
@@ -250,7 +250,7 @@ class CommitReplay:
                 work.add(kind, [row for row in wanted.values() if row and row["id"] not in there])
 
     def compare(self, waiting: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
-        """See that every tag, and every branch with what waits on it, holds what the source's does.
+        """Check that all tags and branches, pending rows included, hold what the source's hold.
 
         Without `waiting` commits are compared only, and not again later.
 
@@ -266,18 +266,18 @@ class CommitReplay:
             hashed = self._compare(f"branch {name!r}", tip, ref, rows)
             count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
             found.append(BranchContent(name, self.ids[tip], count, *hashed))
-        standing = {one.name: (one.commit, one.waiting) for one in found}
-        if waiting is not None and self._standing() != standing:
+        tips = {one.name: (one.commit, one.waiting) for one in found}
+        if waiting is not None and self._tips() != tips:
             raise _unlike("branches are")
         return tuple(found)
 
-    def _standing(self) -> dict[str, tuple[CommitId, int]]:
-        """Where the target's branches stand, and how many rows wait on them."""
-        standing = {}
+    def _tips(self) -> dict[str, tuple[CommitId, int]]:
+        """The tips of the target's branches, and how many rows are pending on them."""
+        tips = {}
         for name in self._target.history.branches():
             with self._target.store.reading(Ref(branch=name)) as reading:
-                standing[name] = reading.tip, reading.pending.count
-        return standing
+                tips[name] = reading.tip, reading.pending.count
+        return tips
 
     def _compare(self, what: str, commit: CommitId, ref: Ref, waiting: Writes) -> _Hashed:
         known = self._equal.get(commit)
@@ -302,7 +302,7 @@ def _unlike(what: str) -> IntegrityBroken:
 
 
 def _hashed(reading: Reading, waiting: Writes) -> _Hashed:
-    """How many rows a state has together with some that wait, and the hash of all of them.
+    """The number of rows of a state together with some pending ones, and their hash.
 
     The commits that held items name are left out: so it is the same in every copy.
     """

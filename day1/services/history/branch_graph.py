@@ -1,4 +1,4 @@
-"""How branches were forked and merged, for a drawing."""
+"""The graph of branches: which were forked and merged, for the page that draws it."""
 
 from dataclasses import dataclass
 

@@ -72,7 +72,7 @@ def _count(plan: MergePlan) -> int:
 
 
 def preview(repo: Repository, request: RevertRequest) -> Revert:
-    """Plan a revert without a lock and without writing; waiting rows count.
+    """Plan a revert without a lock and without writing; pending rows count.
 
     Raises:
         UnknownBranch: there is no such branch.

@@ -30,7 +30,7 @@ class Version:
     edit: Row | None
     """The edit by which it came about, if it was one."""
     commit: Commit | None
-    """None while the row waits for its commit."""
+    """None while the row is pending."""
     branch: Branch | None
 
 
@@ -90,7 +90,7 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
             at = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
             cells = _cells(traced.kind, before, row)
             versions.append(Version(how, at, row, cells, edits.get(at), commit, made.branch))
-    if traced.row is not None and traced.tip not in rows:  # waiting rows are added ones
+    if traced.row is not None and traced.tip not in rows:  # pending rows are added ones
         at = int(traced.row["created_at"] or 0)
         cells = _cells(traced.kind, None, traced.row)
         versions.append(Version("added", at, traced.row, cells, None, None, branch))
@@ -149,7 +149,7 @@ class Blame:
     """The edit, or the row itself: its origin columns say who and when."""
     edited: bool
     commit: Commit | None
-    """None while the row waits for its commit."""
+    """None while the row is pending."""
     branch: Branch | None
     passages: tuple[Passage, ...]
     """From where it was written up to the branch."""

@@ -31,7 +31,7 @@ LATELY = (
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """The row that a write stands for, and whether this call added it."""
+    """The row of a write, and whether this call added it."""
 
     row: Row
     fresh: bool = True

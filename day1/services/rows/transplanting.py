@@ -1,7 +1,7 @@
 """Copying chosen rows from one state to a branch as they are: same ids, every column.
 
 The same memory on two branches merges silently later; a copy under a new id would be a duplicate.
-Curated branches, handoffs, bundles and own imports are this one verb.
+Curated branches, handoffs, bundles and imports of day1's own exports use it.
 """
 
 from collections import Counter

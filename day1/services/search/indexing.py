@@ -44,7 +44,7 @@ def follow(store: Store, history: History, index: Index, branch: str, branch_id:
 
 
 def embed_pending(index: Index, embedder: Embedder, limit: int | None) -> int:
-    """Give waiting texts their vectors, the newest first; returns how many still wait.
+    """Embed texts that have no vectors, the newest first; returns how many are left.
 
     Some `limit` passages if no other process is at it; with None all, however long that takes.
 
@@ -110,9 +110,9 @@ def _unseen(
             rows = (change.after for change in changes.get(kind.table, ()) if change.after)
             texts = {str(row["content_hash"]): str(row[str(kind.text)]) for row in rows}
             yield from _in_parts(kind, texts)
-    waiting = reading.pending
-    if waiting.oldest is not None and waiting.newest != seen:
-        query = Query(created_after=waiting.oldest - 1 if seen is None else seen)
+    pending = reading.pending
+    if pending.oldest is not None and pending.newest != seen:
+        query = Query(created_after=pending.oldest - 1 if seen is None else seen)
         for kind in INDEXED:
             yield from _in_parts(kind, _texts(reading, kind, query))
 
@@ -131,7 +131,7 @@ def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:
 
 
 def _in_parts(kind: Kind, texts: dict[str, str]) -> Iterator[_Texts]:
-    """Cut into what is learned at once; a masked text is for nobody to find."""
+    """Split into what is learned at once, without masked texts, which nobody may find."""
     parts = (item for item in texts.items() if item[0] != REDACTED_HASH)
     while part := dict(islice(parts, _AT_ONCE)):
         yield kind, part

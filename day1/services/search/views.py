@@ -186,7 +186,7 @@ class CachedView:
         if self._tip != reading.tip:
             base, self._tip = self._tip, None  # half way is nowhere, should this fail
             self._move(base, reading, history, index)
-        elif pending.oldest != self._oldest:  # others wait: the first ones, or a namesake's
+        elif pending.oldest != self._oldest:  # other rows are pending now
             self._drop(self._waiting)
             self._waiting = set()
             if pending.oldest is not None:
@@ -211,7 +211,7 @@ class CachedView:
             oldest = reading.pending.oldest
             self._waiting = {e.row_id for e in self._rows.values() if _since(e, oldest)}
             return
-        # Rows that waited are in the difference if they were cut and are still there.
+        # Rows that were pending are in the difference if they were committed and are still there.
         self._drop(self._waiting)
         found = changes.get(self.kind.table, [])
         self._drop(change.id for change in found)

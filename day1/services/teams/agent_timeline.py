@@ -24,12 +24,12 @@ def agent_timeline(
 
     A row that several branches have is given once: on the agent's own branch, else on the first.
     """
-    deeds: dict[str, AgentMoment] = {}
+    moments: dict[str, AgentMoment] = {}
     window = Query(equal={"agent_id": agent_id}, limit=limit)
     own_first = sorted(found, key=lambda place: place.branch.agent_id != agent_id)
     for place in own_first:
         with repo.store.reading(place.ref) as reading:
             for moment in timeline(reading, window):
-                deeds.setdefault(str(moment.row["id"]), AgentMoment(moment, place.branch.name))
-    ordered = sorted(deeds.items(), key=lambda item: (item[1].moment.at, item[0]))
-    return [deed for _, deed in ordered[-limit:]]
+                moments.setdefault(str(moment.row["id"]), AgentMoment(moment, place.branch.name))
+    ordered = sorted(moments.items(), key=lambda item: (item[1].moment.at, item[0]))
+    return [moment for _, moment in ordered[-limit:]]

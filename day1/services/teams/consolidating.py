@@ -1,4 +1,4 @@
-"""Consolidating: observations become candidate facts, each naming what it was made from.
+"""Consolidating observations into candidate facts; each names the observations it was made from.
 
 Observations that say the same are one candidate, worded as the best of them is, or by a chat model
 from their texts. Nothing is deleted and nothing invented. Every observation that went into a fact
@@ -66,12 +66,12 @@ class CandidateFact:
 
     @property
     def confidence(self) -> float:
-        """How sure the fact is: the more observations say it, the surer."""
+        """The confidence of the fact: higher with more observations."""
         return _CONFIDENCE[min(len(self.sources), len(_CONFIDENCE)) - 1]
 
     @property
     def fact_id(self) -> str:
-        """The same for the same content, so that two branches that consolidate the same merge."""
+        """The id, made from the content: so what two branches consolidate alike merges."""
         first = self.sources[0]
         keys = (_SAYS, str(first["id"]), self.text, str(self.confidence))
         return derived_id(FACT.prefix, int(first["created_at"] or 0), *keys)
@@ -132,7 +132,7 @@ def consolidate(
 
 
 def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tuple[list[str], int]:
-    """The ids of `MOST` observations to look at, and how many more wait for another time.
+    """The ids of at most `MOST` observations to look at, and how many are left for later.
 
     Those come first of which no fact of the branch was made, nor of one with the same text; then
     the newest. So what is too much for one consolidation is done by several.
@@ -147,7 +147,7 @@ def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tupl
 
 
 def _candidate(rows: Sequence[Row]) -> CandidateFact:
-    """The best-worded of a group says it; of equally good ones the newest."""
+    """A candidate for a group: the best-worded text, and of equally good ones the newest."""
     best = max(rows, key=lambda row: (worded(str(row["summary"])), row["created_at"], row["id"]))
     return CandidateFact(str(best["summary"]), [best, *(row for row in rows if row is not best)])
 
@@ -215,7 +215,7 @@ def _edit_id(observation: Row) -> str:
 
 
 def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: list[str]) -> None:
-    """Let the chat model word what several texts say; what it cannot, stays as it is chosen."""
+    """Let the chat model word facts of several texts; where it fails, the chosen text stays."""
     if request.chat is None:
         return
     several = [n for n, c in enumerate(candidates) if len(_texts(c)) > 1]

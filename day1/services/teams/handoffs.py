@@ -1,4 +1,4 @@
-"""Handing over: what one branch found out, frozen for another, and copied to it."""
+"""Handoffs: what a branch found out, frozen at a commit and copied to another branch."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class HandoffRequest:
 
 @dataclass(frozen=True, slots=True)
 class HandoffDone:
-    """A handoff, and what of it the target lacked."""
+    """A handoff, and the rows that were copied to the target."""
 
     handoff: Handoff
     copied: CopiedRows
@@ -108,7 +108,7 @@ def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list
 
 
 def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str:
-    """What a packet holds, where nobody says it better."""
+    """The summary of a handoff that was made without one."""
     number = counts(rows)
     facts, talks = number.get(FACT.table, 0), number.get(CONVERSATION.table, 0)
     return (
@@ -133,7 +133,7 @@ class Packet:
 def open_packet(repo: Repository, handoff_id: str) -> Packet:
     """Read a handoff as it was when it was handed over: its facts, then its newest messages.
 
-    What there is no room for is on the branch that it was handed to.
+    Rows that do not fit are on the target branch.
 
     Raises:
         NotFound: there is no such handoff.

@@ -1,4 +1,4 @@
-"""Replaying: what tasks of one type had in common, with the tasks and rows that it rests on."""
+"""Replaying: what tasks of one type had in common, with the tasks and rows as evidence."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a session left behind: what an agent needs in order to go on with it."""
+"""The context of a session: what an agent needs to continue it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from day1.services.teams.sessions import WrittenBranch, written_branches
 MOST_CHARACTERS = 32_000
 """Of all texts together: about 8,000 tokens."""
 LONGEST = 2_000
-"""Characters of one text; a longer one is cut."""
+"""Characters of one text; a longer one is shortened."""
 OBSERVATIONS = 20
 
 
@@ -31,7 +31,7 @@ class TextBudget:
     """Rows for which there was no room."""
 
     def fitting(self, rows: Iterable["QuotedRow"]) -> Iterator["QuotedRow"]:
-        """Those rows for which there is room, with long texts cut."""
+        """The rows that fit in the budget, with long texts shortened."""
         for found in rows:
             long = len(found.text) > self.longest
             text = found.text[: self.longest] + " \u2026" if long else found.text
@@ -75,7 +75,7 @@ class SessionRecall:
 
 
 def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: int) -> SessionRecall:
-    """The newest of what a session wrote, over all branches that it wrote on.
+    """The newest rows of a session on all branches that it wrote on.
 
     Facts first, then messages, then observations, each newest first, until the room is full.
     A row that is on several branches is given once. The cost is that of the session's own rows.
@@ -110,7 +110,7 @@ class _Rows:
         self._found: dict[Kind, dict[Cell, QuotedRow]] = {}
 
     def read(self, place: WrittenBranch, limits: dict[Kind, int]) -> None:
-        """Read a branch; what another one had before is not taken again."""
+        """Read a branch; rows that another branch had are skipped."""
         with self._repo.store.reading(place.ref) as reading:
             for kind, limit in limits.items():
                 known = self._found.setdefault(kind, {})
@@ -137,7 +137,7 @@ def _learned(found: QuotedRow) -> tuple[Cell, Cell]:
 def _talks(
     repo: Repository, branches: list[WrittenBranch], messages: list[QuotedRow]
 ) -> Iterable[ConversationEnd]:
-    """The messages by conversation, the one that was spoken in last first."""
+    """The messages by conversation, the conversation with the newest message first."""
     by_talk: dict[tuple[str, str], dict[str, QuotedRow]] = {}
     for found in messages:
         key = (found.branch, str(found.row["conversation_id"]))

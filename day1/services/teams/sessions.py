@@ -1,4 +1,4 @@
-"""Who wrote where: noted before a writer's first row on a branch, and asked to find its rows."""
+"""Sessions: which agent, session and task wrote on which branch."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from day1.services.repository.repository import Repository
 def note(
     repo: Repository, branch: Branch, origin: Origin, now: int, token_id: str | None = None
 ) -> None:
-    """Note a writer on a branch; after the first time this costs nothing."""
+    """Record that a writer writes on a branch; after the first time this costs nothing."""
     names = (origin.agent_id, origin.session_id, origin.task_id)
     if not any((*names, token_id)):
         return
@@ -27,7 +27,7 @@ def note(
 
 @dataclass(frozen=True, slots=True)
 class WrittenBranch:
-    """Where rows of a writer are to be found."""
+    """A branch that a writer wrote on, and the state that has the rows."""
 
     branch: Branch
     ref: Ref
@@ -41,9 +41,9 @@ def written_branches(
     session_id: str | None = None,
     task_id: str | None = None,
 ) -> list[WrittenBranch]:
-    """The branches on which a writer wrote, the newest first; all that is given must fit.
+    """The branches that a writer wrote on, the newest first; all given names must match.
 
-    For a branch that was deleted the branches that it was merged into stand.
+    A deleted branch is replaced by the branches that it was merged into.
     """
     given = {"agent_id": agent_id, "session_id": session_id, "task_id": task_id}
     equal = {name: value for name, value in given.items() if value is not None}

@@ -17,7 +17,7 @@ from day1.services.upkeep.retiring import revive
 
 @dataclass(frozen=True, slots=True)
 class NewObjective:
-    """An objective as it is asked for."""
+    """An objective to create."""
 
     description: str
     priority: str | None = None
@@ -35,7 +35,7 @@ class TaskState:
 def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[NewObjective]) -> Branch:
     """Open a task: its branch is `task/{name}`, or with a number where that is taken.
 
-    `task` comes without `branch_id`, which the branch gives.
+    `task` has no `branch_id` yet; the new branch gives it.
 
     Raises:
         UnknownBranch: there is no such parent.
@@ -206,7 +206,7 @@ class ObjectiveUpdate:
 
 
 def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Progress:
-    """Set how far an objective is. Two that do so at once come one after the other.
+    """Set the status of an objective. Two concurrent updates are done one after the other.
 
     Raises:
         NotFound: there is no such task.

@@ -17,7 +17,7 @@ from day1.services.teams.tasks import find_task
 
 @dataclass(frozen=True, slots=True)
 class NewTemplate:
-    """What is said of a new template."""
+    """A template to make."""
 
     name: str
     description: str | None = None
@@ -27,7 +27,7 @@ class NewTemplate:
 
 
 def create_template(repo: Repository, source: str, asked: NewTemplate, now: int) -> Template:
-    """Keep a branch as it is now under a name; a name that is taken gets its next version.
+    """Keep a branch as it is now under a name; the same name again makes the next version.
 
     Raises:
         UnknownBranch: there is no such branch.

@@ -1,7 +1,7 @@
-"""Verifying: gather what memory knows of a fact, have it judged, keep the verdict.
+"""Verifying facts: gather evidence, ask a judge, write the verdict.
 
-A judge may take seconds, so it is asked with no lock held and no reading open. What it says is
-written only if the text is still the one that it saw.
+A judge may take seconds, so no lock is held and no reading is open meanwhile. A verdict is written
+only if the fact still has the text that the judge saw.
 """
 
 import json
@@ -32,8 +32,8 @@ UNIT = 16
 
 
 @dataclass(slots=True)
-class Court:
-    """Who judges, and what is looked up. After a chat model failed, who stands in goes on."""
+class Verification:
+    """The judge, and where evidence is looked up. After a chat model failed, the rules go on."""
 
     repo: Repository
     search: SearchPorts
@@ -53,7 +53,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class KeptVerdicts:
-    """Where verdicts went; without anything new there is no commit of their own."""
+    """The commit that has the verdicts; without a new verdict no commit is made."""
 
     commit: CommitId
     pending: Pending
@@ -84,7 +84,7 @@ def fact_on(repo: Repository, branch: str, fact_id: str) -> Row:
 
 
 def judged(
-    court: Court,
+    verification: Verification,
     branch: Branch,
     row: Row,
     dimensions: Sequence[str] = DIMENSIONS,
@@ -92,17 +92,17 @@ def judged(
 ) -> Judged:
     """Have a fact judged, with no lock held; nothing is written.
 
-    A chat model that cannot be used is stood in for by the rules, and the notes say so.
+    If the chat model cannot be used, the rules judge, and the notes say so.
     """
-    case = _case(court, branch, row, dimensions, context)
+    case = _case(verification, branch, row, dimensions, context)
     try:
-        judgement = court.judge.judge(case)
+        judgement = verification.judge.judge(case)
     except ChatUnavailable as error:
-        if court.judge.stand_in is None:
+        if verification.judge.stand_in is None:
             raise
-        court.judge = court.judge.stand_in
-        court.notes[f"judged by {court.judge.name}: {error}"] = None
-        judgement = court.judge.judge(case)
+        verification.judge = verification.judge.stand_in
+        verification.notes[f"judged by {verification.judge.name}: {error}"] = None
+        judgement = verification.judge.judge(case)
     if judgement.left_out:
         said = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
         reason = f"{judgement.reason} Left out: {judgement.left_out} {said} to the judge."
@@ -111,23 +111,27 @@ def judged(
 
 
 def _case(
-    court: Court, branch: Branch, row: Row, dimensions: Sequence[str], context: str | None
+    verification: Verification,
+    branch: Branch,
+    row: Row,
+    dimensions: Sequence[str],
+    context: str | None,
 ) -> Case:
     """What memory knows of a fact on its branch. What it says to a judge is not asked for."""
-    text = court.judge.clear(str(row["fact_text"]))
+    text = verification.judge.clear(str(row["fact_text"]))
     hits: list[Hit] = []
     if text:
         kinds = ("facts", "observations")
         request = SearchRequest(text[:_QUESTION], kinds=kinds, limit=_LOOKED)
-        found = search(court.search, Ref(branch=branch.name), branch.id, request)
-        court.notes.update(dict.fromkeys(found.notes))
+        found = search(verification.search, Ref(branch=branch.name), branch.id, request)
+        verification.notes.update(dict.fromkeys(found.notes))
         hits = _once_each(hit for hit in found.hits if not _same_memory(hit.row, row))
-    with court.repo.store.reading(Ref(branch=branch.name)) as reading:
+    with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
         relations = _touching(reading, text)
     return Case(
         text=str(row["fact_text"]),
         at=when(row),
-        now=court.clock(),
+        now=verification.clock(),
         category=text_of(row["category"]),
         confidence=float(row["confidence"] or 0),
         agent_id=text_of(row["agent_id"]),
@@ -140,13 +144,13 @@ def _case(
 
 
 def _same_memory(one: Row, other: Row) -> bool:
-    """The row itself, or a copy: it witnesses nothing that the other does not."""
+    """Whether one row is a copy of the other, and so is no evidence for it."""
     ids = {other["id"], other["origin_id"]} - {None}
     return one["id"] in ids or one["origin_id"] in ids
 
 
 def _once_each(hits: Iterable[Hit]) -> list[Hit]:
-    """Each text of an author once: who repeats himself must not crowd out what others say."""
+    """Each text of an author once, so that repetition does not displace what others wrote."""
     once: dict[tuple[object, ...], Hit] = {}
     for hit in hits:
         once.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
@@ -220,7 +224,7 @@ def _score_json(score: Score) -> dict[str, Any]:
 
 
 def _has_verdict(row: Row | None, one: Judged) -> bool:
-    """Whether a fact, as it is by now, has this verdict by this judge with these scores already."""
+    """Whether a fact already has this verdict with these scores by this judge."""
     judgement = one.judgement
     if row is None or row["content_hash"] != one.row["content_hash"]:
         return False
@@ -235,7 +239,7 @@ def _has_verdict(row: Row | None, one: Judged) -> bool:
 
 @dataclass(slots=True)
 class VerifiedBatch:
-    """What became of many facts."""
+    """The result of verifying many facts."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     judges: dict[str, None] = field(default_factory=dict)
@@ -251,7 +255,7 @@ class VerifiedBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchWatch:
-    """Who waits for a batch: is told how far it is, and may want no more."""
+    """How the caller of a batch is told of progress, and can stop it."""
 
     progress: Callable[[int, int | None], None]
     stopped: Callable[[], bool]
@@ -267,27 +271,31 @@ class FactSelection:
 
 
 def verify_many(
-    court: Court, branch: Branch, selection: FactSelection, origin: Origin, watch: BatchWatch
+    verification: Verification,
+    branch: Branch,
+    selection: FactSelection,
+    origin: Origin,
+    watch: BatchWatch,
 ) -> VerifiedBatch:
     """Judge chosen facts one by one; those first that no judge has seen, newest first.
 
     Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
     """
-    batch, waiting = VerifiedBatch(), list[Judged]()
-    with court.repo.store.reading(Ref(branch=branch.name)) as reading:
+    batch, unwritten = VerifiedBatch(), list[Judged]()
+    with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = _chosen(reading, selection)
     try:
         for number, row in enumerate(rows, start=1):
             if watch.stopped():
                 batch.stopped = True
                 break
-            waiting.append(judged(court, branch, row))
-            if len(waiting) == UNIT:
-                _write_verdicts(court, branch, waiting, origin, batch)
+            unwritten.append(judged(verification, branch, row))
+            if len(unwritten) == UNIT:
+                _write_verdicts(verification, branch, unwritten, origin, batch)
             watch.progress(number, len(rows))
     finally:  # what was judged is kept, whatever happens to the next
-        _write_verdicts(court, branch, waiting, origin, batch)
-    with court.repo.store.reading(Ref(branch=branch.name)) as reading:
+        _write_verdicts(verification, branch, unwritten, origin, batch)
+    with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
         batch.remaining = reading.count(FACT, {**selection.equal, "scores": None})
     return batch
 
@@ -303,12 +311,16 @@ def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
 
 
 def _write_verdicts(
-    court: Court, branch: Branch, waiting: list[Judged], origin: Origin, batch: VerifiedBatch
+    verification: Verification,
+    branch: Branch,
+    unwritten: list[Judged],
+    origin: Origin,
+    batch: VerifiedBatch,
 ) -> None:
-    """Write what waits and count it."""
-    some = list(waiting)
-    waiting.clear()
-    batch.kept = keep(court.repo, branch, some, origin)
+    """Write the verdicts that are not written yet, and count them."""
+    some = list(unwritten)
+    unwritten.clear()
+    batch.kept = keep(verification.repo, branch, some, origin)
     for one in some:
         if one.row["id"] in batch.kept.left:
             batch.errors += 1

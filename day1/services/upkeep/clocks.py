@@ -1,9 +1,9 @@
-"""Times that are ahead of the clock, as after a write with a wrong one: told of, and set right.
+"""Finding and repairing times that are ahead of the clock, as after a write with a wrong clock.
 
-Whatever is written to a branch is later than all that is there, so one such write dates all that
-come after it, on every branch that it is merged into. History is not written anew: a commit of each
-branch dates its rows now, in their order, and has the time of the clock itself, so that the next
-ones follow it. Before that commit *as of* finds what was there before the clock was wrong.
+Every write to a branch is later than all that the branch has. So one wrong time moves all later
+times, on every branch that it is merged into. History is not rewritten: a new commit on each branch
+gives its rows times of now, in their order, and has the time of the clock. Before that commit, *as
+of* finds what was there before the clock was wrong.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def lasting(span: int) -> str:
 
 
 def clock_notes(written: int, now: int) -> Iterator[str]:
-    """What is noted of a write whose time is ahead of the clock."""
+    """The note for a write whose time is ahead of the clock."""
     if written - now > TOO_FAR:
         yield (
             f"This branch is {lasting(written - now)} ahead of this machine's clock, and what is "
@@ -39,7 +39,7 @@ def clock_notes(written: int, now: int) -> Iterator[str]:
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
-    """By how much branches are ahead of the clock, of those that are too far."""
+    """The branches that are too far ahead of the clock, with the difference in microseconds."""
     found = {}
     for name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=name)) as reading:
@@ -50,7 +50,7 @@ def ahead(repo: Repository, now: int) -> dict[str, int]:
 
 
 def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
-    """Date the rows of all branches that are ahead; says which, and how many rows.
+    """Repair the times of all branches that are ahead; returns their names and numbers of rows.
 
     A row has one time on all of them, and rows keep their order.
     """

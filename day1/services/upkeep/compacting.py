@@ -1,4 +1,4 @@
-"""Compacting: when a store is worth it, and an idle server doing it by itself."""
+"""Compacting: whether it is worth it, and doing it in an idle process."""
 
 import logging
 from typing import Final
@@ -14,7 +14,7 @@ _SMALL: Final = 20 * 1024 * 1024
 _ROW_BYTES, _COMMIT_BYTES = 1_000, 5_000
 """What a row and a commit take after compaction, roughly (measured on 18,000 rows)."""
 _BRIEF: Final = 40 * 1024 * 1024
-"""Live bytes that are compacted in about two seconds, which nobody minds to wait."""
+"""Live bytes that are compacted in about two seconds."""
 
 
 def live_bytes(repo: Repository) -> int:
@@ -29,14 +29,14 @@ def live_bytes(repo: Repository) -> int:
 
 
 def is_wasteful(repo: Repository, size: int) -> bool:
-    """Say whether most of a store's bytes are of the past of its pages."""
+    """Whether most of a store's bytes hold old versions of its pages."""
     return size > _SMALL and size > _TIMES * live_bytes(repo)
 
 
 def compact_if_brief(repo: Repository) -> bool:
-    """Give unused space back if there is much of it and it does not take long; says whether.
+    """Compact the store if that frees much and is quick; returns whether it was done.
 
-    A larger store is left to `day1 gc`, which somebody decides on: all writers wait meanwhile.
+    A larger store is left to `day1 gc`, since all writers wait meanwhile.
     """
     size = repo.store.size()
     if not repo.store.capabilities.compaction or not is_wasteful(repo, size):

@@ -1,4 +1,4 @@
-"""Checking a store: what is sound, what is not, and what to do about it."""
+"""Checking a store: what is wrong with it, and what to do about it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Level = Literal["ok", "warn", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `advice` says what to do where it is not ok."""
+    """The result of one check; `advice` says what to do if it is not ok."""
 
     name: str
     level: Level
@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """What is known of where the store lies. Units: bytes."""
+    """What is known about the place of the store. Units: bytes."""
 
     store_bytes: int
     free_bytes: int
@@ -54,14 +54,14 @@ class StoreLocation:
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How far the index is behind a branch; None where it cannot be told now."""
+    """How far the index is behind a branch; None if that is unknown."""
 
     words_current: bool | None
     pending_vectors: int | None
 
 
 def index_state(repo: Repository, search: SearchPorts, branch: Branch) -> IndexState:
-    """Look at the index without moving it."""
+    """How far the index is behind; the index is not changed."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         tip, pending = reading.tip, reading.pending
     try:
@@ -77,13 +77,13 @@ def _is_current(cursor: Cursor | None, tip: str, pending: Pending) -> bool:
 
 
 def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterator[Finding]:
-    """Look at everything, one finding at a time; a check that fails is a finding itself."""
+    """Run all checks, one finding at a time; a check that fails is a finding itself."""
     checks: dict[str, Callable[[], Finding]] = {
         "engine": lambda: _engine(repo),
         "rows": lambda: _rows(repo, place),
         "ledger": lambda: _ledger(repo),
         "branches": lambda: _branches(repo),
-        "deeds": lambda: _deeds(repo),
+        "deeds": lambda: _intents(repo),
         "times": lambda: _times(repo, place),
         "refs": lambda: _refs(repo),
         "space": lambda: _space(repo, place),
@@ -151,16 +151,16 @@ def _branches(repo: Repository) -> Finding:
     return Finding("branches", "error", "; ".join(parts), advice)
 
 
-def _deeds(repo: Repository) -> Finding:
-    deeds = repo.ledger.open_intents()
-    if not deeds:
+def _intents(repo: Repository) -> Finding:
+    intents = repo.ledger.open_intents()
+    if not intents:
         return Finding("deeds", "ok", "none is half done")
-    names = ", ".join(sorted({deed.op for deed in deeds}))
+    names = ", ".join(sorted({intent.op for intent in intents}))
     return Finding(
         "deeds",
         "warn",
-        f"{len(deeds)} under way: {names}",
-        "Another process is at it, or was killed: the next command settles it.",
+        f"{len(intents)} under way: {names}",
+        "Another process is at it, or was killed: the next command finishes it.",
     )
 
 
@@ -266,7 +266,7 @@ def _chroma(place: StoreLocation) -> Finding:
 
 
 def repair(repo: Repository, search: SearchPorts, now: int) -> list[str]:
-    """Bring ledger and engine together and let the index follow; says what was done."""
+    """Add missing branches to the ledger and update the index; returns what was done."""
     done = [f"noted branch {name}" for name in adopt(repo, now)]
     refs = repo.history.branches()
     for branch in repo.ledger.branches():

@@ -1,4 +1,4 @@
-"""Which branches moved: what pages and clients that listen are told of."""
+"""Polling a store for branches that changed."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -10,29 +10,29 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A branch as it stands since something was written to it; gone, if `commit` is None."""
+    """A branch that was written to, as it is now; if `commit` is None it was deleted."""
 
     branch: str
     commit: CommitId | None
     pending: int = 0
     new: bool = False
-    """It was not there when one looked last."""
+    """It was not there at the last look."""
 
 
-_Stand = tuple[CommitId, int, int | None]
+_Tip = tuple[CommitId, int, int | None]
 
 
 class ChangePoller:
-    """Looks at a store again and again; nothing was written, next to nothing is done."""
+    """Looks for changes of a store; a look costs next to nothing if nothing was written."""
 
     def __init__(self, repo: Repository) -> None:
-        """Look at a memory; what it is like at first is found out by `fresh`."""
+        """Poll a memory; `fresh` makes a poller that knows its present state."""
         self._repo = repo
         self._stamp: Hashable = None
-        self._seen: dict[str, _Stand] | None = None
+        self._seen: dict[str, _Tip] | None = None
 
     def fresh(self) -> "ChangePoller":
-        """One that begins with the memory as it is now; while it is away, with none at all."""
+        """A poller that knows the present state; if the store is unavailable, no branches."""
         begun = ChangePoller(self._repo)
         try:
             begun.look()
@@ -41,15 +41,15 @@ class ChangePoller:
         return begun
 
     def look(self) -> list[Moved]:
-        """The branches that moved since the last look; none at the first."""
+        """The branches that changed since the last look; none at the first one."""
         stamp = self._repo.store.stamp()
         if stamp == self._stamp:
             return []
-        seen: dict[str, _Stand] = {}
-        waiting = self._repo.history.dirty_branches()
+        seen: dict[str, _Tip] = {}
+        dirty = self._repo.history.dirty_branches()
         for name, tip in self._repo.history.branches().items():
             seen[name] = (tip, 0, None)
-            if name in waiting:
+            if name in dirty:
                 with self._repo.store.reading(Ref(branch=name)) as reading:
                     pending = reading.pending
                     seen[name] = (reading.tip, pending.count, pending.newest)

@@ -1,4 +1,4 @@
-"""Retiring branches: the ref goes, so that refs stay few; the ledger's row and the commits stay."""
+"""Retiring branches: the ref is deleted, so refs stay few; record and commits are kept."""
 
 from dataclasses import dataclass, replace
 
@@ -25,7 +25,7 @@ class RetirableBranch:
 
 
 def candidates(repo: Repository, current: str, now: int) -> list[RetirableBranch]:
-    """Branches that are merged with nothing held, or past their days.
+    """Branches that may be retired: merged with nothing held, or older than their `ttl_days`.
 
     Never main, `current`, what is protected, or what is kept as a template or bundle.
     """
@@ -45,7 +45,7 @@ def candidates(repo: Repository, current: str, now: int) -> list[RetirableBranch
 
 
 def retire(repo: Repository, name: str, now: int) -> Branch:
-    """Give up a branch's ref; `revive` brings it back as it was.
+    """Delete a branch's ref; `revive` brings the branch back as it was.
 
     Raises:
         UnknownBranch: there is no such branch.
@@ -78,7 +78,7 @@ def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
 
 
 def revive(repo: Repository, name: str, now: int) -> Branch:
-    """Give a retired branch its ref again; one that has its ref stays as it is.
+    """Bring a retired branch back; a branch that has its ref stays as it is.
 
     Raises:
         UnknownBranch: there is no branch of that name, retired or not.

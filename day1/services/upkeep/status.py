@@ -1,4 +1,4 @@
-"""Where a branch stands: what waits, what is held, and what its parent does not have."""
+"""The status of a branch: pending rows, held items, and what its parent does not have."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class BranchStatus:
-    """A branch seen from where one is."""
+    """The status of a branch."""
 
     state: BranchState
     pending: Pending
     held: int
     """Open held items on it."""
     ahead: dict[str, int]
-    """Rows added, changed and removed here since it and its parent last were one."""
+    """Rows added, changed and removed here since the merge base with its parent."""
 
 
 def branch_status(repo: Repository, name: str) -> BranchStatus:
-    """Look at a branch; costs what it changed since it and its parent last were one.
+    """The status of a branch; the cost grows with what changed since the merge base.
 
     Raises:
         UnknownBranch: there is no such branch.
@@ -49,7 +49,7 @@ def _ahead(repo: Repository, here: BranchState, parent: BranchState) -> dict[str
 
 
 def is_taken(repo: Repository, name: str) -> bool:
-    """Say whether another branch has all that a branch has, so that deleting it loses nothing."""
+    """Whether another branch has all that this one has, so that deleting it loses nothing."""
     every = states(repo)
     here = next(state for state in every if state.branch.name == find(repo, name).name)
     with repo.store.reading(Ref(branch=here.branch.name)) as reading:

@@ -1,4 +1,4 @@
-"""What a process that stays does between calls: warm up, cut old rows, keep the index up."""
+"""The background work of a long-running process: commit pending rows, update the index."""
 
 import logging
 import threading
@@ -24,7 +24,7 @@ _BATCH = 64
 """Passages embedded at once: 0.2 s in which both cores are busy."""
 _QUIET_S = 0.5
 _LOOK_S = 30.0
-"""A store that nobody writes to is looked through so often: waiting rows grow old."""
+"""How often a store that nobody writes to is looked through, since pending rows become due."""
 _IDLE_S, _COMPACT_S = 60.0, 600.0
 """Compaction is thought of after so long without a call, and so often."""
 _LEAVE_S = 3.0
@@ -34,10 +34,10 @@ _PUT_OFF_S = 10.0
 
 
 class BackgroundWorker:
-    """One background thread; every step may fail and is tried again at the next."""
+    """A background thread. A step that fails is tried again at the next step."""
 
     def __init__(self, repo: Repository, search: SearchPorts, *, compacts: bool = False) -> None:
-        """Tend a memory and its index; with `compacts` also its size, when nobody calls."""
+        """Work on a memory and its index; with `compacts` also on the size of the store."""
         self._repo, self._search, self._compacts = repo, search, compacts
         self._stopped = threading.Event()
         self._pause_s = _PAUSE_S
@@ -47,14 +47,14 @@ class BackgroundWorker:
         self._followed: dict[str, CommitId] = {}
         self._mask = repo.ledger.mask
         self._forgotten: frozenset[str] = frozenset()
-        self._thread = threading.Thread(target=self.run, name="day1-tender", daemon=True)
+        self._thread = threading.Thread(target=self.run, name="day1-worker", daemon=True)
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start the thread."""
         self._thread.start()
 
     def run(self) -> None:
-        """Tend until stopped; the first second belongs to the client's greeting."""
+        """Work until stopped; the first second is left to the client's first call."""
         self._stopped.wait(_START_S)
         self._try(self._warm_up)
         self._embedded = time.monotonic()
@@ -63,7 +63,7 @@ class BackgroundWorker:
                 self._stopped.wait(self._pause_s)
 
     def _tend(self, moved: list[tuple[Branch, CommitId]]) -> None:
-        """Cut every branch before any is followed: an index that fails keeps no row waiting."""
+        """Commit pending rows, then update the index: an index that fails delays no commit."""
         store, history, index = self._repo.store, self._repo.history, self._search.index
         for branch, _ in moved:
             if not self._stopped.is_set():
@@ -74,7 +74,7 @@ class BackgroundWorker:
                 self._followed[branch.id] = tip
 
     def _try(self, step: Callable[[], bool]) -> bool:
-        """Do a step, which no failure may make the last; says whether more waits."""
+        """Do a step and survive its failure; returns whether more is to be done."""
         try:
             more = step()
         except BaseException as exc:  # noqa: BLE001 - a panic of a library's is no Exception
@@ -92,11 +92,11 @@ class BackgroundWorker:
         return False
 
     def called(self) -> None:
-        """Note that a client's call begins: embedding lets it go first."""
+        """Note that a client's call begins; embedding is put off then."""
         self._called = time.monotonic()
 
     def _may_embed(self) -> bool:
-        """Whether no call came just now, or embedding has been put off for long enough."""
+        """Whether there was no call just now, or embedding was put off for long enough."""
         now = time.monotonic()
         return now - self._called > _QUIET_S or now - self._embedded > _PUT_OFF_S
 
@@ -110,7 +110,7 @@ class BackgroundWorker:
             self._thread.join(_LEAVE_S)
 
     def _step(self) -> bool:
-        """Cut what is due, follow every branch, embed a batch; says whether more waits."""
+        """Commit what is due, index new texts, embed a batch; returns whether more is left."""
         self._look()
         self._forget()
         self._compact()
@@ -144,9 +144,9 @@ class BackgroundWorker:
         stamp, now = self._repo.store.stamp(), time.monotonic()
         if stamp == self._stamp and now - self._looked < _LOOK_S:
             return
-        tips, unsettled = self._repo.history.branches(), self._repo.history.dirty_branches()
-        standing = [(b, tips[b.name]) for b in self._repo.ledger.branches() if b.name in tips]
+        tips, dirty = self._repo.history.branches(), self._repo.history.dirty_branches()
+        branches = [(b, tips[b.name]) for b in self._repo.ledger.branches() if b.name in tips]
         self._tend(
-            [(b, t) for b, t in standing if t != self._followed.get(b.id) or b.name in unsettled]
+            [(b, t) for b, t in branches if t != self._followed.get(b.id) or b.name in dirty]
         )
         self._stamp, self._looked, self._forgotten = stamp, now, frozenset()

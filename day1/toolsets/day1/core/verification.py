@@ -30,9 +30,9 @@ from day1.services.branches.lookup import find
 from day1.services.merges.gate import gate
 from day1.services.teams.verifying import (
     BatchWatch,
-    Court,
     FactSelection,
     Judged,
+    Verification,
     fact_on,
     judged,
     keep,
@@ -129,12 +129,12 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     branch = ctx.writable(request.branch)
     row = fact_on(ctx.repo, branch.name, request.fact_id)
     origin = ctx.origin(request, branch)
-    court = _court(ctx)
+    verification = _verification(ctx)
     dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))
     if own:
         one = Judged(row, _own(request, origin.agent_id))
     else:
-        one = judged(court, branch, row, dimensions, request.context)
+        one = judged(verification, branch, row, dimensions, request.context)
     kept = keep(ctx.repo, branch, [one], origin)
     if kept.left:
         raise Conflict(
@@ -153,12 +153,12 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         judge=judgement.judge,
         tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
         evidence=list(one.judgement.weighed),
-        written=written(branch.name, kept.commit, kept.pending.count, court.notes),
+        written=written(branch.name, kept.commit, kept.pending.count, verification.notes),
     )
 
 
-def _court(ctx: Context) -> Court:
-    return Court(ctx.repo, ctx.search, ctx.judge, ctx.clock)
+def _verification(ctx: Context) -> Verification:
+    return Verification(ctx.repo, ctx.search, ctx.judge, ctx.clock)
 
 
 def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
@@ -212,14 +212,14 @@ class BatchVerified(Response):
 def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
     """Judge a branch's facts, newest first; reports progress and can be stopped."""
     branch = ctx.writable(request.branch_name)
-    court = _court(ctx)
+    verification = _verification(ctx)
     equal: Row = {"status": "active"}
     if request.only_unverified in {None, True}:
         equal["verification"] = "unverified"
     watch = BatchWatch(ctx.progress, ctx.stopped)
     origin = ctx.origin(request, branch)
     selection = FactSelection(equal, request.limit or 50)
-    batch = verify_many(court, branch, selection, origin, watch)
+    batch = verify_many(verification, branch, selection, origin, watch)
     counts = batch.verdicts
     return BatchVerified(
         total_processed=counts.total() + batch.errors,
@@ -231,7 +231,7 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
         stopped=batch.stopped,
         judge=", ".join(batch.judges) or ctx.judge.name,
         tokens=Tokens(prompt=batch.prompt_tokens, completion=batch.completion_tokens),
-        written=_stands(ctx, branch, *court.notes),
+        written=_stands(ctx, branch, *verification.notes),
     )
 
 
