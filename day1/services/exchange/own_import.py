@@ -1,4 +1,4 @@
-"""Bringing back what day1 exported: rows with every column as it was (design section 4)."""
+"""Importing what day1 exported: rows with every column as it was."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from day1.services.rows.transplanting import put
 def import_own(
     repo: Repository, branch: str, lines: Iterable[bytes], now: int, report: Report
 ) -> Imported:
-    """Bring in an export of day1's, every column as it was (`model.files.export`).
+    """Import an export of day1, every column as it was (`model.files.export`).
 
     The export of a branch goes into `branch`. That of a store goes into the branches that it
     names; one that is not here is created with the store's `init` as its base: an export
@@ -82,7 +82,7 @@ def _check_open(repo: Repository, target: BranchLine) -> None:
 
 
 def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
-    """Create the branch of an export, or give it the notes that it lacks; says if it is new."""
+    """Create a branch of an export, or add the notes that it lacks; returns whether it is new."""
     known = repo.ledger.branch(line.name)
     if known is None:
         _create(repo, line, now)

@@ -1,9 +1,9 @@
-"""Copying a whole memory into a store of its own, on whichever engine, by doing all of it again.
+"""Copying a whole store into a new one, on any engine, by repeating its commits.
 
-Every commit is made once more, parents first: its rows, its two parents if it is a merge, its
-author, time and message, which then also says which commit it was. So what was copied can be read
-from the copy itself, and one that was cut off goes on where it stopped. What waits for its commit
-comes last, and then what the ledger says, at once with the mark that the copy is whole.
+Each commit is repeated, parents first: with its rows, both parents of a merge, its author, time and
+message. The message also names the original commit (`from`). So the copy itself tells what was
+copied, and an interrupted copy continues where it stopped. Pending rows come last, and then the
+records of the ledger together with the mark that the copy is whole.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -40,7 +40,7 @@ _TOLD: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class CopiedStore:
-    """A copy that was found to be equal."""
+    """A copy that was checked and is equal."""
 
     branches: tuple[BranchContent, ...]
     commits: int
@@ -54,7 +54,7 @@ class CopiedStore:
 
 
 def refuse_half(ledger: Ledger, where: str) -> None:
-    """Let nobody take half a copy for a store.
+    """Refuse to use an unfinished copy as a store.
 
     Raises:
         NotAStore: it is one.
@@ -68,17 +68,17 @@ def refuse_half(ledger: Ledger, where: str) -> None:
 
 
 def as_it_is(record: object) -> object:
-    """Carry a record over whole."""
+    """Copy a record as it is."""
     return record
 
 
 def born(repo: Repository) -> int:
-    """When a memory's first commit was made: before that it reads as empty."""
+    """The time of a store's first commit, in microseconds UTC."""
     return repo.history.commit(first_commit(repo)).ts
 
 
 def begin(source: Repository, target: Repository, where: str, now: int) -> None:
-    """Mark a store that was made for it as half a copy; one that was cut off is marked already.
+    """Mark a new store as an unfinished copy; that of an interrupted copy is marked already.
 
     Raises:
         Conflict: it is another store, or a copy that is whole.
@@ -99,7 +99,7 @@ def begin(source: Repository, target: Repository, where: str, now: int) -> None:
 
 
 def copy_store(source: Repository, target: Repository, carry: Carry, report: Report) -> CopiedStore:
-    """Copy all of a memory while others use it, and see that the copy is equal.
+    """Copy a store while others use it, and check that the copy is equal.
 
     Raises:
         IntegrityBroken: it is not.
@@ -132,7 +132,7 @@ def copy_store(source: Repository, target: Repository, carry: Carry, report: Rep
 
 
 class CommitReplay:
-    """Makes the commits of one memory once more in another."""
+    """Repeats the commits of one store in another."""
 
     def __init__(self, source: Repository, target: Repository, report: Report) -> None:
         """Read how far the target is."""
@@ -151,7 +151,7 @@ class CommitReplay:
         """What commits of the source hold, where the target's hold the same."""
 
     def follow(self) -> None:
-        """Repeat what the source has by now."""
+        """Repeat the commits that the source has by now."""
         self._heads, self.tags = self._source.history.branches(), self._source.history.kept()
         graph = self._source.history.graph(sorted({*self._heads.values(), *self.tags.values()}))
         refs = _refs(graph, self._heads, self.tags)
@@ -167,7 +167,7 @@ class CommitReplay:
             if tag not in there:
                 self._target.history.keep(tag, self.ids[commit_id])
         for name, tip in self._heads.items():
-            self._stand(name, self.ids[tip])
+            self._set_branch(name, self.ids[tip])
         for name in self._refs.keys() - self._heads.keys():
             self._drop(name)
 
@@ -176,7 +176,7 @@ class CommitReplay:
         changes = self._source.history.changes(commit.parents[0], Ref(commit=commit.id))
         parents = tuple(self.ids[parent] for parent in commit.parents)
         again = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
-        self._stand(ref, parents[0])
+        self._set_branch(ref, parents[0])
         made = self._target.store.repeat(ref, again, self._writes(changes))
         self.ids[commit.id] = self._refs[ref] = made
         self.repeated += 1
@@ -192,7 +192,7 @@ class CommitReplay:
         if tags:
             self._drop(ref)
 
-    def _stand(self, ref: str, tip: CommitId) -> None:
+    def _set_branch(self, ref: str, tip: CommitId) -> None:
         """Set a branch of the target to a commit."""
         there = self._refs.get(ref)
         if there == tip:
@@ -220,7 +220,7 @@ class CommitReplay:
         return writes
 
     def rest(self) -> dict[str, Writes]:
-        """Repeat the last commits, and add the rows that wait for theirs; says which, by branch.
+        """Repeat the last commits, then add pending rows; returns these rows by branch.
 
         Raises:
             StoreBusy: each look finds something new.

@@ -1,4 +1,4 @@
-"""Walking the commit graph: whose past a commit is, and who has a commit in its past.
+"""The commit graph with branches: the past of a commit, and who has a commit in its past.
 
 Every walk follows first parents, which are read once and then remembered.
 """
@@ -21,7 +21,7 @@ class CommitOnBranch:
 
 
 class Ancestry:
-    """The branches as they are known, to tell by forks and merges whose commits are whose."""
+    """Tells by forks and merges on which branch a commit was made."""
 
     def __init__(self, repo: Repository) -> None:
         """Read the branches, retired ones too."""
@@ -29,7 +29,7 @@ class Ancestry:
         self.branches: Mapping[str, Branch] = {b.id: b for b in repo.ledger.branches()}
 
     def past(self, branch: Branch | None, start: CommitId) -> Iterator[CommitOnBranch]:
-        """First parents, newest first: of the branch, and before its fork of its parent."""
+        """First parents, newest first: commits of the branch, and before its fork of its parent."""
         for commit in self._repo.history.log(start):
             while branch is not None and commit.id == branch.fork_commit:
                 branch = self.branches.get(branch.parent_id or "")
@@ -40,7 +40,7 @@ class Ancestry:
         return self.branches.get(str(commit.meta.get("source_id")))
 
     def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, CommitOnBranch]:
-        """Every commit that a branch has in its past, over all parents."""
+        """Every commit in the past of a branch, over all parents."""
         found: dict[CommitId, CommitOnBranch] = {}
         known: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
         unknown: list[tuple[Branch | None, CommitId]] = []
@@ -57,7 +57,7 @@ class Ancestry:
         return found
 
     def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
-        """Those of `starts` that have a commit in their past, or are it.
+        """The commits of `starts` that have a commit in their past, or are that commit.
 
         Nothing older than the commit is walked: a child is later than its parents.
         """

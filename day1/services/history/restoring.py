@@ -20,7 +20,7 @@ class Restored:
 
 
 def check_row(repo: Repository, branch: str, row_id: str, state: Ref) -> None:
-    """Make sure that a row is on a branch or was in a state of its past.
+    """Check that a row is on a branch or was in a state of its past.
 
     Raises:
         NotFound: it is not, and was not.
@@ -42,7 +42,7 @@ def _unknown(row_id: str, branch: str) -> NotFound:
 
 
 def restore_row(repo: Repository, branch: str, row_id: str, state: Ref) -> Restored:
-    """Bring one row to what it was in a state; one that was not there then is removed.
+    """Restore one row to what it was in a state; if it was not there then, it is removed.
 
     Raises:
         NotFound: the row is neither there now nor was it then.
@@ -58,7 +58,7 @@ def restore_row(repo: Repository, branch: str, row_id: str, state: Ref) -> Resto
 
 
 def restore_branch(repo: Repository, branch: str, state: Ref, what: str) -> Restored:
-    """Bring every row of a branch to what it was in a state of its past; `what` names it.
+    """Restore every row of a branch to what it was in a past state; `what` names the state.
 
     Edits are history and stay; held items are part of the state and go back with it.
     """

@@ -1,4 +1,4 @@
-"""Where a row comes from: all its versions, and who wrote each of its cells."""
+"""The history of a row: all its versions, and who wrote each of its cells."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _BACK: Final = frozenset({"restore", "revert"})
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A row as a commit left it (`row` is None where it was removed)."""
+    """A row after a commit (`row` is None if the commit removed it)."""
 
     how: How
     at: int
@@ -142,7 +142,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Who wrote a cell: an edit, or whoever wrote the row."""
+    """Who wrote a cell: the author of an edit, or of the row."""
 
     cell: str
     writer: Row

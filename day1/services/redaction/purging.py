@@ -1,8 +1,9 @@
-"""Purging: the store's files are written anew without what is redacted.
+"""Purging: writing the store's files anew without redacted texts.
 
-Redacting masks; the bytes stay where they are until the rows are copied as they read, and the copy
-takes the old file's place. Until that moment the old store is whole, from then on the new one is; a
-process that dies in between leaves an intent, by which the next one lets the ledger follow.
+A redaction masks texts, but their bytes stay in the files. Purging copies the rows as they read,
+then puts the copy in the place of the old file. Until that moment the old store is whole; from then
+on the new one is. A process that dies at that moment leaves an intent, and the next process updates
+the ledger.
 """
 
 from collections.abc import Collection, Mapping
@@ -38,14 +39,14 @@ _DECIDED: Final[Mapping[type, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What was written anew."""
+    """How many redactions were purged, and how many commits were written."""
 
     redactions: int
     commits: int
 
 
 def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
-    """What takes the redacted words out of a ledger's records."""
+    """A function that removes redacted texts from records of the ledger."""
     mask = mask_of(redactions)
     texts: dict[str, str] = {}
     for redaction in redactions:
@@ -55,7 +56,7 @@ def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
 
 
 def leaving_behind(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
-    """What takes the redacted words out of what a copy is given, which never has them then."""
+    """A function that removes redacted texts from the records that a copy gets."""
     clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
 
     def carry(record: object) -> object:
@@ -68,7 +69,7 @@ def leaving_behind(source: Repository, redactions: Collection[Redaction], now: i
 
 
 def _cleaned(record: T, mask: Mask, clean: Clean) -> T:
-    """A record without redacted words: as cells of decisions, and as whole quotes in prose."""
+    """A record without redacted texts, both as cells of decisions and as quotes in prose."""
     values: dict[str, Any] = to_json(record)
     fresh: dict[str, Any] = {
         name: clean(values[name]) for name in _PROSE if isinstance(values.get(name), str)
@@ -94,7 +95,7 @@ def purge(
     report: Report,
     now: int,
 ) -> Purged:
-    """Write the store anew as it reads through the mask of these redactions.
+    """Write the store anew without the texts of these redactions.
 
     Args:
         source: the memory, with a store that obeys this mask and no later one.

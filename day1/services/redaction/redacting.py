@@ -1,6 +1,6 @@
-"""Redacting: making a memory unreadable, at once, everywhere and for good.
+"""Redacting: making a row unreadable at once, on every branch and for good.
 
-What is written is one record of the ledger, which every reading of rows obeys
+It writes one record of the ledger, and every reading of rows masks what the record says
 (`model.records.redaction`).
 """
 
@@ -63,7 +63,7 @@ def look(repo: Repository, row_id: str) -> Target:
 
 
 def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
-    """Rows and what was copied of them, of those copies, and so on."""
+    """Rows, their copies, the copies of these, and so on."""
     found, new = set(rows), rows
     while new:
         query = Query(among={"origin_id": sorted(new)})
@@ -79,7 +79,7 @@ def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
 def redact(
     repo: Repository, target: Target, reason: str | None, agent_id: str | None, now: int
 ) -> Redaction:
-    """Mask a row for good; doing it again is harmless, and cleans an index that could not be.
+    """Mask a row for good. Doing it again is harmless, and retries a failed cleaning of the index.
 
     Raises:
         InvalidRequest: the reason holds what is to be redacted.
@@ -109,7 +109,7 @@ def redact(
 
 
 def forget_redacted(repo: Repository) -> None:
-    """Take out of this node's index what any node has redacted by now."""
+    """Delete from this node's index what any node has redacted."""
     hashes = mask_of(repo.ledger.records(Redaction)).hashes
     if hashes:
         forget(repo, hashes)
@@ -131,10 +131,10 @@ def _extent(repo: Repository, target: Target) -> tuple[int, int]:
 
 
 def record_redaction(repo: Repository, redaction: Redaction) -> None:
-    """Write a redaction to the ledger, which masks; then take its texts out of the index.
+    """Write a redaction to the ledger, which masks the rows; then delete its texts from the index.
 
-    They are out of reach already then. So an index that cannot be written now hinders nobody:
-    whoever opens the store next cleans it.
+    The texts cannot be found from the first step on. So it is no error if the index cannot be
+    written now: the next process that opens the store cleans it.
     """
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
@@ -147,7 +147,7 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
 
 
 def forget(repo: Repository, hashes: Collection[str]) -> bool:
-    """Take redacted texts out of this node's index; says whether they are."""
+    """Delete redacted texts from this node's index; returns whether that was possible."""
     try:
         repo.forget(hashes)
     except IndexLost:
@@ -159,7 +159,7 @@ def forget(repo: Repository, hashes: Collection[str]) -> bool:
 
 
 def texts_of(repo: Repository, kind: Kind, row_id: str) -> dict[str, str]:
-    """Every text that a row ever had, by content hash; those that merges held are among them."""
+    """Every text that a row ever had, by content hash, including texts that merges held."""
     if kind.text is None:
         return {}
     rows: list[Row] = repo.history.unmasked(kind, row_id)

@@ -1,8 +1,8 @@
-"""What is said about a memory, once its commits have other ids: those of a copy.
+"""New commit ids in the records of a copy.
 
-A commit's id is a hash over what it holds and when it was made, so the same commit in another
-store, or in one that was written anew, has another. There its message says which one it was
-(`from`), and what speaks of commits (records, messages, held items) is carried with the new ids.
+The id of a commit is a hash over its content and time, so the same commit has another id in a copy
+of the store. There its message names the old id (`from`), and records, messages and held items that
+name commits get the new ids.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ CARRIED: Final = (
 
 
 def new_ids(history: History) -> dict[CommitId, CommitId]:
-    """The commits of a copy, by the ids that they had where they were copied from."""
+    """The commit ids of a copy, by the ids in the store that it was copied from."""
     starts = {*history.branches().values(), *history.kept().values()}
     graph = history.graph(sorted(starts))
     return {str(commit.meta["from"]): commit.id for commit in graph if "from" in commit.meta}
@@ -50,13 +50,13 @@ def renamed(value: Any, ids: Ids) -> Any:
 
 
 def with_new_ids(record: T, ids: Ids) -> T:
-    """A record that speaks of the new commits."""
+    """A record with the new commit ids."""
     values = {name: renamed(value, ids) for name, value in to_json(record).items()}
     return record if values == to_json(record) else from_json(type(record), values)
 
 
 def carried(ledger: Ledger) -> Iterator[object]:
-    """All that a ledger says which is carried over."""
+    """The records of a ledger that a copy gets."""
     for kind in CARRIED:
         yield from ledger.records(kind)
 
@@ -70,7 +70,7 @@ def put(ledger: Ledger, record: object) -> None:
 
 
 def rename_all(ledger: Ledger, ids: Ids) -> None:
-    """Let all that a ledger says speak of the new commits; doing it again is harmless."""
+    """Give all records of a ledger the new commit ids; doing it again is harmless."""
     with ledger.together():
         for record in carried(ledger):
             fresh = with_new_ids(record, ids)

@@ -1,4 +1,4 @@
-"""What writers of many rows at once share: why a row is left as it is, and what edits say of it."""
+"""What imports and copies share: why they leave a row as it is, and the edits of rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,5 +30,5 @@ def edits_of(work: Work, row_ids: Sequence[str]) -> dict[str, list[Row]]:
 
 
 def was_removed(edits: Sequence[Row]) -> bool:
-    """Say whether one of a row's edits removed it."""
+    """Whether one of a row's edits removed it."""
     return any(edit["cell"] == WHOLE and edit["value"] == REMOVED for edit in edits)

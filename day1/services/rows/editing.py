@@ -1,4 +1,4 @@
-"""Changes to rows that are there: correct, supersede, judge, remove."""
+"""Correcting, superseding and removing rows."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

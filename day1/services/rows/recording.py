@@ -152,7 +152,7 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
 
 
 def near_duplicates(reading: Reading, text: str) -> list[Row]:
-    """Live facts with exactly this text, the newest first, if there are any (checklist S1-013)."""
+    """Live facts with exactly this text, the newest first, if there are any."""
     equal: Row = {"content_hash": content_hash(text), "status": "active"}
     return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))
 

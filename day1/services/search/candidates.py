@@ -27,7 +27,7 @@ _QUESTIONS = 32
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """How far is looked. Units: rows and candidates. Every number is a setting."""
+    """The limits of a search, in rows and candidates. Each of them is a setting."""
 
     exact_rows: int = 20_000
     """Up to so many visible rows, the vectors of exactly those are compared."""
@@ -39,7 +39,7 @@ class SearchLimits:
 
 
 class QueryVectorCache:
-    """The vectors of the questions that were asked last: one may be asked of many branches."""
+    """A cache of vectors of the last queries: the same query may be asked of many branches."""
 
     def __init__(self) -> None:
         """Remember nothing yet."""
@@ -68,7 +68,7 @@ class QueryVectorCache:
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """The question in the space of an embedder."""
+    """The vector of a query, and its embedder."""
 
     embedder: Embedder
     vector: Vector
@@ -76,7 +76,7 @@ class QueryVector:
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
-    """What is looked for among the visible rows of one kind."""
+    """A query for candidates among the visible rows of one kind."""
 
     index: Index
     reach: SearchLimits
@@ -161,7 +161,7 @@ def _compared(looking: CandidateQuery, view: CachedView, meaning: QueryVector) -
 def _neighbours(
     looking: CandidateQuery, visible: LiveQuery, meaning: QueryVector
 ) -> list[Entry] | None:
-    """The visible among more and more neighbours; None when they never suffice."""
+    """Visible rows among more and more neighbours; None if there are never enough."""
     kind, reach = looking.wanted.kind, looking.reach
     seen: set[TextId] = set()
     entries: list[Entry] = []
@@ -180,7 +180,7 @@ def _neighbours(
 
 
 def _worded(looking: CandidateQuery, visible: CachedView | LiveQuery) -> _Best:
-    """The visible rows with the best words; those of other branches are passed over."""
+    """The visible rows with the best scores by words."""
     most = looking.reach.candidates
     if looking.wanted.scope and isinstance(visible, CachedView):  # so few that they are asked for
         texts = visible.texts(looking.wanted)

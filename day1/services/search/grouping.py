@@ -1,4 +1,4 @@
-"""Pairing: which rows say the same, by the vectors of their texts, else by their words."""
+"""Grouping rows that say the same, by the vectors of their texts, else by their words."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Rows in groups that say the same, and what must be known of how they were compared."""
+    """Groups of rows that say the same, and notes on how they were compared."""
 
     groups: list[list[Row]]
     pairs: list[Pair[str]] = field(default_factory=list)
@@ -36,8 +36,8 @@ class Groups:
 def group_rows(ports: SearchPorts, kind: Kind, rows: Sequence[Row]) -> Groups:
     """Group rows by what they say; within a group every text is alike to every other.
 
-    Groups and their rows are in the order of `rows`. Texts that wait for their vectors get them
-    first; those that have none even so are compared by their words.
+    Groups and their rows are in the order of `rows`. Texts without vectors are
+    embedded first; texts that still have none are compared by their words.
     """
     by_text: dict[str, list[Row]] = {}
     for row in rows:
@@ -106,9 +106,9 @@ def _alike(
 def said_by_facts(
     repo: Repository, ports: SearchPorts, branch: Branch, texts: Sequence[str]
 ) -> set[str]:
-    """Those of some observations' texts that an active fact of a branch says already.
+    """The texts that an active fact of a branch already says.
 
-    Told by the vectors that exist; the cost grows with the facts of the branch.
+    Only texts with vectors are compared; the cost grows with the facts of the branch.
     """
     embedder = ports.embedder
     if embedder is None or not texts:

@@ -1,4 +1,4 @@
-"""Searching: both candidate lists, what of them is visible, and their true scores.
+"""Searching: candidates by meaning and by words, which of them are visible, and their scores.
 
     query ─ embed ─▶ nearest texts ┐
           └ words ─▶ best texts    ├─▶ rows visible at the state ─▶ both scores of each ─▶ rank
@@ -51,7 +51,7 @@ _QUOTED = 300
 
 
 class Aside:
-    """Where words are searched while the index's own files cannot be used."""
+    """An index of words in memory, for while the files of the index cannot be used."""
 
     def __init__(self) -> None:
         """Hold nothing yet."""
@@ -65,7 +65,7 @@ class Aside:
             return self._held
 
     def give_back(self) -> None:
-        """Let go of the memory: the files can be used."""
+        """Drop the index in memory: the files can be used again."""
         self._held = None
 
 
@@ -165,7 +165,7 @@ def search(
 
 
 class _Search:
-    """One question, on its way through both sides of the index."""
+    """One search, from its request to its answer."""
 
     def __init__(
         self, ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest
@@ -183,7 +183,7 @@ class _Search:
         self._many = False
 
     def run(self) -> SearchAnswer:
-        """Prepare on one reading, embed without any open, and find on a fresh one.
+        """Prepare with one reading, embed the query with none open, then search with a new one.
 
         Raises:
             IndexLost: the index was damaged, or was begun anew meanwhile.
@@ -249,7 +249,7 @@ class _Search:
         return ports.views.at(reading, self._ref, wanted, ports.history, ports.index)
 
     def _reduced(self, reading: Reading) -> dict[str, str]:
-        """The question as it is embedded for each table: without the words that all rows have."""
+        """The query as it is embedded for each table: without the words that all rows have."""
         reduced = {}
         for wanted in self._filters:
             with self._visible(reading, wanted) as visible:
@@ -337,7 +337,7 @@ class _Search:
 
 
 def _quoted(passage: str, question: str) -> str:
-    """A passage in short, from a little before the first word that the question has too."""
+    """An excerpt of a passage; it begins shortly before the first word of the query."""
     if len(passage) <= _QUOTED:
         return passage
     folded = passage.lower()
@@ -350,7 +350,7 @@ def _quoted(passage: str, question: str) -> str:
 
 
 def _filters(request: SearchRequest) -> list[Filter]:
-    """One filter for each kind that can have what is asked for."""
+    """One filter for each kind that can have rows that match the request."""
     equal = dict(request.equal)
     if request.category is not None:
         equal["category"] = request.category

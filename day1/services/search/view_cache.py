@@ -23,7 +23,7 @@ from day1.services.search.views import (
 
 
 class ViewCache:
-    """What a process remembers of the states it searched; threads may share it."""
+    """The cached views of the states that a process searched; threads may share it."""
 
     def __init__(self) -> None:
         """Remember nothing yet."""
@@ -37,7 +37,7 @@ class ViewCache:
     def at(
         self, reading: Reading, ref: Ref, wanted: Filter, history: History, index: Index
     ) -> Iterator[CachedView]:
-        """Lend the view of an open state, which `ref` named."""
+        """Lend the view of an open state; `ref` is the state that was asked for."""
         with self._guard:
             generation = index.generation()
             if generation != self._generation:  # the numbers of texts mean nothing any more
@@ -96,9 +96,9 @@ class ViewCache:
 
 
 def state_of(reading: Reading, ref: Ref) -> ViewKey:
-    """A branch as it is stays one state while it moves; the past does not move.
+    """What the views of a state are stored under: a branch keeps its key while it moves.
 
-    With more redacted it is another: what was held of rows may be masked now.
+    A redaction changes the key, since rows of the cached view may be masked now.
     """
     live = ref.branch is not None and ref.until is None
     return (ref.branch, reading.mask) if live else (reading.tip, ref.until, reading.mask)
