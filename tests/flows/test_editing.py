@@ -85,7 +85,7 @@ def test_the_author_of_a_cell_is_who_gave_it_its_present_value(memory):
     assert authors(memory) == {"category": "bob", "confidence": "ada"}
     state = memory.store.history.at("main", at)
     noted = edits(memory)
-    restoring.restore_row(memory.repo, "main", "fact_a", state)
+    restoring.restore_row(memory.repo, find(memory.repo, "main"), "fact_a", state)
     assert authors(memory) == {}
     assert edits(memory) == noted
 
@@ -106,7 +106,7 @@ def test_a_row_restored_from_a_faster_clock_is_not_there_before_it_was_restored(
     added = memory.add_fact("side", "fact_b", fact_text="b").at
     memory.clock.skew = 0
     state = Ref(commit=memory.store.commit_pending("side"))
-    done = restoring.restore_row(memory.repo, "main", "fact_b", state)
+    done = restoring.restore_row(memory.repo, find(memory.repo, "main"), "fact_b", state)
     assert done.at > added
     assert "fact_b" not in memory.state("main", done.at - 1)["facts"]
     assert "fact_b" in memory.state("main", done.at)["facts"]

@@ -90,7 +90,7 @@ def test_a_branch_into_which_it_was_merged_later_has_a_commit(memory: EngineMemo
     memory.add_fact("side", B, fact_text="b")
     memory.merge("main", "side")
     undo = next(c.id for c in memory.store.history.log("main") if c.ts == changed)
-    seen = preview(memory.repo, RevertRequest("main", undo))
+    seen = preview(memory.repo, RevertRequest(lookup.find(memory.repo, "main"), undo))
     found = [(dependent.type, dependent.id) for dependent in seen.depends]
     names = [dependent.name for dependent in seen.depends]
     assert (found[0], names[1:]) == (("row", A), ["side"])
@@ -113,9 +113,9 @@ def test_a_limited_token_learns_nothing_of_other_branches(memory: EngineMemory) 
     _, versions = tracing.history(limited, task, A)
     assert [version.branch for version in versions] == [None, None]
     undo = next(c.id for c in memory.store.history.log("task/x") if c.ts == merged)
-    seen = preview(limited, RevertRequest("task/x", undo))
+    seen = preview(limited, RevertRequest(lookup.find(limited, "task/x"), undo))
     assert [dependent.name for dependent in seen.depends] == ["of task/x"]
-    every = preview(memory.repo, RevertRequest("task/x", undo))
+    every = preview(memory.repo, RevertRequest(lookup.find(memory.repo, "task/x"), undo))
     names = {"of task/x", "of secret/later", "secret/later"}
     assert {dependent.name for dependent in every.depends} == names
 

@@ -125,14 +125,16 @@ class EngineMemory:
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
         def deed() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
-            return Receipt(restoring.restore_row(self.repo, branch, row_id, state).at)
+            on = lookup.find_open(self.repo, branch)
+            return Receipt(restoring.restore_row(self.repo, on, row_id, state).at)
 
         return _asked(deed)
 
     def restore_branch(self, branch: str, at: int) -> Receipt:
         def deed() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
-            return Receipt(restoring.restore_branch(self.repo, branch, state, str(at)).at)
+            on = lookup.find_open(self.repo, branch)
+            return Receipt(restoring.restore_branch(self.repo, on, state, str(at)).at)
 
         return _asked(deed)
 
@@ -140,7 +142,8 @@ class EngineMemory:
         def deed() -> Reverted:
             past = self.store.history.log(lookup.find(self.repo, branch).name)
             undo = next((commit.id for commit in past if commit.ts == at), "none")
-            request = reverting.RevertRequest(branch, undo, _choices(choices))
+            on = lookup.find(self.repo, branch)
+            request = reverting.RevertRequest(on, undo, _choices(choices))
             done = reverting.revert(self.repo, request, self.origin)
             kept = sorted((row.id, cell) for row in done.plan.rows for cell in row.held)
             tip = next(iter(self.store.history.log(done.tip)))

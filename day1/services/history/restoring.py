@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from day1.errors import NotFound
+from day1.model.branches.branch import Branch
 from day1.model.rows.change import Changes, CommitId, Message, Query, Ref, Writes
 from day1.model.rows.kind import EDIT, HELD, MEMORIES, Kind, Row, kind_of
 from day1.ports.store import Work
-from day1.services.branches.lookup import find_open
 from day1.services.repository.repository import Repository
 
 
@@ -19,29 +19,29 @@ class Restored:
     at: int
 
 
-def check_row(repo: Repository, branch: str, row_id: str, state: Ref) -> None:
+def check_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> None:
     """Check that a row is on a branch or was in a state of its past.
 
     Raises:
         NotFound: it is not, and was not.
     """
     kind = kind_of(row_id)
-    for ref in (state, Ref(branch=branch)):
+    for ref in (state, Ref(branch=branch.name)):
         with repo.store.reading(ref) as reading:
             if kind in MEMORIES and reading.get(kind, [row_id]):
                 return
     raise _unknown(row_id, branch)
 
 
-def _unknown(row_id: str, branch: str) -> NotFound:
+def _unknown(row_id: str, branch: Branch) -> NotFound:
     return NotFound(
-        f"{row_id} is not on branch {branch!r}, and was not in the state asked for.",
+        f"{row_id} is not on branch {branch.name!r}, and was not in the state asked for.",
         id=row_id,
-        branch=branch,
+        branch=branch.name,
     )
 
 
-def restore_row(repo: Repository, branch: str, row_id: str, state: Ref) -> Restored:
+def restore_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> Restored:
     """Restore one row to what it was in a state; if it was not there then, it is removed.
 
     Raises:
@@ -50,23 +50,23 @@ def restore_row(repo: Repository, branch: str, row_id: str, state: Ref) -> Resto
     kind = kind_of(row_id)
     with repo.store.reading(state) as past:
         then = None if kind not in MEMORIES else past.get(kind, [row_id]).get(row_id)
-    with repo.store.changing(find_open(repo, branch).name) as work:
+    with repo.store.changing(branch.name) as work:
         now = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
         if kind is None or (then is None and now is None):
             raise _unknown(row_id, branch)
         return _bring(work, {kind.table: {row_id: then}}, 0 if then == now else 1, row_id)
 
 
-def restore_branch(repo: Repository, branch: str, state: Ref, what: str) -> Restored:
+def restore_branch(repo: Repository, branch: Branch, state: Ref, what: str) -> Restored:
     """Restore every row of a branch to what it was in a past state; `what` names the state.
 
     Edits are history and stay; held items are part of the state and go back with it.
     """
-    with repo.store.changing(find_open(repo, branch).name) as work:
+    with repo.store.changing(branch.name) as work:
         if state.empty or state.commit is None:
             writes = _from_rows(repo, work, state)
         else:
-            changes = repo.history.changes(state.commit, Ref(branch=branch))
+            changes = repo.history.changes(state.commit, Ref(branch=branch.name))
             writes = _undo(changes, state.until)
             if state.until is not None:
                 _without_later(writes, work, state.until)

@@ -21,7 +21,7 @@ from day1.model.rows.change import Changes, Commit, CommitId, Message, Query, Re
 from day1.model.rows.kind import BY_NAME, HELD, MEMORIES, Row
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
-from day1.services.branches.lookup import find, refuse_closed, refuse_protected
+from day1.services.branches.lookup import refuse_closed, refuse_protected
 from day1.services.history.ancestry import Ancestry
 from day1.services.merges.planning import check_digest, completed, rows_by_id
 from day1.services.repository.repository import Repository
@@ -32,7 +32,7 @@ from day1.services.rows.recording import decided_edits
 class RevertRequest:
     """What is to be undone on a branch."""
 
-    branch: str
+    branch: Branch
     undo: str
     """A commit of the branch's own past, or the id of the merge that made it."""
     choices: tuple[Choice, ...] = ()
@@ -75,12 +75,11 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
     """Plan a revert without a lock and without writing; pending rows count.
 
     Raises:
-        UnknownBranch: there is no such branch.
-        NotFound: the commit is not of its own past, or one of `choices` names a row that the
-            commit did not touch.
+        NotFound: the commit is not of the branch's own past, or `choices` names a row that it did
+            not touch.
         Refused: it is the first commit.
     """
-    branch = find(repo, request.branch)
+    branch = request.branch
     undone = _undone(repo, branch, request.undo)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         plan, depends = _plan(repo, branch, undone, request.choices, reading)
@@ -96,7 +95,7 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
         BranchProtected: it is protected, and one of `choices` brings something new.
         as `preview`.
     """
-    branch = refuse_closed(find(repo, request.branch))
+    branch = refuse_closed(request.branch)
     if any(choice.take in OWN for choice in request.choices):
         refuse_protected(branch)
     undone = _undone(repo, branch, request.undo)

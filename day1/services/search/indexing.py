@@ -1,9 +1,9 @@
-"""Following: the index learns what came to a branch, from where it followed it last.
+"""Indexing the texts that are new on a branch since it was indexed last.
 
-A cursor says of a branch id: the words of this commit, and of later rows up to this time, are all
-indexed. While the tip is that commit, only rows can have been added. If the tip has moved, the
-difference between the two commits is read whole, whatever made them: by time alone, merged rows
-would be missed. A past commit that is searched is followed in the same way, as its own key.
+The cursor of a branch says: the words of this commit, and of pending rows up to this time, are all
+indexed. While the tip is that commit, rows can only have been added. If the tip has moved, the
+difference between the two commits is read as a whole: by time alone, merged rows would be missed.
+A past commit that is searched has a cursor of its own, under its id.
 """
 
 import time

@@ -1,9 +1,9 @@
-"""Which rows of a state search may find: decided by SQL, and remembered for the next search.
+"""The rows of a state that search may find.
 
-There are two ways. A `View` holds the few columns that search needs of every row, and is brought
-to a later state of its branch by what was added or changed, so that a repeated search reads hardly
-anything. `Asked` holds nothing and asks SQL about the texts in question, for states of so many
-rows that to read them all first is not wanted.
+There are two ways. A `CachedView` holds the few columns of every row that search needs, and is
+moved to a later state of its branch by the rows that changed; so a repeated search reads hardly
+anything. A `LiveQuery` holds nothing and asks SQL about the texts in question: it is for states of
+so many rows that reading all of them would take too long.
 """
 
 import threading

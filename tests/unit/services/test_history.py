@@ -51,16 +51,16 @@ def test_a_row_and_a_branch_go_back_to_a_state_of_their_past(bench: Bench) -> No
     then = bench.store.tips[MAIN]
     correct(bench, "hot")
     bench.add("fact_b", "b")
-    restoring.restore_row(bench.repo, MAIN, "fact_a", Ref(commit=then))
+    restoring.restore_row(bench.repo, bench.branch(), "fact_a", Ref(commit=then))
     assert bench.present("fact_a")["category"] is None
     assert bench.facts() == {"fact_a", "fact_b"}
-    restoring.restore_branch(bench.repo, MAIN, Ref(commit=then), "then")
+    restoring.restore_branch(bench.repo, bench.branch(), Ref(commit=then), "then")
     assert bench.facts() == {"fact_a"}
 
 
 def test_a_restored_state_that_is_there_already_makes_no_commit(bench: Bench) -> None:
     tip = bench.store.tips[MAIN]
-    done = restoring.restore_branch(bench.repo, MAIN, Ref(commit=tip), "now")
+    done = restoring.restore_branch(bench.repo, bench.branch(), Ref(commit=tip), "now")
     assert (done.commit, bench.store.tips[MAIN]) == (None, tip)
 
 
@@ -68,7 +68,7 @@ def test_a_revert_undoes_one_commit_and_keeps_what_came_later(bench: Bench) -> N
     undo = correct(bench, "hot")
     bench.add("fact_b", "b")
     bench.store.commit_pending(MAIN)
-    reverting.revert(bench.repo, reverting.RevertRequest(MAIN, undo), ADA)
+    reverting.revert(bench.repo, reverting.RevertRequest(bench.branch(), undo), ADA)
     assert bench.present("fact_a")["category"] is None
     assert bench.facts() == {"fact_a", "fact_b"}
 

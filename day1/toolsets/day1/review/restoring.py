@@ -41,7 +41,8 @@ class Restored(Response):
 
 def restore(ctx: Context, request: Restore) -> Restored:
     """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
-    branch = ctx.writable(request.branch).name
+    target = ctx.writable(request.branch)
+    branch = target.name
     state = _state(ctx, branch, request.to)
     if request.id is None and request.confirm != branch:
         raise ConfirmationNeeded(
@@ -50,12 +51,12 @@ def restore(ctx: Context, request: Restore) -> Restored:
             confirm=branch,
         )
     if request.id is not None:
-        check_row(ctx.repo, branch, request.id, state)
+        check_row(ctx.repo, target, request.id, state)
     before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
     if request.id is None:
-        done = restore_branch(ctx.repo, branch, state, f"{branch} to {request.to}")
+        done = restore_branch(ctx.repo, target, state, f"{branch} to {request.to}")
     else:
-        done = restore_row(ctx.repo, branch, request.id, state)
+        done = restore_row(ctx.repo, target, request.id, state)
     notes = [] if done.commit else ["It was in that state already."]
     commit = done.commit or before.commit
     return Restored(

@@ -64,13 +64,15 @@ def undo(ctx: Context, request: Undo) -> Undone:
     """Undo a commit or merge as a new commit; what changed since stays unless choices decide."""
     choices = tuple(given.choice() for given in request.choices or ())
     if request.preview:
-        name = ctx.branch(request.branch)
-        seen = preview(ctx.repo, RevertRequest(name, request.commit, choices))
-        read = Read(branch=name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen))
+        branch = find(ctx.repo, ctx.branch(request.branch))
+        seen = preview(ctx.repo, RevertRequest(branch, request.commit, choices))
+        read = Read(
+            branch=branch.name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen)
+        )
         return _answer(seen, read, None)
     branch = find(ctx.repo, ctx.branch(request.branch))
     ctx.note_token(branch)
-    asked = RevertRequest(branch.name, request.commit, choices, request.expect)
+    asked = RevertRequest(branch, request.commit, choices, request.expect)
     done = revert(ctx.repo, asked, ctx.origin(request, branch))
     notes = _notes(ctx, done) if done.done else ["Nothing was undone: all of it stays."]
     return _answer(done, None, Written(branch=branch.name, commit=done.tip, notes=notes))
