@@ -1,4 +1,4 @@
-"""A store, a history and a ledger in this process's memory, for unit tests of services.
+"""A store and its history in this process's memory, for unit tests of services.
 
 A commit is a copy of all rows; a branch is a tip and the rows that are pending on it. Only one
 process and one thread is pretended to be there, so no lock is, and nothing is masked.
@@ -8,12 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from day1.errors import BranchExists, Conflict, Json, NotFound, UnknownBranch, Unsupported
-from day1.model.branches.branch import MAIN, Branch
-from day1.model.records.intent import Intent
-from day1.model.records.redaction import CLEAR, Mask, Redaction, mask_of
+from day1.model.branches.branch import MAIN
+from day1.model.records.redaction import CLEAR, Mask
 from day1.model.rows.change import (
     Changes,
     Commit,
@@ -326,95 +324,3 @@ class MemoryHistory:
             if commit.ts <= instant:
                 return Ref(commit=commit.id)
         return Ref(commit="c0", empty=True)
-
-
-class MemoryLedger:
-    """`ports.ledger.Ledger` in dicts; an intent whose block raised stays until somebody recovers."""
-
-    def __init__(self) -> None:
-        self._records: dict[type, dict[str, Any]] = defaultdict(dict)
-        self._heads: dict[str, str] = {}
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        yield
-
-    @contextmanager
-    def steady(self) -> Iterator[None]:
-        yield
-
-    def check(self) -> list[str]:
-        return []
-
-    def stamp(self) -> None:
-        return None
-
-    def mask(self) -> Mask:
-        return mask_of(self.records(Redaction))
-
-    def branches(self) -> list[Branch]:
-        return self.records(Branch)
-
-    def branch(self, name: str) -> Branch | None:
-        found = [one for one in self.branches() if one.name.lower() == name.lower()]
-        return found[0] if found else None
-
-    def put_branch(self, branch: Branch) -> None:
-        there = self.branch(branch.name)
-        if there is not None and there.id != branch.id:
-            raise BranchExists(f"{branch.name!r} exists.", branch=branch.name)
-        self.put(branch)
-
-    def remove_branch(self, branch_id: str) -> None:
-        self.remove(Branch, branch_id)
-
-    def record(self, kind: type[Any], record_id: str) -> Any:
-        return self._records[kind].get(record_id)
-
-    def records(self, kind: type[Any], **equal: str) -> list[Any]:
-        found = self._records[kind].values()
-        return [r for r in found if all(getattr(r, n) == v for n, v in equal.items())]
-
-    def put(self, *records: object) -> None:
-        for record in records:
-            self._records[type(record)][record.id] = record  # type: ignore[attr-defined]  # every record has one
-
-    def remove(self, kind: type, *record_ids: str) -> None:
-        for record_id in record_ids:
-            self._records[kind].pop(record_id, None)
-
-    @contextmanager
-    def open_intent(self, intent: Intent, recover: Callable[[Intent], None]) -> Iterator[None]:
-        self.recover_orphans(recover)
-        self.put(intent)
-        try:
-            yield
-        except Exception:
-            recover(intent)
-            self.remove(Intent, intent.id)
-            raise
-        self.remove(Intent, intent.id)
-
-    @contextmanager
-    def exclusive(self, recover: Callable[[Intent], None]) -> Iterator[None]:
-        self.recover_orphans(recover)
-        yield
-
-    def recover_orphans(self, recover: Callable[[Intent], None]) -> int:
-        orphans = self.open_intents()
-        for orphan in orphans:
-            recover(orphan)
-            self.remove(Intent, orphan.id)
-        return len(orphans)
-
-    def open_intents(self) -> list[Intent]:
-        return self.records(Intent)
-
-    def head(self, key: str) -> str | None:
-        return self._heads.get(key)
-
-    def heads(self) -> dict[str, str]:
-        return dict(self._heads)
-
-    def set_head(self, key: str, branch_id: str) -> None:
-        self._heads[key] = branch_id

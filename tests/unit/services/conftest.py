@@ -13,7 +13,8 @@ from day1.services.branches.lookup import find
 from day1.services.recoveries import RECOVERIES
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
-from tests.fakes.memory_store import MemoryLedger, MemoryStore
+from tests.fakes.memory_ledger import MemoryLedger
+from tests.fakes.memory_store import MemoryStore
 
 ADA = Origin("ada")
 
