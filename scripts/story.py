@@ -7,7 +7,6 @@ own; what is printed is what the servers answered. At the end the store is serve
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import socket
 import subprocess
@@ -21,18 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from mcp import Client, StdioServerParameters
+from story_agents import DAY1, Agent, agent, clip, merge
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".day1" / "demo"
-DAY1 = [sys.executable, "-m", "day1"]
 BIN = Path(sys.executable).parent
 
 PORT = 8420
-WIDTH = 96
-"""Columns of what is printed of a call."""
-SHOWN = 3
-"""Rows of a plan that are printed."""
 
 
 def main(once: bool) -> None:  # noqa: FBT001 - the one thing that is asked
@@ -138,42 +132,6 @@ def day1(env: dict[str, str], *arguments: str) -> None:
 
 def _short(argument: str) -> str:
     return os.path.relpath(argument, ROOT) if argument.startswith(str(ROOT)) else argument
-
-
-class Agent:
-    """An agent with a server process of its own."""
-
-    def __init__(self, name: str, client: Client) -> None:
-        self.name, self.client = name, client
-
-    async def call(self, tool: str, **arguments: Any) -> Any:
-        """Call a tool; print what was asked and answer what came back."""
-        answer = await self.client.call_tool(tool, arguments)
-        body = answer.structured_content or {}
-        if answer.is_error:
-            raise SystemExit(f"{tool}: {body}")
-        asked = f"{self.name}: {tool}({_arguments(arguments)})"
-        print(f"  {asked if len(asked) <= WIDTH else asked[: WIDTH - 1] + '…'}")
-        return body
-
-
-def _arguments(arguments: dict[str, Any]) -> str:
-    return ", ".join(f"{k}={_clip(v)}" for k, v in arguments.items())
-
-
-def _clip(value: Any, most: int = 60) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-async def agent(stack: AsyncExitStack, name: str, env: dict[str, str]) -> Agent:
-    """Start a server process and connect to it."""
-    server = StdioServerParameters(
-        command=DAY1[0],
-        args=[*DAY1[1:], "mcp", "--toolsets", "core,review"],
-        env={**env, "DAY1_AGENT_ID": name},
-    )
-    return Agent(name, await stack.enter_async_context(Client(server)))
 
 
 async def story(env: dict[str, str]) -> list[str]:
@@ -285,7 +243,7 @@ async def review(
         text = f"{up}: the write lock of a store waits {seconds} seconds before it gives up."
         await who.call("memory_update_fact", fact_id=shared["id"], fact_text=text)
     judged = await scout.call("verify_fact", fact_id=shared["id"])
-    print(f"      {judged['verdict']} by {judged['judge']}: {_clip(judged['reason'], 120)}")
+    print(f"      {judged['verdict']} by {judged['judge']}: {clip(judged['reason'], 120)}")
     gate = await scout.call(
         "verify_merge_gate", source_branch=mine, target_branch=up, require_verified=False
     )
@@ -295,8 +253,8 @@ async def review(
     held = await scout.call("memory_held", action="list", branch=up)
     for item in held["items"]:
         print(f"      held {item['cell']} of {item['row_id']}:")
-        print(f"        {up} has {_clip(item['present'], 110)}")
-        print(f"        offered  {_clip(item['offered'], 110)}")
+        print(f"        {up} has {clip(item['present'], 110)}")
+        print(f"        offered  {clip(item['offered'], 110)}")
         await scout.call("memory_held", action="take", id=item["id"], branch=up)
     await merge(scout, up, "main")
     status = await scout.call("memory_task_status", task_id=task["task_id"])
@@ -313,7 +271,7 @@ async def look_back(who: Agent, run: str, before: str, branches: dict[str, str])
     past = await who.call(
         "memory_time_travel", timestamp=before, query=question, branch="main", limit=1
     )
-    print(f"      main before the merges: {_clip([h['fact_text'] for h in past['result']], 100)}")
+    print(f"      main before the merges: {clip([h['fact_text'] for h in past['result']], 100)}")
 
 
 async def carry_on(who: Agent, mine: str, theirs: str, task: dict[str, Any], run: str) -> None:
@@ -377,20 +335,6 @@ async def leave_to_people(scout: Agent, builder: Agent, run: str) -> list[str]:
         print(f"      {opened['summary']}")
         reviews.append(str(opened["id"]))
     return reviews
-
-
-async def merge(who: Agent, branch: str, target: str) -> None:
-    """Preview a merge, then merge exactly what was previewed."""
-    both = {"source_branch": branch, "target_branch": target}
-    plan = await who.call("memory_merge_preview", **both)
-    rows = sorted(plan["rows"], key=lambda row: not row["held"])  # what is held comes first
-    for row in rows[:SHOWN]:
-        state = f"held: {', '.join(row['held'])}" if row["held"] else row["effect"]
-        print(f"      {state:18} {row['type']}: {_clip(row['text'], 70)}")
-    if len(rows) > SHOWN:
-        print(f"      … and {len(rows) - SHOWN} more rows")
-    done = await who.call("memory_branch_merge", **both, strategy="auto", expect=plan["digest"])
-    print(f"      merged {done['merged_count']}, held {done['rejected_count']}")
 
 
 def asked() -> bool:

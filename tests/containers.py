@@ -54,7 +54,8 @@ def _container(image: str, port: int, environment: dict[str, str]) -> Any:
     except Exception as error:
         raise NoContainer(f"no container engine answers: {_said(error)}") from error
     # The port is any free one; on all addresses the network could reach it.
-    container.ports = {str(port): ("127.0.0.1", None)}  # Docker's own
+    ports: Any = {str(port): ("127.0.0.1", None)}  # as Docker takes it
+    container.ports = ports
     images = container.get_docker_client().client.images
     _have(images, container.image, container.image)
     if not config.ryuk_disabled:
