@@ -106,7 +106,7 @@ def test_what_only_another_node_has_followed_is_left_out(node, embedder):
     assert other.vectors.trouble() is None
 
 
-def test_stores_are_apart(node, embedder):
+def test_stores_that_share_a_chroma_server_see_their_own_rows_only(node, embedder):
     mine, theirs = node("mine"), node("theirs", of="another")
     filled(theirs, embedder, *TEXTS)
     filled(mine, embedder, "Only this.")

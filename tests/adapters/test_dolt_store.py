@@ -156,7 +156,7 @@ def test_a_snapshot_is_one_and_ends_with_the_reading(open_it: Opened) -> None:
     assert set(store.history.branches()) == {"main", "side"}
 
 
-def test_what_is_not_there(open_it: Opened) -> None:
+def test_an_absent_branch_or_commit_is_refused_by_its_own_code(open_it: Opened) -> None:
     """F1: a user with the documented rights was told to check the password for a wrong branch."""
     store = open_it()
     with pytest.raises(UnknownBranch), store.reading(Ref(branch="nowhere")):
@@ -210,7 +210,9 @@ def test_a_ref_that_clashed_is_made_again_but_not_for_ever(
         assert left[0] == 5
 
 
-def test_two_make_the_same_store_at_once(dolt_database: str, tmp_path: Path) -> None:
+def test_processes_that_make_the_same_store_at_once_make_one(
+    dolt_database: str, tmp_path: Path
+) -> None:
     settings = Settings(store=StoreSettings(url=SecretStr(dolt_database)))
     made: list[bool] = []
     barrier = threading.Barrier(4)

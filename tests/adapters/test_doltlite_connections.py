@@ -105,7 +105,7 @@ def test_threads_may_share_a_connection(connection):
 # Functions
 
 
-def test_a_python_function_in_sql(connection):
+def test_a_python_function_can_be_called_in_sql(connection):
     connection.create_function("echo", 1, lambda value: value, deterministic=True)
     for value in [None, "a\0é", "", b"\0b", b"", 2**40, -1, 1.5]:
         assert connection.execute("SELECT echo(?)", (value,)).fetchall() == [(value,)]
@@ -221,7 +221,7 @@ if stock: ctypes.CDLL(stock, mode=ctypes.RTLD_GLOBAL)
     ],
     ids=["sqlite3 first", "driver first", "global symbols"],
 )
-def test_stock_sqlite_stays_itself(tmp_path, imports):
+def test_pythons_sqlite_is_unchanged_beside_doltlite(tmp_path, imports):
     program = "\n".join(imports) + textwrap.dedent("""
         import sys
         stock = sqlite3.connect("stock.db")
@@ -255,7 +255,7 @@ def test_stock_sqlite_stays_itself(tmp_path, imports):
     assert done.returncode == 0, done.stderr
 
 
-def test_sqlalchemy_core(path):
+def test_sqlalchemy_core_works_over_the_driver(path):
     engine = sa.create_engine(
         "sqlite://",
         module=driver,

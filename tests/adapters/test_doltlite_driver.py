@@ -175,7 +175,7 @@ def test_results_are_read_before_anything_else_happens(connection):
     assert cursor.fetchall() == []
 
 
-def test_counts_and_ids_of_changes(connection):
+def test_a_cursor_counts_changed_rows_and_gives_the_last_id(connection):
     cursor = connection.cursor()
     cursor.execute("CREATE TABLE numbers (n INTEGER PRIMARY KEY, m)")
     assert (cursor.rowcount, cursor.description) == (-1, None)

@@ -39,12 +39,12 @@ class TestLocalIndexWithChroma(IndexSuite):
         opened.close()
 
 
-def test_nothing_is_made_before_it_is_needed(tmp_path):
+def test_an_index_makes_no_file_before_it_is_needed(tmp_path):
     LocalIndex(tmp_path).close()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_learned_is_there_when_opened_again(tmp_path, embedder):
+def test_an_index_has_what_it_learned_when_it_is_opened_again(tmp_path, embedder):
     first = LocalIndex(tmp_path)
     numbers = learn(first, *TEXTS)
     embed_all(first, embedder)

@@ -92,7 +92,7 @@ def test_one_process_owns_chroma_and_another_takes_over(tmp_path, owner, embedde
     second.close()
 
 
-def test_neighbours_forget(owner, embedder):
+def test_a_forgotten_text_is_no_longer_a_neighbour(owner, embedder):
     numbers = learn(owner, *TEXTS)
     embed_all(owner, embedder)
     tend(owner)

@@ -114,7 +114,7 @@ def test_a_redaction_beside_a_search_is_no_damage(tmp_path, embedder):
     other.vectors.cosines(embedder, vector(embedder, "x"), list(numbers.values()))
 
 
-def test_another_process_that_had_it_open_goes_on_with_the_new_one(tmp_path, embedder):
+def test_a_process_that_had_a_damaged_index_open_goes_on_with_the_new_one(tmp_path, embedder):
     one, other = LocalIndex(tmp_path), LocalIndex(tmp_path)
     learn(one, *TEXTS)
     learn(other, *TEXTS)

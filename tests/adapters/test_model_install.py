@@ -192,7 +192,7 @@ def test_names_in_an_archive_cannot_lead_outside(
 # What is downloaded
 
 
-def test_all_ways_are_tried_in_order_and_none_working_is_no_error(
+def test_all_ways_to_download_the_model_are_tried_in_order(
     target: Path, said: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()

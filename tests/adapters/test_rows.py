@@ -61,7 +61,7 @@ def test_a_long_list_of_values_is_asked_in_parts_and_put_together(reading, in_pa
     assert set(reading.get(FACT, of(9, 5, 1, 9, 77))) == set(of(1, 5, 9))
 
 
-def test_conditions_hold_together(reading):
+def test_a_query_combines_all_of_its_conditions(reading):
     assert numbers(reading.find(FACT, Query(equal={"category": "red"}))) == [1, 4, 7]
     assert numbers(reading.find(FACT, Query(equal={"category": None}))) == [0, 3, 6, 9]
     red_late = Query(equal={"category": "red"}, without={"id": of(4)}, after=1_002)

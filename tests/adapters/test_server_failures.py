@@ -59,7 +59,7 @@ def by_sqlalchemy(error: Exception) -> Exception:
 
 @pytest.mark.parametrize(("error", "code"), SAID, ids=[str(e.args[0])[:20] for e, _ in SAID])
 @pytest.mark.parametrize("given", [by_sqlalchemy, lambda error: error], ids=["sqlalchemy", "raw"])
-def test_each_has_a_code_and_says_what_to_do(error, code, given):
+def test_each_error_of_a_server_has_a_code_and_says_what_to_do(error, code, given):
     with pytest.raises(Day1Error) as caught, translated("the ledger"):
         raise given(error)
     assert caught.value.code == code
@@ -95,7 +95,7 @@ def test_a_number_that_begins_like_another_is_another():
     assert "server does not answer" not in str(caught.value)
 
 
-def test_others_errors_pass():
+def test_errors_that_are_no_servers_pass_as_they_are():
     assert server_number(ValueError("2013")) is None
     with pytest.raises(ValueError, match="2013"), translated("the ledger"):
         raise ValueError(2013)

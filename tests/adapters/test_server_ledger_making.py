@@ -57,7 +57,7 @@ def test_processes_that_start_at_once_bring_an_older_ledger_up(dolt_database: st
     assert rows == [(VERSION - 1,), (VERSION,)]
 
 
-def test_one_who_was_cut_off_half_way_is_followed(dolt_database: str) -> None:
+def test_a_ledger_that_was_made_half_way_is_completed(dolt_database: str) -> None:
     said(
         servers.dolt_url(),
         f"CREATE DATABASE {parse(dolt_database).database}_ledger",

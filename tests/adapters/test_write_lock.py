@@ -33,7 +33,7 @@ class Holder:
         assert not self._thread.is_alive()
 
 
-def test_one_holder_at_a_time(path):
+def test_the_write_lock_has_one_holder_at_a_time(path):
     inside, most, rounds = [], [], 25
 
     def work():
@@ -68,7 +68,7 @@ def test_a_waiter_gets_the_lock_when_it_is_free(path):
         assert not free
 
 
-def test_what_is_held_is_not_free(path):
+def test_a_write_lock_that_is_held_is_not_free(path):
     lock = WriteLock(path, 10)
     with lock.held_if_free() as free:
         assert free

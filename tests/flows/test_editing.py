@@ -71,7 +71,7 @@ def test_each_changed_cell_is_noted_once_and_nothing_else_is(memory):
     assert row(memory)["agent_id"] == "one"
 
 
-def test_a_change_to_what_is_there_is_none(memory):
+def test_a_change_to_the_present_value_makes_no_commit(memory):
     tip = memory.store.commit_pending("main")
     assert update(memory, category="old").commit == tip
     assert (edits(memory), memory.store.commit_pending("main")) == ([], tip)

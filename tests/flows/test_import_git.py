@@ -128,7 +128,7 @@ def test_merges_and_bots_are_left_out_and_people_stay(memory, git):
         ("An Agent", "agent@example.com", False),
     ],
 )
-def test_the_rule_for_bots(name, email, bot):
+def test_a_commit_is_a_bots_by_its_authors_name_or_address(name, email, bot):
     assert is_bot(name, email) is bot
 
 

@@ -121,7 +121,7 @@ def test_a_vanished_commit_costs_one_full_look(memory, ports):
     assert history.bases == []
 
 
-def test_nothing_is_read_twice(memory, ports):
+def test_the_index_reads_no_row_twice(memory, ports):
     history = Counting(memory.store.history)
     ask = Asking(memory, replace(ports, history=history))
     learned: list[str] = []

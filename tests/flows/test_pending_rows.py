@@ -39,12 +39,12 @@ def preview(memory, **more):
     return planning.preview(memory.repo, planning.MergeRequest(source, target, "auto"), **more)
 
 
-def test_a_comparison_shows_them(memory):
+def test_a_comparison_shows_pending_rows(memory):
     seen = compare(memory.repo, *ends(memory))
     assert [change.id for change in seen.changes["facts"]] == ["fact_side"]
 
 
-def test_a_preview_plans_them(memory):
+def test_a_preview_of_a_merge_has_pending_rows(memory):
     plan = preview(memory).plan
     assert [(row.id, row.effect) for row in plan.rows] == [("fact_side", "new")]
     assert (plan.merged_count, plan.rejected_count) == (1, 0)

@@ -208,7 +208,7 @@ def test_no_file_has_the_words_and_all_else_is_as_before(store: Path, tmp_path: 
     assert words_in(store) == set()
 
 
-def test_what_is_purged_is_said(store: Path) -> None:
+def test_a_redaction_says_whether_its_words_are_purged(store: Path) -> None:
     with opened_at(store) as opened_store:
         row = opened_store.repo.ledger.records(Redaction)[0].row_id
         before = call(opened_store, "memory_redact", id=row, confirm=row)
@@ -268,7 +268,7 @@ def test_killed_at_any_point_either_store_is_whole_and_the_next_purge_cleans(
         assert facts(opened_store) == [*before, "After the kill."]
 
 
-def test_others_go_on_at_once_with_the_new_file(store: Path) -> None:
+def test_processes_that_had_the_purged_file_open_go_on_with_the_new_one(store: Path) -> None:
     """Processes that had the old file open read and write the new one, and lose nothing."""
     peer = Process(store)
     first, second = fact_id(), fact_id()

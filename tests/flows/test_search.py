@@ -66,7 +66,7 @@ def test_both_true_scores_are_given_whichever_list_a_row_came_from(memory, ask, 
 
 @pytest.mark.parametrize("query", ['"', "NOT", "a OR", "gateway*", "(", "the of", "🧪", "x" * 9000])
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
-def test_any_question_has_an_answer(memory, ask, query, mode):
+def test_search_takes_a_query_of_any_characters_in_every_mode(memory, ask, query, mode):
     memory.add_fact("main", "fact_a", fact_text="Some of the memories.")
     found = ask(query, mode=mode)
     assert all(0 <= hit.score <= 1 for hit in found.hits)
@@ -86,7 +86,7 @@ def test_the_limit_and_the_least_score_are_kept(memory, ask):
     assert len(ask("gateway", limit=9, min_score=scores[3]).hits) == 4
 
 
-def test_filters_narrow(memory, ask):
+def test_search_filters_by_category_time_and_kind(memory, ask):
     memory.add_fact("main", "fact_a", fact_text="gateway one", category="ops", happened_at=5 * DAY)
     memory.add_fact("main", "fact_b", fact_text="gateway two", category="law", happened_at=7 * DAY)
     memory.add_fact("main", "fact_c", fact_text="gateway three")

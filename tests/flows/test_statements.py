@@ -66,7 +66,9 @@ def store(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         store.close()
 
 
-def test_a_call_sends_no_more_than_it_did(store: OpenStore, wire: Wire) -> None:
+def test_no_call_sends_a_dolt_server_more_statements_than_its_limit(
+    store: OpenStore, wire: Wire
+) -> None:
     """F8: of the 24 statements of a write ten did something."""
     for what, found in counts(store, wire):
         assert len(found) <= MOST[what], (what, found)

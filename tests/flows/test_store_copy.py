@@ -95,7 +95,9 @@ def test_a_copy_is_the_same_memory(lived: Path, place: str) -> None:
 
 
 @pytest.mark.weekly
-def test_there_and_back_it_is_what_it_was(lived: Path, dolt_database: str, tmp_path: Path) -> None:
+def test_a_store_copied_there_and_back_is_the_same(
+    lived: Path, dolt_database: str, tmp_path: Path
+) -> None:
     there = copy(lived, dolt_database)
     back = copy(dolt_database, tmp_path / "back")
     assert content(there) == content(back)
@@ -145,7 +147,7 @@ def test_every_kind_of_record_is_carried_or_of_one_store_only() -> None:
 # What is refused
 
 
-def test_nothing_is_overwritten(brief: Path, tmp_path: Path) -> None:
+def test_a_copy_overwrites_no_store(brief: Path, tmp_path: Path) -> None:
     with opened_at(tmp_path / "other", create=True) as opened_store:
         write(opened_store, "Mine.")
     with opened_at(tmp_path / "empty", create=True):
@@ -254,7 +256,7 @@ def test_what_comes_while_it_is_copied_is_copied_too(store: Path, tmp_path: Path
         assert facts(opened_store, "late")[-2:] == ["On a late branch.", "And this waits."]
 
 
-def test_what_comes_too_late_is_said(store: Path, tmp_path: Path) -> None:
+def test_a_copy_says_that_rows_came_too_late_for_it(store: Path, tmp_path: Path) -> None:
     done = copied_while(
         store, tmp_path / "copy", "replayed", lambda opened_store: write(opened_store, "Late.")
     )
@@ -327,7 +329,7 @@ def test_killed_at_any_moment_it_goes_on(brief: Path, tmp_path: Path) -> None:
     same(brief, target)
 
 
-def test_two_at_once_do_not_meet(brief: Path, tmp_path: Path) -> None:
+def test_two_copies_of_one_store_at_once_do_not_mix(brief: Path, tmp_path: Path) -> None:
     processes = [started(brief, tmp_path / "copy", DAY1_STORE__WAIT_S="60") for _ in range(2)]
     ended = [process.communicate(timeout=120) for process in processes]
     assert any(process.returncode == 0 for process in processes), ended

@@ -76,7 +76,7 @@ def version(folder: Path) -> int:
         return int(ledger.execute("PRAGMA user_version").fetchone()[0])
 
 
-def test_it_has_all_that_it_had(store: Path) -> None:
+def test_an_older_store_keeps_facts_held_items_and_snapshots(store: Path) -> None:
     with opened(store) as opened_store:
         assert facts(opened_store) == FACTS
         (held,) = call(opened_store, "memory_held", action="list")["items"]
@@ -86,7 +86,7 @@ def test_it_has_all_that_it_had(store: Path) -> None:
     assert version(store) == VERSION
 
 
-def test_it_takes_what_is_new(store: Path) -> None:
+def test_an_older_store_takes_reviews_protection_and_redactions(store: Path) -> None:
     with opened(store) as opened_store:
         call(opened_store, "memory_branch_create", branch_name="side")
         one = call(opened_store, "memory_write_fact", fact_text="aside", branch="side")["id"]

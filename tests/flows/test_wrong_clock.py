@@ -154,7 +154,7 @@ def day1(folder: Path, *arguments: str) -> dict[str, Any]:
     return document
 
 
-def test_who_writes_is_told_and_doctor_repairs(tmp_path: Path) -> None:
+def test_a_writer_on_a_wrong_clock_is_told_and_doctor_repairs_the_times(tmp_path: Path) -> None:
     """A5: a process wrote ten years ahead; the next write's notes and doctor say so."""
     needs_files()  # a server dates what is written by its own clock
     folder = tmp_path / "store"

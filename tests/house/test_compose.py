@@ -118,7 +118,7 @@ def admitted(compose: Compose) -> str:
     return str(made["secret"])
 
 
-def test_a_folder_in_a_volume(compose: Compose) -> None:
+def test_compose_keeps_a_folder_in_a_volume(compose: Compose) -> None:
     """E7: an empty DAY1_STORE__URL means the folder; and what is written outlives the containers."""
     compose.settings(DAY1_STORE__URL="", DAY1_INDEX__CHROMA_URL="")
     token = admitted(compose)
@@ -138,7 +138,7 @@ USE day1; CALL DOLT_BACKUP('sync-url', 'file:///backups/day1');
 """
 
 
-def test_a_dolt_server(compose: Compose) -> None:
+def test_compose_keeps_the_store_on_a_dolt_server(compose: Compose) -> None:
     """E2, E3: it starts from a checkout of umask 077, and its backup outlives its container."""
     images.need(SERVICES["dolt"]["image"])
     first, second = secrets.token_hex(8), secrets.token_hex(8)
@@ -173,7 +173,7 @@ def test_a_chroma_server_that_nobody_on_this_machine_reaches(compose: Compose) -
     assert f"br-{network[:12]}" not in {route.split()[0] for route in routes}, "no way leads there"
 
 
-def test_a_matrixone_server(compose: Compose) -> None:
+def test_compose_keeps_the_store_on_a_matrixone_server(compose: Compose) -> None:
     images.need(SERVICES["matrixone"]["image"])
     compose.settings(
         COMPOSE_PROFILES="matrixone",

@@ -46,7 +46,7 @@ def slow(pattern: Pattern) -> tuple[str, int] | None:
     return None
 
 
-def test_the_patterns_are_found() -> None:
+def test_the_list_of_regular_expressions_has_those_of_every_layer() -> None:
     names = {pattern.where for pattern in PATTERNS}
     assert len(PATTERNS) > 60
     assert {

@@ -45,7 +45,7 @@ def test_looked_at_once_the_server_names_its_addresses_and_ends(env: dict[str, s
     assert "It is ready and its pages are there" in done.stdout
 
 
-def test_on_a_terminal_it_serves_until_ctrl_c(env: dict[str, str]) -> None:
+def test_the_story_serves_until_ctrl_c_on_a_terminal(env: dict[str, str]) -> None:
     child, handle = pty.fork()
     if child == 0:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -66,7 +66,7 @@ def test_a_server_that_does_not_start_says_why(env: dict[str, str]) -> None:
     assert "day1 token create" in done.stderr
 
 
-def test_without_a_terminal_it_ends_by_itself(env: dict[str, str]) -> None:
+def test_the_story_ends_by_itself_without_a_terminal(env: dict[str, str]) -> None:
     done = run(env, "-c", "import sys, story; sys.argv[1:] = []; print(story.asked())")
     assert done.stdout == "True\n", done.stderr
     helped = run(env, str(ROOT / "scripts" / "story.py"), "--help")

@@ -71,7 +71,9 @@ def measure(store: OpenStore, mode: Any) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
-def test_relevance_is_kept(store: OpenStore, mode: str, record_property, capsys) -> None:
+def test_search_is_no_less_relevant_than_committed(
+    store: OpenStore, mode: str, record_property, capsys
+) -> None:
     if mode != "keyword" and store.search.embedder is None:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
     recall, mrr = measure(store, mode)

@@ -75,7 +75,9 @@ class AsOfSuite:
     @pytest.mark.parametrize("behind", [0, 10 * SECOND], ids=["", "clock 10 s behind"])
     @pytest.mark.parametrize("cut", [True, False], ids=["cut", "waiting"])
     @pytest.mark.parametrize("name", DEEDS)
-    def test_as_of_around_a_deed(self, memory: Memory, name: str, cut: bool, behind: int) -> None:
+    def test_the_past_is_right_just_before_at_and_just_after_a_commit(
+        self, memory: Memory, name: str, cut: bool, behind: int
+    ) -> None:
         branch, deed = DEEDS[name]
         two_branches(memory)
         if name == "decision":

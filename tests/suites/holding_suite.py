@@ -18,7 +18,7 @@ from tests.suites.starting_states import (
 
 
 class HoldingSuite:
-    def test_hold_merge_back_merge_again(self, memory: Memory) -> None:
+    def test_merging_back_and_again_leaves_a_held_item_undecided(self, memory: Memory) -> None:
         clashing(memory)
         memory.merge("main", "side")
         assert fact(memory, "side")["category"] == "theirs"
@@ -29,7 +29,9 @@ class HoldingSuite:
         memory.decide("main", A, "category", "taken")
         assert fact(memory, "main")["category"] == "theirs"
 
-    def test_refresh_then_merge_up(self, memory: Memory) -> None:
+    def test_an_item_held_by_a_refresh_stays_on_the_branch_that_was_refreshed(
+        self, memory: Memory
+    ) -> None:
         forked(memory)
         memory.update_fact("main", A, category="ours")
         memory.update_fact("side", A, category="theirs")
@@ -42,7 +44,7 @@ class HoldingSuite:
         memory.decide("side", A, "category", "taken")
         assert fact(memory, "side")["category"] == "ours"
 
-    def test_fork_after_holding(self, memory: Memory) -> None:
+    def test_a_fork_has_the_held_items_of_its_parent(self, memory: Memory) -> None:
         clashing(memory)
         memory.fork("child", "main")
         assert listed(memory, "child") == [(A, "category")]
@@ -50,7 +52,7 @@ class HoldingSuite:
         assert memory.merge("child", "main").merged == 1
         assert listed(memory, "main") == [(A, "category")]
 
-    def test_what_a_fork_decided_comes_with_it(self, memory: Memory) -> None:
+    def test_a_merge_brings_the_decisions_of_a_fork(self, memory: Memory) -> None:
         clashing(memory)
         memory.fork("child", "main")
         memory.decide("child", A, "category", "taken")
@@ -60,7 +62,7 @@ class HoldingSuite:
         assert fact(memory, "main")["category"] == "theirs"
         assert memory.held("main") == []
 
-    def test_a_pick_brings_no_decision(self, memory: Memory) -> None:
+    def test_a_cherry_pick_brings_no_decision_of_a_held_item(self, memory: Memory) -> None:
         clashing(memory)
         memory.fork("child", "main")
         memory.decide("child", A, "category", "taken")
@@ -84,7 +86,7 @@ class HoldingSuite:
         assert memory.merge("child", "main").rejected == 1
         assert fact(memory, "main")["category"] == "ours"
 
-    def test_what_a_fork_dismissed_is_dismissed(self, memory: Memory) -> None:
+    def test_a_merge_brings_the_dismissals_of_a_fork(self, memory: Memory) -> None:
         clashing(memory)
         memory.fork("child", "main")
         memory.decide("child", A, "category", "dismissed")
@@ -104,7 +106,7 @@ class HoldingSuite:
         assert fact(memory, "sibling")["category"] == "third"
         assert listed(memory, "main") == [(A, "category")]
 
-    def test_held_rows_taken_later(self, memory: Memory) -> None:
+    def test_a_held_row_is_taken_later_at_the_time_of_the_decision(self, memory: Memory) -> None:
         forked(memory)
         memory.supersede("main", A, "fact_ours", "our new")
         memory.clock.skew = 10 * SECOND
@@ -119,7 +121,7 @@ class HoldingSuite:
         assert fact(memory, "main")["superseded_by"] == "fact_theirs"
         assert memory.held("main") == []
 
-    def test_offered_is_what_the_source_has_now(self, memory: Memory) -> None:
+    def test_a_held_item_offers_what_the_source_has_now(self, memory: Memory) -> None:
         clashing(memory)
         memory.update_fact("side", A, category="newer")
         assert [item.theirs for item in memory.held("main")] == [{"category": "newer"}]
@@ -149,7 +151,7 @@ class HoldingSuite:
         assert (done.merged, done.rejected) == (1, 0)
         assert (fact(memory, "main")["category"], memory.held("main")) == ("theirs", [])
 
-    def test_a_decided_cell_merges_again(self, memory: Memory) -> None:
+    def test_a_cell_that_was_decided_merges_as_any_other_afterwards(self, memory: Memory) -> None:
         clashing(memory)
         memory.decide("main", A, "category", "dismissed")
         memory.update_fact("side", A, confidence=0.5)
@@ -262,7 +264,7 @@ class HoldingSuite:
         assert set(memory.state("side")["facts"]) == {A, "fact_ours", "fact_theirs"}
         assert fact(memory, "side")["superseded_by"] == "fact_ours"
 
-    def test_what_was_taken_and_then_removed_is_removed(self, memory: Memory) -> None:
+    def test_a_held_row_that_was_taken_and_then_removed_stays_removed(self, memory: Memory) -> None:
         memory.fork("side", "main")
         memory.add_fact("side", A, fact_text="a")
         memory.merge("side", "main", choices=[Choice(A, "skip")])
@@ -271,7 +273,7 @@ class HoldingSuite:
         memory.merge("main", "side")
         assert A not in memory.state("side")["facts"]
 
-    def test_what_was_kept_out_elsewhere_is_edited_and_removed_as_ever(
+    def test_a_row_kept_out_of_another_branch_can_be_edited_and_removed(
         self, memory: Memory
     ) -> None:
         """A1: the item is about the branch that lacks the row, and binds no other."""
@@ -288,7 +290,7 @@ class HoldingSuite:
         memory.merge("child", "side")
         assert A not in memory.state("side")["facts"]
 
-    def test_what_was_declined_elsewhere_is_removed_as_ever(self, memory: Memory) -> None:
+    def test_a_row_declined_on_another_branch_can_be_removed(self, memory: Memory) -> None:
         """A1: a removal of it goes on to other branches, as that of any other row."""
         memory.fork("side", "main")
         memory.add_fact("side", A, fact_text="a")
@@ -321,7 +323,7 @@ class HoldingSuite:
         assert [item.theirs for item in memory.held("main")] == [{"category": "theirs"}]
         assert fact(memory, "main")["confidence"] == 0.5
 
-    def test_one_value_is_offered_once(self, memory: Memory) -> None:
+    def test_a_value_that_two_merges_bring_is_offered_once(self, memory: Memory) -> None:
         """A2: a branch changed a held cell to and fro, and each merge withheld it anew."""
         clashing(memory)
         for category in ("newer", "theirs", "newest"):

@@ -57,7 +57,7 @@ class IndexSuite:
         assert learn(index, *TEXTS) == first
         assert index.words.known(FACT, ["unknown"]) == {}
 
-    def test_kinds_are_apart(self, index):
+    def test_texts_of_one_kind_are_not_found_as_another_kind(self, index):
         (fact,) = learn(index, TEXTS[0])
         (observed,) = learn(index, TEXTS[0], kind=OBSERVATION)
         assert fact != observed
@@ -160,7 +160,7 @@ class IndexSuite:
         assert sorted(nearest) == numbers
         assert missing == 0
 
-    def test_embedders_do_not_mix(self, index, embedder):
+    def test_vectors_of_two_embedders_are_not_compared(self, index, embedder):
         class Other(HashingEmbedder):
             name, dimension = "other/of some:name", 32
 
@@ -194,7 +194,7 @@ class IndexSuite:
         embed_all(index, embedder)
         assert index.vectors.cosines(embedder, asked, [again])[again] == pytest.approx(1)
 
-    def test_threads_share_it(self, index, embedder):
+    def test_threads_may_share_one_index(self, index, embedder):
         failed: list[BaseException] = []
 
         def work(number: int) -> None:

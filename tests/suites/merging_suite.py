@@ -46,7 +46,7 @@ class MergingSuite:
         assert (done.merged, done.rejected, memory.held("main")) == (0, 0, [])
         assert done.at is not None
 
-    def test_a_row_counts_once(self, memory: Memory) -> None:
+    def test_a_merge_counts_each_row_once_however_many_cells_changed(self, memory: Memory) -> None:
         forked(memory)
         memory.update_fact("side", A, category="new", confidence=0.1)
         memory.add_observation("side", "obs_a", summary="seen")
@@ -57,14 +57,14 @@ class MergingSuite:
         assert (done.merged, done.rejected) == (3, 0)
         assert memory.state("main") == memory.state("side")
 
-    def test_nothing_new_is_nothing_done(self, memory: Memory) -> None:
+    def test_a_merge_that_brings_nothing_new_makes_no_commit(self, memory: Memory) -> None:
         clashing(memory)
         state = memory.state("main")
         done = memory.merge("side", "main")
         assert (done.at, done.merged, done.rejected) == (None, 0, 0)
         assert memory.state("main") == state
 
-    def test_removal_meets_an_untouched_row(self, memory: Memory) -> None:
+    def test_a_merge_removes_a_row_that_only_the_source_removed(self, memory: Memory) -> None:
         forked(memory)
         memory.remove("side", A)
         assert memory.merge("side", "main").merged == 1
@@ -167,7 +167,7 @@ class MergingSuite:
         assert (done.merged, done.rejected) == (0, 2)
         assert listed(memory, "main") == [(A, "category"), (NEW, "*")]
 
-    def test_delete_is_a_choice(self, memory: Memory) -> None:
+    def test_the_choice_delete_removes_the_row(self, memory: Memory) -> None:
         forked(memory)
         memory.update_fact("side", A, category="theirs")
         assert memory.merge("side", "main", choices=[Choice(A, "delete")]).merged == 1
@@ -201,7 +201,7 @@ class MergingSuite:
 
 
 class PickingSuite:
-    def test_pick_then_merge(self, memory: Memory) -> None:
+    def test_a_merge_after_a_cherry_pick_brings_only_the_rest(self, memory: Memory) -> None:
         forked(memory)
         memory.update_fact("side", A, category="new")
         memory.add_fact("side", B, fact_text="b")
@@ -212,7 +212,7 @@ class PickingSuite:
         assert (done.merged, done.rejected) == (1, 0)
         assert memory.state("main") == memory.state("side")
 
-    def test_pick_edit_merge(self, memory: Memory) -> None:
+    def test_a_row_edited_after_its_cherry_pick_is_held(self, memory: Memory) -> None:
         forked(memory)
         memory.update_fact("side", A, category="picked")
         memory.merge("side", "main", "cherry_pick", items=[A])
@@ -252,7 +252,7 @@ class PickingSuite:
             == "not_found"
         )
 
-    def test_squash_twice(self, memory: Memory) -> None:
+    def test_a_squashed_branch_is_closed_until_it_is_forked_anew(self, memory: Memory) -> None:
         forked(memory)
         memory.update_fact("side", A, category="new")
         assert memory.merge("side", "main", "squash").merged == 1

@@ -129,7 +129,7 @@ class RevertingSuite:
         memory.revert("main", changed)
         assert (fact(memory, "main")[TEXT], fact(memory, "main")[VERDICT]) == ("a", "unverified")
 
-    def test_what_is_held_stays_held(self, memory: Memory) -> None:
+    def test_a_revert_leaves_held_items_undecided(self, memory: Memory) -> None:
         forked(memory, category="base")
         memory.update_fact("main", A, category="ours")
         memory.update_fact("side", A, category="theirs", confidence=0.5)

@@ -55,7 +55,7 @@ def line_of_fault(lines: list[bytes]) -> int:
     return int(str(caught.value.details["line"]))
 
 
-def test_what_is_written_is_read():
+def test_a_bundle_file_is_read_as_it_was_written():
     file, made = read_bundle(LINES), bundle(ROWS)
     for name in ("id", "name", "description", "tags", "source_branch", "source_commit"):
         assert getattr(file, name) == getattr(made, name), name

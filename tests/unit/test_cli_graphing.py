@@ -12,7 +12,7 @@ def picture(*commits: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def test_a_chain_is_a_column() -> None:
+def test_a_chain_of_commits_is_drawn_as_one_column() -> None:
     assert picture(("b", "a"), ("a",)) == ["* b", "* a"]
 
 

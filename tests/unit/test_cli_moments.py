@@ -48,7 +48,7 @@ def test_what_is_printed_can_be_typed_and_includes_what_it_stood_beside() -> Non
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2x", "-3d", "3 d ago now", "1e3s"])
-def test_anything_else_is_refused(text: str) -> None:
+def test_a_text_that_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest):
         moment(text, NOW)
 
@@ -67,5 +67,5 @@ def test_an_age_never_reaches_before_1970() -> None:
         (3 * DAY, "3 days ago"),
     ],
 )
-def test_how_long_ago(spent: int, words: str) -> None:
+def test_an_age_is_said_in_words(spent: int, words: str) -> None:
     assert since(NOW - spent, NOW) == words

@@ -30,7 +30,7 @@ def test_a_cycle_ends_where_it_closes():
     assert asked == [["a"], ["b", "c"]]
 
 
-def test_a_walk_is_bounded():
+def test_a_graph_walk_ends_at_its_limit():
     neighbours, asked = graph(*(f"a{n}" for n in range(10)), "0z")
     assert len(walk("a", neighbours, 5, most=4)) == 4
     assert len(asked) == 1

@@ -62,7 +62,7 @@ def test_a_request_id_that_is_a_ulid_gives_ids_its_time():
         assert ids_of_request(request_id)("fact", 0).startswith("fact_0000000000")
 
 
-def test_hashes_keep_parts_apart():
+def test_hashes_of_parts_split_elsewhere_differ():
     assert short_hash("ab", "c") != short_hash("a", "bc")
     assert content_hash("é") != content_hash("e\u0301")
     assert content_hash("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

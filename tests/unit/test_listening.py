@@ -83,7 +83,7 @@ def test_what_a_client_asks_is_done_in_its_order() -> None:
     anyio.run(both)
 
 
-def test_two_that_begin_at_once_miss_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_listeners_that_begin_at_once_miss_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """B5: what moves once one of them listens is told, however long the other had to wait."""
     monkeypatch.setattr("day1.interfaces.broadcast._PAUSE_S", 0.01)
     store = SlowStore()

@@ -26,7 +26,7 @@ def test_a_listed_row_keeps_its_new_text_and_none_of_its_other_words() -> None:
     assert MASK.row(FACT, fact("fact_1", "new")) == {**fact("fact_1", "new"), "category": REDACTED}
 
 
-def test_what_is_empty_stays_empty() -> None:
+def test_a_mask_leaves_empty_cells_empty() -> None:
     row: Row = {"id": "obs_1", "tool_name": None, "raw_input": "x", "raw_output": None}
     assert MASK.row(OBSERVATION, row) == {**row, "raw_input": REDACTED}
 

@@ -88,7 +88,7 @@ def test_letters_of_any_script_and_emoji_stay_as_they_are():
     assert str(marked(text)) == text
 
 
-def test_texts_become_no_tags():
+def test_a_text_is_escaped_so_that_it_becomes_no_tag():
     assert "<b>" not in inert("<b>")
     assert "<b>" not in inert("<b>" * 1_000)
     assert "<b>" not in became("<b> one", "<b> two")

@@ -208,7 +208,7 @@ def test_a_terminal_shows_what_is_invisible_as_pages_do(cli: CommandLine) -> Non
     assert "\\U000e0041" in shown
 
 
-def test_interrupted_is_130(cli: CommandLine) -> None:
+def test_an_interrupted_command_ends_with_130(cli: CommandLine) -> None:
     with cli.terminal("restore", "--source", "1h") as terminal:
         terminal.wait_for("[y/N]")
         assert terminal.interrupt() == 130

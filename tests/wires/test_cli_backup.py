@@ -80,7 +80,7 @@ def test_without_a_store_there_is_nothing_to_back_up(tmp_path: Path) -> None:
     assert list(bare.folder.iterdir()) == []
 
 
-def test_no_memory_is_in_what_it_prints(cli: CommandLine) -> None:
+def test_backup_prints_no_text_of_the_memory(cli: CommandLine) -> None:
     said = cli("backup", "b.tar.gz", "--json")
     assert "coffee" not in said.out + said.err
     assert json.loads(said.out)["engine"].startswith("doltlite ")

@@ -211,7 +211,7 @@ def test_no_log_holds_what_was_written_or_asked(server: HttpServer) -> None:
     assert "xylophone" not in server.log.read_text(encoding="utf-8")
 
 
-def test_it_stops_at_once_with_streams_open_and_finishes_what_runs(tmp_path: Path) -> None:
+def test_a_server_stops_at_once_though_streams_are_open(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store") as served, HttpSession(served) as agent:
         agent.ok("memory_write_fact", fact_text="Written before the end.")
         with served.http.stream("GET", "/review/events") as events:

@@ -98,7 +98,7 @@ def test_a_body_that_ends_early_is_nobodys_fault(server: HttpServer, body: bytes
 
 
 @pytest.mark.parametrize("start", [bytes(range(256)) * 10, b"\x16\x03\x01\x02" + b"\0" * 300])
-def test_what_is_no_http_is_refused(server: HttpServer, start: bytes) -> None:
+def test_bytes_that_are_no_http_are_refused(server: HttpServer, start: bytes) -> None:
     with connected(server) as connection:
         connection.sendall(start + b"\r\n\r\n")
         assert answered(connection)[:12] == b"HTTP/1.1 400"

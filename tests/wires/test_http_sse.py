@@ -62,7 +62,7 @@ def test_another_token_cannot_post_into_a_stream(server: HttpServer, admin: str)
         assert server.ask("POST", where, hers, json=ping).status == 202
 
 
-def test_it_is_not_served_unless_asked_for(tmp_path: Path) -> None:
+def test_the_older_transport_is_not_served_unless_asked_for(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store") as plain:
         assert plain.ask("GET", "/sse").status == 404
         assert plain.ask("POST", "/sse/messages/").status == 404

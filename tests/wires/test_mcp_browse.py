@@ -87,7 +87,7 @@ def test_a_list_can_leave_out_what_search_leaves_out(browse: Session) -> None:
     assert browse.ok("memory_list", type="fact", branch=branch)["total"] == 5
 
 
-def test_a_list_is_as_it_was(browse: Session) -> None:
+def test_a_list_of_a_past_state_has_the_rows_of_then(browse: Session) -> None:
     branch = fork(browse, "then")
     first = fact(browse, branch, "First.")
     at = browse.ok("memory_get", id=first, branch=branch)["row"]["created_at"]

@@ -150,7 +150,7 @@ def test_meta_names_the_branch_of_a_call_and_an_argument_overrides_it(
 
 @pytest.mark.line("S1-003")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_both_protocol_eras_get_the_same(
+def test_both_protocol_eras_get_the_same_tools_and_answers(
     core: Session, other: Session, branch: str, mode: str
 ) -> None:
     era = core if mode == "auto" else other

@@ -51,7 +51,9 @@ def rows() -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(("name", "tools"), rows())
-def test_each_choice_costs_what_is_stated(tmp_path: Path, name: str, tools: int) -> None:
+def test_each_choice_of_toolsets_costs_the_stated_tokens(
+    tmp_path: Path, name: str, tools: int
+) -> None:
     with Session(tmp_path / "store", toolsets=name) as session:
         assert len(session.tools) == tools
         assert tokens(session) == pytest.approx(stated(name), rel=0.03)

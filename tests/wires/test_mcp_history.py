@@ -207,14 +207,16 @@ def test_a_row_that_came_by_a_merge_and_was_brought_back_came_by_the_merge(
 
 
 @pytest.mark.parametrize("tool", ["memory_history", "memory_blame"])
-def test_what_never_was_has_no_past(core: Session, branch: str, fork: Fork, tool: str) -> None:
+def test_an_id_that_never_was_has_no_history(
+    core: Session, branch: str, fork: Fork, tool: str
+) -> None:
     elsewhere = write(core, fork())
     for row_id in (elsewhere, "fact_nobody", "nonsense", "edit_1"):
         error = core.refused(tool, "not_found", id=row_id, branch=branch)
         assert error["details"] == {"id": row_id, "branch": branch}
 
 
-def test_what_is_gone_has_a_history_and_no_blame(core: Session, branch: str) -> None:
+def test_a_removed_row_has_a_history_and_no_blame(core: Session, branch: str) -> None:
     row_id = write(core, branch)
     core.ok("memory_retract_fact", fact_id=row_id, branch=branch)
     assert len(versions(core, branch, row_id)) == 2

@@ -45,7 +45,7 @@ def answered(pipe: RawPipe, count: int) -> list[dict[str, Any]]:
         pytest.param('{"jsonrpc":"2.0","id":1,"method":7}', INVALID, id="no method"),
     ],
 )
-def test_what_is_no_message_is_answered(pipe: RawPipe, line: str, code: int) -> None:
+def test_a_line_that_is_no_message_is_answered(pipe: RawPipe, line: str, code: int) -> None:
     """B8: a line that cannot be read gets an error of JSON-RPC, and ends nothing."""
     pipe.send(line)
     (answer,) = answered(pipe, 1)
@@ -53,7 +53,7 @@ def test_what_is_no_message_is_answered(pipe: RawPipe, line: str, code: int) -> 
     assert pipe.ask("ping", "{}")["result"] == {}
 
 
-def test_what_came_with_it_is_answered(tmp_path: Path) -> None:
+def test_calls_around_a_broken_line_are_answered(tmp_path: Path) -> None:
     """B8: calls before and after such a line are answered as ever."""
     with RawPipe(tmp_path / "store", toolsets="core") as pipe:
         calls = [
@@ -68,7 +68,7 @@ def test_what_came_with_it_is_answered(tmp_path: Path) -> None:
         assert pipe.leave() == 0
 
 
-def test_an_empty_line_says_nothing(pipe: RawPipe) -> None:
+def test_an_empty_line_on_stdin_is_not_answered(pipe: RawPipe) -> None:
     """B8: nor is it answered."""
     pipe.send("\n\r\n")
     assert pipe.ask("ping", "{}")["result"] == {}

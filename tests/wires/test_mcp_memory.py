@@ -306,7 +306,7 @@ def test_what_looks_like_a_secret_is_kept_with_a_warning(core: Session, branch: 
         ),
     ],
 )
-def test_a_writer_may_name_itself(
+def test_a_write_keeps_the_agent_session_and_task_it_names(
     core: Session, branch: str, tool: str, key: str, arguments: dict[str, str]
 ) -> None:
     origin = {"agent_id": "ada", "session_id": "s-1", "task_id": "t-1"}

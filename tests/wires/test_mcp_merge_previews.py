@@ -54,7 +54,7 @@ def test_a_diff_shows_what_the_source_has_and_the_target_not(core: Session, pair
 
 
 @pytest.mark.line("S1-036")
-def test_a_diff_has_a_direction(core: Session, pair: Pair) -> None:
+def test_a_diff_the_other_way_swaps_source_and_target(core: Session, pair: Pair) -> None:
     diff = core.ok("memory_branch_diff", source_branch=pair.target, target_branch=pair.source)
     assert [fact["fact_text"] for fact in diff["new_facts"]] == ["of the target"]
     assert diff["removed"] == []
@@ -167,7 +167,7 @@ def test_a_preview_tells_the_merge_and_changes_nothing(core: Session, pair: Pair
         assert done[key] == plan[key], key
 
 
-def test_what_waits_for_its_commit_is_in_diff_and_preview_and_said(
+def test_pending_rows_are_in_diff_and_preview_and_said(
     core: Session, pair: Pair, write: Write
 ) -> None:
     both = {"source_branch": pair.source, "target_branch": pair.target}
@@ -206,7 +206,7 @@ def test_unrelated_additions_to_the_target_disturb_no_plan(
 
 
 @pytest.mark.line("S1-040", "S1-088")
-def test_who_merges_is_who_decided(core: Session, pair: Pair) -> None:
+def test_the_agent_that_merges_is_the_author_of_its_choices(core: Session, pair: Pair) -> None:
     choice = {"id": pair.clash, "take": "value", "value": {"fact_text": "settled"}}
     done = merge(core, pair, choices=[choice], agent_id="judge")
     state = core.everything(pair)

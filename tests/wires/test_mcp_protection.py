@@ -331,7 +331,7 @@ def test_what_one_decides_alone_is_for_others_to_merge(tmp_path: Path, own: Any)
         merge_by(store, "cy", "gathered")
 
 
-def test_a_protected_branch_stays(tmp_path: Path) -> None:
+def test_a_protected_branch_is_neither_retired_nor_deleted(tmp_path: Path) -> None:
     with opened(tmp_path / "store", create=True) as store:
         call(store, "memory_branch_create", branch_name="side")
         call(store, "memory_branch_enrich", branch_name="side", ttl_days=1)

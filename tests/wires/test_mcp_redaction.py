@@ -274,7 +274,9 @@ def test_redacting_again_is_harmless(core: Session, branch: str, fact: str) -> N
     assert again == {**done, "already": True}
 
 
-def test_what_is_written_later(core: Session, branch: str, fact: str) -> None:
+def test_a_redacted_text_that_is_written_again_is_masked(
+    core: Session, branch: str, fact: str
+) -> None:
     """The same text is masked, and no duplicate of anything; the row's new text is shown."""
     core.ok("memory_redact", id=fact, confirm=fact)
     again = core.ok("memory_write_fact", fact_text=f"Otters sleep on {branch}.", branch=branch)
@@ -288,7 +290,7 @@ def test_what_is_written_later(core: Session, branch: str, fact: str) -> None:
     assert {row["content"] for row in before} == {"[redacted]"}
 
 
-def test_another_process_sees_it_at_once(tmp_path: Path) -> None:
+def test_another_process_sees_a_redaction_at_once(tmp_path: Path) -> None:
     with Session(tmp_path / "store") as core:
         row = write(core, FIRST)
         write(core, KEPT)

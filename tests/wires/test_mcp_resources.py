@@ -159,7 +159,7 @@ def test_a_cursor_of_nobodys_is_refused(agent: Session, cursor: str) -> None:
     assert caught.value.error.code == -32602
 
 
-def test_names_are_completed(agent: Session) -> None:
+def test_the_name_of_a_branch_is_completed(agent: Session) -> None:
     branch = named(agent)
     template = ResourceTemplateReference(type="ref/resource", uri=f"{BRANCHES}/{{branch}}")
     argument = {"name": "branch", "value": branch[:-2]}

@@ -141,7 +141,7 @@ def test_what_changed_since_stays_unless_it_is_decided(
     assert [c["agent_id"] for c in cells if c["cell"] == "category"] == ["z"]
 
 
-def test_nothing_to_undo_makes_no_commit(core: Session, branch: str) -> None:
+def test_a_revert_of_nothing_makes_no_commit(core: Session, branch: str) -> None:
     row_id = write(core, branch)
     commit = edit(core, branch, row_id, category="wrong")
     tip = edit(core, branch, row_id, category="right")

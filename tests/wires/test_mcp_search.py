@@ -216,5 +216,5 @@ def test_equal_texts_on_two_branches_are_two_memories(core: Session, fork: Fork)
 @pytest.mark.parametrize(
     "query", ['"', "AND OR NOT", "tea*", "a:b", "(", "the of and", "  x  ", "-"]
 )
-def test_any_question_is_a_question(core: Session, library: str, query: str) -> None:
+def test_search_answers_a_query_of_any_characters(core: Session, library: str, query: str) -> None:
     core.found("memory_search", query=query, branch=library)

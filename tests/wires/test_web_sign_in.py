@@ -138,7 +138,7 @@ def test_a_wrong_token_opens_nothing_and_is_not_logged(tmp_path: Path) -> None:
         assert secret not in log
 
 
-def test_who_signed_out_is_out(guarded: Guarded) -> None:
+def test_a_session_that_signed_out_sees_no_page(guarded: Guarded) -> None:
     with guarded.browser("admin") as browser:
         cookies = dict(browser.http.cookies)
         form = browser.get("/review").form("/review/logout")
@@ -156,7 +156,7 @@ def test_a_revoked_token_ends_what_it_opened(guarded: Guarded) -> None:
         assert browser.get("/review").address.startswith("/review/login")
 
 
-def test_a_bearer_sees_pages_too(guarded: Guarded) -> None:
+def test_a_bearer_token_opens_pages_too(guarded: Guarded) -> None:
     bearer = {"Authorization": f"Bearer {guarded.secrets['reader']}"}
     with Browser(guarded.server, **bearer) as browser:
         assert browser.get("/review").address == "/review"
