@@ -11,12 +11,12 @@ from day1.app.open import (
     import_source,
     install_model,
     model_place,
-    now,
     open_store,
     place_of,
     point,
     seen_through,
 )
+from day1.model.values.instant import now
 from day1.settings import Settings
 
 __all__ = [

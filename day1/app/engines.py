@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Engine
 
 from day1.adapters.failures import of_system
+from day1.adapters.flock import WriteLock
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.server import DOLT_STAMP, check_ledger, open_server_ledger
 from day1.adapters.ledger.sqlite import FILE as LEDGER
 from day1.adapters.ledger.sqlite import check_file, open_ledger
 from day1.adapters.mysql.url import ServerDatabase, ServerUrl, connect, engine_of, parse
-from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.versioned.store import SqlStore
 from day1.errors import Day1Error, StoreFull, Unsupported

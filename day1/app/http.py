@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.adapters.flock import WriteLock
 from day1.app.open import background_worker, open_store
 from day1.errors import Conflict, Refused
 from day1.interfaces.http.app import Served, build_app, needs_door

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -25,6 +24,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.records.redaction import Mask
 from day1.model.search.ranking import Weights
 from day1.model.values.ids import new_id, short_hash
+from day1.model.values.instant import now
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
@@ -52,11 +52,6 @@ if TYPE_CHECKING:
     from day1.ports.source import Source
     from day1.services.upkeep.doctor import StoreLocation
     from day1.services.upkeep.worker import BackgroundWorker
-
-
-def now() -> int:
-    """The clock: microseconds since 1970 UTC."""
-    return time.time_ns() // 1000
 
 
 def open_store(

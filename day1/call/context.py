@@ -183,12 +183,16 @@ class Context:
         Raises:
             Forbidden: the token is bound to another agent than the one given.
         """
-        return self.caller.access.writes_as(given) or self.caller.agent_id
+        access = self.caller.access
+        if access.agent_id is None:
+            return given or self.caller.agent_id
+        return access.writes_as(given) or self.caller.agent_id
 
     def writer(self, request: WriteRequest, branch: Branch) -> Origin:
         """Who writes to a branch; the ledger notes it, so that the rows are found again."""
         origin = self.origin(request, branch)
-        note(self.repo, branch, origin, self.clock())
+        if origin.agent_id or origin.session_id or origin.task_id:
+            note(self.repo, branch, origin, self.clock())
         return origin
 
     def writing(self, request: WriteRequest, given: str | None) -> Writing:

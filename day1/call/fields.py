@@ -20,7 +20,7 @@ from pydantic import (
 from day1.call.meanings import put_meanings
 from day1.errors import Advice, InvalidRequest, Say
 from day1.model.rows.origin import MAX_LABEL
-from day1.model.rows.validation import MAX_TEXT, clean, sound
+from day1.model.rows.validation import MAX_TEXT, clean, filled, sound
 from day1.model.values.instant import parse
 
 
@@ -32,21 +32,11 @@ def _timed(text: str) -> str:
     return text
 
 
-def _filled(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be empty")
-    return text
-
-
-Text = Annotated[
-    str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(clean), AfterValidator(_filled)
-]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(filled)]
 """What memory is made of: not empty, no NUL, at most 32,768 characters."""
 LongText = Annotated[str, AfterValidator(clean)]
 """Debugging output of any length: the operation cuts it."""
-Label = Annotated[
-    str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(clean), AfterValidator(_filled)
-]
+Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(filled)]
 """A short name."""
 Labels = Annotated[list[Label], Field(max_length=100)]
 """Short names such as tags; at most 100, since every list of rows repeats them."""

@@ -1,6 +1,7 @@
 """How far a call walks through day1, counted by the interpreter's profiler.
 
-A *file* is one of the package, some function of which ran. A *move* is a call of a function in one
+It is counted from the door (`Operation.call`) to the answer; what wires do around it is not. A
+*file* is one of the package, some function of which ran. A *move* is a call of a function in one
 file by a function in another, with nothing of day1 between them (libraries and generated code do
 not count); going back is no move of its own, going on with a generator is one. A *statement* is one
 that the versioned engine was sent: those to the ledger and to the index, which are files of
@@ -16,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -31,7 +33,8 @@ PACKAGE = f"{Path(day1.__file__).parent}/"
 _SENT: set[CodeType] = {driver.Connection.run.__code__, driver.Connection.run_many.__code__}
 """The functions that send the engine a statement, which is their argument `sql`."""
 
-Call = Callable[..., dict[str, Any]]
+Prepare = Callable[..., Callable[[], dict[str, Any]]]
+"""A tool's name and arguments in, a call at its door out."""
 
 
 @dataclass(slots=True)
@@ -84,13 +87,20 @@ def _file_below(frame: FrameType | None) -> str | None:
 
 def walks() -> dict[str, Walk]:
     """Each call once, on an embedded store where the like was done before."""
-    with tempfile.TemporaryDirectory(prefix="day1-walks-") as folder, _store(Path(folder)) as call:
+    with (
+        tempfile.TemporaryDirectory(prefix="day1-walks-") as folder,
+        _store(Path(folder)) as prepare,
+    ):
         found: dict[str, Walk] = {}
 
         def walk(tool: str, **arguments: str) -> None:
             found[tool] = walked = Walk()
+            prepared = prepare(tool, **arguments)
             with walked.counted():
-                call(tool, **arguments)
+                prepared()
+
+        def call(tool: str, **arguments: str) -> None:
+            prepare(tool, **arguments)()
 
         def fork(name: str) -> None:
             call("memory_branch_create", branch_name=name)
@@ -112,7 +122,7 @@ def walks() -> dict[str, Walk]:
 
 
 @contextmanager
-def _store(folder: Path) -> Iterator[Call]:
+def _store(folder: Path) -> Iterator[Prepare]:
     """A new store, called as a wire does; nothing works beside the calls."""
     tools = {operation.name: operation for operation in operations("core")}
     settings = Settings(
@@ -122,10 +132,10 @@ def _store(folder: Path) -> Iterator[Call]:
     )
     store = open_store(settings, create=True)
 
-    def call(tool: str, **arguments: str) -> dict[str, Any]:
-        return tools[tool].call(store.context(Caller()), arguments)
+    def prepare(tool: str, **arguments: str) -> Callable[[], dict[str, Any]]:
+        return partial(tools[tool].call, store.context(Caller()), arguments)
 
     try:
-        yield call
+        yield prepare
     finally:
         store.close()

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from day1.adapters.versioned.doltlite.lock import WriteLock
+from day1.adapters.flock import WriteLock
 from day1.errors import Day1Error, StoreBusy
 
 

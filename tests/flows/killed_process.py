@@ -13,14 +13,14 @@ from typing import Any
 
 from day1.app import engines
 from day1.app import open as opening
-from day1.app.open import copied_to, now, open_store, seen_through
+from day1.app.open import copied_to, open_store, seen_through
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.redaction import CLEAR, Redaction, mask_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
-from day1.model.values.instant import SECOND
+from day1.model.values.instant import SECOND, now
 from day1.ports.source import FactDraft
 from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import backup as backups
@@ -200,7 +200,7 @@ def opened(folder: Path) -> OpenStore:
 
 def main() -> None:
     folder, behind_s = Path(sys.argv[1]), int(sys.argv[2])
-    opening.now = lambda: now() - behind_s * SECOND
+    opening.now = lambda: now() - behind_s * SECOND  # type: ignore[attr-defined]
     store = opened(folder)
     say({"done": None})
     for line in sys.stdin:

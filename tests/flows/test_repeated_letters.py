@@ -9,7 +9,7 @@ from day1.adapters.judges import injection, stance
 from day1.adapters.judges.rules import scoring
 from day1.adapters.sources import git
 from day1.model.records.redaction import without
-from day1.model.rows import secrets
+from day1.model.rows import validation
 from day1.model.search import grouping
 
 MOST_S = 1.0
@@ -23,7 +23,7 @@ MOST_S = 1.0
         pytest.param(lambda: grouping._SPECIFIC.findall("a" * 32_000), id="letters"),
         pytest.param(lambda: git._without_addresses(" " * 60_000 + "x"), id="a commit of blanks"),
         pytest.param(lambda: scoring._PLACE.search("a-" * 16_000), id="hyphens"),
-        pytest.param(lambda: secrets.looks_secret("eyJ-" * 8_000), id="no secret"),
+        pytest.param(lambda: validation.looks_secret("eyJ-" * 8_000), id="no secret"),
         pytest.param(lambda: injection.cleared("\u05d4\u05ea\u05e2\u05dc" * 8_000), id="Hebrew"),
         pytest.param(
             lambda: without(["- " * 8_000 + "x"])("- " * 16_000 + "x"), id="a quote of hyphens"

@@ -50,7 +50,7 @@ def test_the_list_of_regular_expressions_has_those_of_every_layer() -> None:
     names = {pattern.where for pattern in PATTERNS}
     assert len(PATTERNS) > 60
     assert {
-        "day1.model.rows.secrets._SHAPES",
+        "day1.model.rows.validation._SHAPES",
         "day1.adapters.judges.stance._MEASURE",
         "day1.adapters.sources.git._ADDRESS",
         "day1.adapters.versioned.doltlite.dbapi.statement._BLANK",

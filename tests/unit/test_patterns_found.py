@@ -10,7 +10,7 @@ from day1.adapters.judges.rules import scoring
 from day1.adapters.sources import git
 from day1.model.branches import names
 from day1.model.records import redaction
-from day1.model.rows import secrets
+from day1.model.rows import validation
 from day1.model.search import grouping
 
 _UNITS = "|".join(sorted(stance._UNITS, key=len, reverse=True))
@@ -79,7 +79,7 @@ def test_measures_and_specifics_and_addresses_are_found_as_before(text: str) -> 
 def test_a_text_names_a_place_or_holds_a_secret_as_before(text: str) -> None:
     """B7: of places and secrets only whether there is one is asked."""
     assert bool(scoring._PLACE.search(text)) == bool(WERE["place"].search(text))
-    for name, shape in secrets._SHAPES:
+    for name, shape in validation._SHAPES:
         if name in SECRETS_WERE:
             assert bool(shape.search(text)) == bool(SECRETS_WERE[name].search(text)), name
 

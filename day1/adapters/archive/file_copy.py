@@ -8,8 +8,8 @@ from pathlib import Path
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
+from day1.adapters.flock import WriteLock
 from day1.adapters.ledger.sqlite import copy_ledger
-from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE
 from day1.ports.archive import Copying
 

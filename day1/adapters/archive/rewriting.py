@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from day1.adapters.archive.files import FileArchives, sync
 from day1.adapters.failures import of_system
+from day1.adapters.flock import WriteLock
 from day1.adapters.ledger.sqlite import scrub_ledger
-from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore
 from day1.errors import Refused
 from day1.ports.history import History

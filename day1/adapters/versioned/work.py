@@ -26,7 +26,7 @@ class SqlWork(SqlAdditions, Work):
         """Wrap a connection on which a transaction was begun."""
         super().__init__(connection, state, past)
         self._dialect = dialect
-        self.point: Callable[[str], None] = lambda _: None
+        self.point: Callable[[str], object] = str
         """Called at named points of `commit`, where a test may kill the process."""
         self._touched: dict[str, set[str]] = {}
         self._planned: Writes | None = None

@@ -1,6 +1,6 @@
 """Who may do what: tokens, their scopes, and the branches they are limited to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Literal, get_args
 
@@ -21,13 +21,24 @@ class Access:
     agent_id: str | None = None
     """The agent that the token is bound to."""
 
+    scopes: tuple[Scope, ...] = field(init=False)
+    """The scope, and those that it includes."""
+    home: str | None = field(init=False)
+    """The one branch that it is limited to; None if there may be several."""
+
+    def __post_init__(self) -> None:
+        """Derive what every call asks for."""
+        only = self.branches[0] if len(self.branches) == 1 else "*"
+        object.__setattr__(self, "scopes", SCOPES[: SCOPES.index(self.scope) + 1])
+        object.__setattr__(self, "home", None if set(only) & set("*?[") else only)
+
     def require(self, scope: Scope, what: str) -> None:
         """Check that the scope allows an action.
 
         Raises:
             Forbidden: the action needs a higher scope.
         """
-        if SCOPES.index(self.scope) < SCOPES.index(scope):
+        if scope not in self.scopes:
             raise Forbidden(
                 f"{what} needs the scope {scope!r}; this token has {self.scope!r}.", needs=scope
             )
@@ -41,12 +52,6 @@ class Access:
         if self.agent_id is not None and given not in {None, self.agent_id}:
             raise Forbidden(f"This token writes as {self.agent_id!r} only.", agent_id=self.agent_id)
         return self.agent_id or given
-
-    @property
-    def home(self) -> str | None:
-        """The only branch that the access is limited to; None if it may be several."""
-        only = self.branches[0] if len(self.branches) == 1 else "*"
-        return None if set(only) & set("*?[") else only
 
     def sees(self, branch: str) -> bool:
         """Whether a branch of this name is within the limits; upper and lower case are equal."""

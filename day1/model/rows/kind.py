@@ -301,11 +301,6 @@ def kind_of(row_id: str) -> Kind | None:
     return BY_PREFIX.get(row_id.split("_", 1)[0])
 
 
-def new_row(kind: Kind, row_id: str, values: Row, origin: Row) -> Row:
-    """Build a new row, with the hash of its text, and what the kind gives where nothing is said."""
-    return complete(kind, {"id": row_id, **kind.blank, **values, **origin})
-
-
 def words_of(kind: Kind, row: Mapping[str, Cell]) -> str:
     """What a row is about, in words."""
     return " ".join(str(row[c]) for c in kind.says if row[c] is not None)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from day1.errors import InvalidRequest
-from day1.model.rows.kind import Row
 
 MAX_LABEL: Final = 255
 """Characters of a short name."""
@@ -19,18 +18,6 @@ class Origin:
     session_id: str | None = None
     task_id: str | None = None
     source: SourceName = "agent"
-
-    def columns(self, now: int) -> Row:
-        """The origin columns of a row that is learned at `now`."""
-        return {
-            "agent_id": self.agent_id,
-            "session_id": self.session_id,
-            "task_id": self.task_id,
-            "source": self.source,
-            "created_at": now,
-            "origin_id": None,
-            "origin_branch": None,
-        }
 
 
 def named(given: object, what: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What texts and numbers from outside must be like, so that they come back as they went in."""
+"""What texts and numbers from outside must be like, and which of them look like a secret."""
 
 import re
 from collections.abc import Iterator
@@ -24,6 +24,17 @@ def clean(text: str) -> str:
         raise ValueError("must not contain NUL characters")
     if not text.isascii() and _SURROGATE.search(text):
         raise ValueError("must not contain half a character (a lone surrogate)")
+    return text
+
+
+def filled(text: str) -> str:
+    """A clean text that says something.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if not clean(text).strip():
+        raise ValueError("must not be empty")
     return text
 
 
@@ -53,3 +64,27 @@ def _parts(value: JsonValue) -> Iterator[JsonValue]:
             yield from _parts(inner)
     else:
         yield value
+
+
+_SHAPES = (
+    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
+    ("an AWS access key", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("a GitHub token", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{30})")),
+    ("an API key", re.compile(r"\bsk-[A-Za-z0-9_-]{20}")),
+    ("a Slack token", re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10}")),
+    (
+        "a JSON web token",
+        # Of what one piece holds, only its first `eyJ` is tried: it leaves the most behind it.
+        re.compile(r"(?<![\w-])(?>[\w-]*?\beyJ)[\w-]{10,}+\.eyJ[\w-]{10,}+\.[\w-]{10}"),
+    ),
+    ("a password", re.compile(r"(?i)\bpass(?:word|wd)?\s*[=:]\s*(?![<{$*\s])\S{6}")),
+)
+
+
+def looks_secret(*texts: str | None) -> str | None:
+    """Name the kind of secret that one of the texts seems to hold; None if none does."""
+    for text in texts:
+        for name, shape in _SHAPES:
+            if text and shape.search(text):
+                return name
+    return None

@@ -3,12 +3,13 @@
 from dataclasses import asdict, dataclass
 
 from day1.model.rows.change import Query
-from day1.model.rows.kind import CONVERSATION, MESSAGE, Row, complete, new_row
+from day1.model.rows.kind import CONVERSATION, MESSAGE, Row, complete
 from day1.model.rows.origin import Origin
 from day1.ports.additions import Additions
 from day1.services.conversations.order import may_bring_messages, order_of
 from day1.services.repository.idempotency import BY_REQUEST, written_by
 from day1.services.repository.repository import Repository
+from day1.services.rows.recording import new_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def start_conversation(
     """Start a conversation in an open unit of work; returns its id."""
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
     said: Row = {"title": title, "happened_at": happened_at}
-    work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, said, origin.columns(work.now))])
+    work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, said, origin, work.now)])
     return conversation_id
 
 
@@ -91,7 +92,7 @@ def add_message(
         count = work.count(MESSAGE, {"conversation_id": conversation_id})
         last = _last(repo, work, conversation_id) if count else None
     columns |= {"conversation_id": conversation_id, "previous_id": last}
-    work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin.columns(work.now))])
+    work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin, work.now)])
     return LoggedMessage(message_id, conversation_id, count + 1, 1 + begun)
 
 

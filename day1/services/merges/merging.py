@@ -18,7 +18,7 @@ from day1.services.merges.planning import MergeRequest, check, check_digest, pla
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.intents import open_intent
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import decided_edits
+from day1.services.rows.recording import decided_edits, origin_columns
 
 Guard = Callable[[Branch, Branch, MergePlan], None]
 """Lets a plan of source and target pass, or raises; asked under the target's lock."""
@@ -166,7 +166,7 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
 
 
 def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
-    origin = what.origin.columns(work.now)
+    origin = origin_columns(what.origin, work.now)
     declines = [(row, WHOLE) for row in plan.declines]
     new = [*plan.holds, *declines]
     taken = work.get(HELD, [held_id(row.id, c, what.source_commit) for row, c in new])

@@ -5,7 +5,6 @@ is the row itself: nothing beside it could say otherwise.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from day1.errors import Advice, RequestReused
@@ -13,7 +12,6 @@ from day1.model.records.redaction import REDACTED_HASH
 from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, WHOLE, Cell, Kind, Row
 from day1.model.values.instant import SECOND
-from day1.ports.additions import Additions
 from day1.ports.ledger import Ledger
 from day1.ports.reading import Reading
 
@@ -27,46 +25,6 @@ LATELY = (
     "The same was written less than a minute ago: this is that row, and nothing was written. "
     "Give each a request_id of its own to keep both."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """The row of a write, and whether this call added it."""
-
-    row: Row
-    fresh: bool = True
-    notes: tuple[str, ...] = ()
-
-
-def put_once(
-    work: Additions,
-    kind: Kind,
-    row: Row,
-    request_id: str | None,
-    alike: Sequence[Row] | None = None,
-) -> Put:
-    """Add a row, unless this request did, or without a request id the same words lately.
-
-    Args:
-        work: of the branch, alone on it.
-        kind: of the row.
-        row: with the id that the request gives.
-        request_id: as the client gave it.
-        alike: rows that may say the same, where they are known.
-
-    Raises:
-        RequestReused: the request wrote something else, or its row was removed since.
-    """
-    if request_id is not None:
-        first = written_by(work, kind, str(row["id"]), {c: row[c] for c in kind.group(WHOLE)})
-        if first is not None:
-            return Put(first, fresh=False, notes=(BY_REQUEST,))
-    else:
-        first = written_lately(_alike(work, kind, row) if alike is None else alike, kind, row)
-        if first is not None:
-            return Put(first, fresh=False, notes=(LATELY,))
-    work.add(kind, [row])
-    return Put(row)
 
 
 def written_by(reading: Reading, kind: Kind, row_id: str, given: Mapping[str, Cell]) -> Row | None:
@@ -128,9 +86,3 @@ def written_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
         if age < MINUTE and all(before[c] == row[c] for c in columns):
             return before
     return None
-
-
-def _alike(work: Additions, kind: Kind, row: Row) -> list[Row]:
-    # Either has an index.
-    key = "content_hash" if kind.text else kind.says[0]
-    return work.find(kind, Query(equal={key: row[key]}, created_after=work.now - MINUTE))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from day1.model.records.intent import Intent
 from day1.model.rows.change import CommitId
@@ -10,16 +11,14 @@ from day1.ports.history import History
 from day1.ports.ledger import Ledger
 from day1.ports.store import Store
 
-Point = Callable[[str], None]
+Point = Callable[[str], object]
 """Called at named points, where a test may kill the process."""
+no_point: Final[Point] = str
+"""Does nothing: points are for tests."""
 
 
 Recoveries = Mapping[str, Callable[["Repository", Intent], None]]
 """By the name of an operation: what finishes or withdraws it after its process died."""
-
-
-def no_point(_: str) -> None:
-    """No point is armed outside tests."""
 
 
 def nothing_to_forget(_: Collection[str]) -> None:

@@ -18,18 +18,46 @@ from day1.model.rows.kind import (
     Row,
     canonical,
     cell_value,
-    new_row,
 )
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId, content_hash
+from day1.ports.additions import Additions
 from day1.ports.reading import Reading
 from day1.ports.store import Work
+from day1.services.repository.idempotency import (
+    BY_REQUEST,
+    LATELY,
+    MINUTE,
+    written_by,
+    written_lately,
+)
 
 _NEAREST = 20
 """As many agents may write the same within a minute, and each is told of a repetition."""
 
 REMOVED = "removed"
 """The `value` of an edit that removed its row."""
+
+
+def origin_columns(origin: Origin, now: int) -> Row:
+    """The columns that say of a row that is learned at `now` where it comes from."""
+    return {
+        "agent_id": origin.agent_id,
+        "session_id": origin.session_id,
+        "task_id": origin.task_id,
+        "source": origin.source,
+        "created_at": now,
+        "origin_id": None,
+        "origin_branch": None,
+    }
+
+
+def new_row(kind: Kind, row_id: str, values: Row, origin: Origin, now: int) -> Row:
+    """Build a new row, with the hash of its text, and what the kind gives where nothing is said."""
+    row = {"id": row_id, **kind.blank, **values, **origin_columns(origin, now)}
+    if kind.text is not None:
+        row["content_hash"] = content_hash(str(row[kind.text]))
+    return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +78,7 @@ def fact_row(fact_id: str, fact: NewFact, origin: Origin, now: int) -> Row:
         "confidence": fact.confidence,
         "happened_at": fact.happened_at,
     }
-    return new_row(FACT, fact_id, values, origin.columns(now))
+    return new_row(FACT, fact_id, values, origin, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +97,7 @@ def observation_row(
     observation_id: str, observation: NewObservation, origin: Origin, now: int
 ) -> Row:
     """Build the row of a new observation."""
-    return new_row(OBSERVATION, observation_id, asdict(observation), origin.columns(now))
+    return new_row(OBSERVATION, observation_id, asdict(observation), origin, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +122,54 @@ def relation_row(relation_id: str, relation: NewRelation, origin: Origin, now: i
         "properties": None if given is None else canonical(dict(given)),
         "happened_at": relation.happened_at,
     }
-    return new_row(RELATION, relation_id, values, origin.columns(now))
+    return new_row(RELATION, relation_id, values, origin, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """The row of a write, and whether this call added it."""
+
+    row: Row
+    fresh: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def put_once(
+    work: Additions,
+    kind: Kind,
+    row: Row,
+    request_id: str | None,
+    alike: Sequence[Row] | None = None,
+) -> Put:
+    """Add a row, unless this request did, or without a request id the same words lately.
+
+    Args:
+        work: of the branch, alone on it.
+        kind: of the row.
+        row: with the id that the request gives.
+        request_id: as the client gave it.
+        alike: rows that may say the same, where they are known.
+
+    Raises:
+        RequestReused: the request wrote something else, or its row was removed since.
+    """
+    if request_id is not None:
+        first = written_by(work, kind, str(row["id"]), {c: row[c] for c in kind.group(WHOLE)})
+        if first is not None:
+            return Put(first, fresh=False, notes=(BY_REQUEST,))
+    else:
+        rows = _alike(work, kind, row) if alike is None else alike
+        first = written_lately(rows, kind, row) if rows else None
+        if first is not None:
+            return Put(first, fresh=False, notes=(LATELY,))
+    work.add(kind, [row])
+    return Put(row)
+
+
+def _alike(work: Additions, kind: Kind, row: Row) -> list[Row]:
+    # Either has an index.
+    key = "content_hash" if kind.text else kind.says[0]
+    return work.find(kind, Query(equal={key: row[key]}, created_after=work.now - MINUTE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +194,7 @@ def edit_rows(edited: EditedCells, origin: Origin, now: int, new_id: NewId) -> l
             "cell": cell,
             "value": REMOVED if cell == WHOLE else cell_value(kind, row, cell),
             "reason": edited.reason,
-            **origin.columns(now),
+            **origin_columns(origin, now),
         }
         for cell in edited.cells
     ]
@@ -151,9 +226,9 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
     ]
 
 
-def near_duplicates(reading: Reading, text: str) -> list[Row]:
-    """Live facts with exactly this text, the newest first, if there are any."""
-    equal: Row = {"content_hash": content_hash(text), "status": "active"}
+def near_duplicates(reading: Reading, hashed: str) -> list[Row]:
+    """Live facts whose text has this hash, the newest first."""
+    equal: Row = {"content_hash": hashed, "status": "active"}
     return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))
 
 
@@ -161,7 +236,7 @@ def close_items(
     work: Work, items: Iterable[HeldItem], decision: Resolution, origin: Origin, new_id: NewId
 ) -> None:
     """Close held items by a decision, in an open unit."""
-    columns = origin.columns(work.now)
+    columns = origin_columns(origin, work.now)
     work.add(
         HELD,
         [closing_row(item, decision, new_id(HELD.prefix, work.now), columns) for item in items],

@@ -29,13 +29,12 @@ def lasting(span: int) -> str:
     return "less than a minute"
 
 
-def clock_notes(written: int, now: int) -> Iterator[str]:
-    """The note for a write whose time is ahead of the clock."""
-    if written - now > TOO_FAR:
-        yield (
-            f"This branch is {lasting(written - now)} ahead of this machine's clock, and what is "
-            "written is dated so: `day1 doctor` says what to do."
-        )
+def ahead_note(span: int) -> str:
+    """The note for a write whose time is so far (`TOO_FAR`) ahead of the clock."""
+    return (
+        f"This branch is {lasting(span)} ahead of this machine's clock, and what is written is "
+        "dated so: `day1 doctor` says what to do."
+    )
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:

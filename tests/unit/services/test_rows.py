@@ -9,10 +9,9 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, Row, revision
 from day1.services.branches.lookup import first_commit
-from day1.services.repository.idempotency import put_once
 from day1.services.rows.curating import CurateRequest, curate
 from day1.services.rows.editing import Correction, Removal, Replacement, remove, supersede, update
-from day1.services.rows.recording import NewFact, fact_row, near_duplicates
+from day1.services.rows.recording import NewFact, fact_row, near_duplicates, put_once
 from day1.services.rows.transplanting import Selection, commit_copy, put, select_rows
 from tests.unit.services.conftest import ADA, Bench
 
@@ -107,7 +106,7 @@ def test_the_same_words_within_a_minute_are_one_row(bench: Bench) -> None:
     def write(fact_id: str) -> tuple[str, bool]:
         with bench.store.adding(MAIN) as work:
             row: Row = fact_row(fact_id, NewFact("milk is cold"), ADA, work.now)
-            alike = near_duplicates(work, "milk is cold")
+            alike = near_duplicates(work, str(row["content_hash"]))
             done = put_once(work, FACT, row, None, alike)
         return str(done.row["id"]), done.fresh
 

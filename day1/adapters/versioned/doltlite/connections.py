@@ -21,11 +21,11 @@ from sqlalchemy.pool import QueuePool
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
+from day1.adapters.flock import WriteLock
 from day1.adapters.rows.tables import versioned
 from day1.adapters.sqlite_failures import HARMLESS, error_name, is_sqlite, raise_translated
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.doltlite.dbapi import driver
-from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.errors import (
     Advice,
     NotFound,

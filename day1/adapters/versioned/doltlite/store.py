@@ -10,13 +10,13 @@ from sqlalchemy import create_engine, insert
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
+from day1.adapters.flock import WriteLock
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, versioned
 from day1.adapters.sqlite_failures import translated
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, away, check_tables
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.history import DoltLiteHistory
-from day1.adapters.versioned.doltlite.lock import WriteLock
 from day1.adapters.versioned.messages import author_of, encode
 from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import Day1Error, InvalidRequest, Json, NotAStore, StoreUnavailable

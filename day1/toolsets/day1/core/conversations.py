@@ -37,7 +37,7 @@ from day1.services.conversations.order import order_of
 from day1.services.repository.idempotency import BY_REQUEST
 from day1.services.rows.transplanting import commit_copy, put
 from day1.services.search.searching import Hit, SearchRequest, search
-from day1.services.upkeep.clocks import clock_notes
+from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.memory import secret_notes
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import read_found
@@ -102,7 +102,10 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     if logged is None:
         raise unknown_conversation(ctx.repo, str(given), branch.name)
     pending = work.pending.count + logged.added
-    notes += [*logged.notes, *clock_notes(work.now, ctx.clock())]
+    notes += logged.notes
+    span = work.now - ctx.clock()
+    if span > TOO_FAR:
+        notes.append(ahead_note(span))
     return MessageLogged(
         message_id=logged.message_id,
         conversation_id=logged.conversation_id,

@@ -20,20 +20,21 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import Refused
 from day1.model.rows.kind import FACT, OBSERVATION, RELATION
-from day1.model.rows.secrets import looks_secret
+from day1.model.rows.validation import looks_secret
 from day1.model.values.instant import parse, show
 from day1.ports.additions import Additions
-from day1.services.repository.idempotency import Put, put_once
 from day1.services.rows.recording import (
     NewFact,
     NewObservation,
     NewRelation,
+    Put,
     fact_row,
     near_duplicates,
     observation_row,
+    put_once,
     relation_row,
 )
-from day1.services.upkeep.clocks import clock_notes
+from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.shared.fields import Confidence, ObservationType
 
 
@@ -79,8 +80,8 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     write = ctx.writing(request, request.branch)
     branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     with ctx.repo.store.adding(branch.name) as work:
-        twins = near_duplicates(work, request.fact_text)
         row = fact_row(new_id(FACT.prefix, work.now), fact, origin, work.now)
+        twins = near_duplicates(work, str(row["content_hash"]))
         put = put_once(work, FACT, row, request.request_id, twins)
     others = [str(twin["id"]) for twin in twins if twin["id"] != put.row["id"]]
     return FactWritten(
@@ -199,7 +200,10 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
 
 
 def _written(ctx: Context, branch: str, work: Additions, put: Put, notes: list[str]) -> Written:
-    said: list[Note] = [*notes, *put.notes, *clock_notes(work.now, ctx.clock())]
+    said: list[Note] = [*notes, *put.notes]
+    span = work.now - ctx.clock()
+    if span > TOO_FAR:
+        said.append(ahead_note(span))
     pending = work.pending.count + put.fresh
     return Written(branch=branch, commit=work.tip, pending=pending, notes=said)
 
