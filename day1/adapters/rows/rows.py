@@ -75,13 +75,10 @@ class Prepared:
         """A cursor of the driver, whose errors become SQLAlchemy's, as of any other statement."""
         raw: Any = connection.connection.driver_connection
         driver: Any = connection.dialect.loaded_dbapi
-        cursor = raw.cursor()
         try:
-            yield cursor
+            yield raw.cursor()
         except driver.Error as exc:
             raise DBAPIError.instance(sql, None, exc, driver.Error, hide_parameters=True) from exc
-        finally:
-            cursor.close()
 
 
 class _Compiled:

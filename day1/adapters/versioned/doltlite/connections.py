@@ -253,14 +253,13 @@ class DoltLiteConnections(Connections):
             self.close()
 
     @staticmethod
-    def execute(connection: Connection, statement: str) -> Any:
-        """Run a statement without values on the driver itself; answers its first cell, if any.
+    def execute(connection: Connection, statement: str) -> None:
+        """Run a statement without values or result on the driver itself.
 
         SQLAlchemy's set-up of a result costs four times what such a statement does.
         """
         raw: Any = connection.connection.driver_connection
-        row = raw.execute(statement).fetchone()
-        return None if row is None else row[0]
+        raw.execute(statement)
 
     def forget_commits(self) -> None:
         """Close connections to past commits (compaction may have removed them)."""

@@ -11,7 +11,6 @@ from day1.adapters.rows.changes import row_changes
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
-from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
 from day1.adapters.versioned.messages import decode
 from day1.model.records.redaction import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
@@ -27,7 +26,7 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def head(self, connection: Connection) -> CommitId:
-        return str(DoltLiteConnections.execute(connection, "SELECT dolt_hashof('HEAD')"))
+        return str(connection.exec_driver_sql("SELECT dolt_hashof('HEAD')").scalar_one())
 
     @override
     def read(self, connection: Connection, commit: CommitId) -> Commit:

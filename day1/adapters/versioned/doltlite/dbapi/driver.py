@@ -249,7 +249,7 @@ class Connection:
             try:
                 kept = self._bind(statement, parameters)
                 code = lib.step(statement.handle)
-                description = statement.description()
+                description = statement.description() if statement.columns else None
                 rows: list[Row] = []
                 if code == engine.ROW:
                     code, rows = statement.fetch(len(description or ()))

@@ -46,12 +46,23 @@ class Result(NamedTuple):
 class Statement:
     """While it runs, it belongs to one call alone."""
 
-    __slots__ = ("_description", "_lib", "_prepared", "changes_rows", "handle", "parameters")
+    __slots__ = (
+        "_description",
+        "_lib",
+        "_prepared",
+        "changes_rows",
+        "columns",
+        "handle",
+        "parameters",
+    )
 
     def __init__(self, lib: Library, handle: Any, sql: str) -> None:
         self._lib = lib
         self.handle: Final = handle
         self.parameters: Final[int] = lib.bind_parameter_count(handle)
+        self.columns: Final[int] = lib.column_count(handle)
+        """As it was prepared first: a change of schema may give it others, but none if it has none.
+        """
         found = _FIRST_WORD.match(sql)
         first_word = found[1].upper() if found else ""
         self.changes_rows: Final[bool] = first_word in _CHANGING or (
