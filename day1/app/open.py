@@ -21,7 +21,7 @@ from day1.adapters.judges.rules.judge import RulesJudge
 from day1.app.engines import create_store, obstacles_in, open_engine
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.interfaces.open_store import OpenStore
-from day1.model.records.redaction import Mask
+from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
 from day1.model.values.ids import new_id, short_hash
 from day1.model.values.instant import now

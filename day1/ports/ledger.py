@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
-from day1.model.records.redaction import Mask
+from day1.model.redaction.mask import Mask
 
 T = TypeVar("T")
 Recover = Callable[[Intent], None]

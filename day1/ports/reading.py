@@ -7,7 +7,7 @@ succeed) or `StoreDamaged`. Other errors are named beside the method.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from day1.model.records.redaction import Mask
+from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, CommitId, Pending, Query
 from day1.model.rows.kind import Cell, Kind, Row
 

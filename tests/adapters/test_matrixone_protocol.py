@@ -11,13 +11,7 @@ from day1.adapters.ledger.tables import OLDEST, metadata
 from day1.adapters.mysql.url import ServerDatabase
 from day1.adapters.versioned.matrixone.store import MatrixOneStore
 from day1.adapters.versioned.matrixone.time_cursor import PastState, timed
-from day1.errors import (
-    IntegrityBroken,
-    NotAStore,
-    Refused,
-    StoreUnavailable,
-    Unsupported,
-)
+from day1.errors import IntegrityBroken, NotAStore, Refused, StoreUnavailable, Unsupported
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin

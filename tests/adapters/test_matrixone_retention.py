@@ -8,11 +8,7 @@ import pytest
 from pymysql.err import OperationalError
 
 from day1.adapters.versioned.matrixone.store import MatrixOneStore
-from day1.errors import (
-    ForeignStore,
-    NotFound,
-    StoreDamaged,
-)
+from day1.errors import ForeignStore, NotFound, StoreDamaged
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.services.upkeep.doctor import _engine

@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.errors import (
-    BranchExists,
-    Day1Error,
-    StoreBusy,
-    StoreUnavailable,
-)
+from day1.errors import BranchExists, Day1Error, StoreBusy, StoreUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord

@@ -6,10 +6,7 @@ import pytest
 
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.mysql.url import parse
-from day1.errors import (
-    Refused,
-    StoreVersionUnknown,
-)
+from day1.errors import Refused, StoreVersionUnknown
 from day1.model.branches.branch import Branch
 from tests import servers
 from tests.adapters.server_ledgers import MAIN, opened, processes, said

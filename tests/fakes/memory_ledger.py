@@ -8,7 +8,8 @@ from typing import Any
 from day1.errors import BranchExists
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
-from day1.model.records.redaction import Mask, Redaction, mask_of
+from day1.model.redaction.mask import Mask, mask_of
+from day1.model.redaction.redaction import Redaction
 
 
 class MemoryLedger:

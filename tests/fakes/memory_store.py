@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from day1.errors import BranchExists, Conflict, Json, NotFound, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN
-from day1.model.records.redaction import CLEAR, Mask
+from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import (
     Changes,
     Commit,

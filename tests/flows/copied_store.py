@@ -12,7 +12,7 @@ from typing import Any
 
 from day1.app.open import copied_to, seen_through
 from day1.interfaces.open_store import OpenStore
-from day1.model.records.redaction import CLEAR
+from day1.model.redaction.mask import CLEAR
 from day1.services.exchange.store_copy import CopiedStore, as_it_is, copy_store
 from day1.services.repository.repository import Repository
 from day1.settings import EmbedderSettings, Settings, settings_at

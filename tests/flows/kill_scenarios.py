@@ -18,7 +18,7 @@ from typing import Any
 
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.redaction import REDACTED
+from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import new_id

@@ -16,7 +16,8 @@ from day1.app import open as opening
 from day1.app.open import copied_to, open_store, seen_through
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
-from day1.model.records.redaction import CLEAR, Redaction, mask_of
+from day1.model.redaction.mask import CLEAR, mask_of
+from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin

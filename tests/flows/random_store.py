@@ -9,7 +9,7 @@ from typing import Any
 from day1.app.open import open_store, seen_through
 from day1.errors import Conflict
 from day1.interfaces.open_store import OpenStore
-from day1.model.records.redaction import CLEAR
+from day1.model.redaction.mask import CLEAR
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, KINDS
 from day1.model.values.instant import now, show

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.model.records.redaction import REDACTED
+from day1.model.redaction.mask import REDACTED
 from tests.flows.kill_scenarios import POINTS, ROOT, State, kill_at, told
 
 

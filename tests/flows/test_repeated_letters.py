@@ -8,7 +8,7 @@ import pytest
 from day1.adapters.judges import injection, stance
 from day1.adapters.judges.rules import scoring
 from day1.adapters.sources import git
-from day1.model.records.redaction import without
+from day1.model.redaction.quotes import without
 from day1.model.rows import validation
 from day1.model.search import grouping
 

@@ -9,7 +9,7 @@ from day1.adapters.judges import stance
 from day1.adapters.judges.rules import scoring
 from day1.adapters.sources import git
 from day1.model.branches import names
-from day1.model.records import redaction
+from day1.model.redaction import mask, quotes
 from day1.model.rows import validation
 from day1.model.search import grouping
 
@@ -88,8 +88,8 @@ def test_a_text_names_a_place_or_holds_a_secret_as_before(text: str) -> None:
 def test_quotes_are_taken_out_as_before(said: str, text: str) -> None:
     """B7: a redacted text is looked for without a pattern, and found where the pattern found it."""
     for whole in (said, f"{said}{text}{said}", f"{text} {text}{text} {text}"):
-        was = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", lambda _: redaction.REDACTED, whole)
-        assert redaction.without([text])(whole) == was
+        was = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", lambda _: mask.REDACTED, whole)
+        assert quotes.without([text])(whole) == was
 
 
 @given(st.text("aB._-l/ock .", max_size=30) | TEXTS)

@@ -2,7 +2,7 @@
 
 import json
 
-from day1.model.records.redaction import CLEAR, REDACTED, Mask, mask_of
+from day1.model.redaction.mask import CLEAR, REDACTED, Mask, mask_of
 from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Row
 from day1.model.values.ids import content_hash

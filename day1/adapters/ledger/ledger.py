@@ -38,7 +38,8 @@ from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged, StoreVersionUnknown
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
-from day1.model.records.redaction import CLEAR, Mask, Redaction, mask_of
+from day1.model.redaction.mask import CLEAR, Mask, mask_of
+from day1.model.redaction.redaction import Redaction
 from day1.ports.ledger import Ledger, Recover
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from day1.model.records.redaction import Mask
+from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, RowChange
 from day1.model.rows.kind import Cell, Kind, Row
 

@@ -26,7 +26,7 @@ from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 from typing_extensions import override
 
 from day1.adapters.rows.tables import TABLES
-from day1.model.records.redaction import CLEAR, Mask
+from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query
 from day1.model.rows.kind import MEMORIES, Cell, Kind, Row, when
 from day1.ports.additions import Additions

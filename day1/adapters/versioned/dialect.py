@@ -5,7 +5,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from day1.model.records.redaction import Mask
+from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import Cell, Kind
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from day1.model.records.redaction import CLEAR, Mask
+from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Changes, CommitId, Pending, Query
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.ports.reading import Reading

@@ -13,7 +13,7 @@ from day1.adapters.rows.rows import SqlReading, pending_rows
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
 from day1.errors import BranchExists
-from day1.model.records.redaction import CLEAR, Mask
+from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Changes, Commit, CommitId, Ref
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.ports.history import History

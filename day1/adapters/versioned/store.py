@@ -17,7 +17,7 @@ from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.work import SqlWork, commit_rows
 from day1.errors import IntegrityBroken, NotAStore, StoreVersionUnknown
-from day1.model.records.redaction import CLEAR, Mask
+from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Pending, Ref, Writes
 from day1.model.values.instant import SECOND
 from day1.ports.additions import Additions

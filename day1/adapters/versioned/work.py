@@ -11,7 +11,7 @@ from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.messages import author_of, decode, encode, encode_again
 from day1.errors import IntegrityBroken
-from day1.model.records.redaction import CLEAR
+from day1.model.redaction.mask import CLEAR
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
 from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 from day1.ports.store import Work

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from day1.interfaces.open_store import OpenStore
-    from day1.model.records.redaction import Mask
+    from day1.model.redaction.mask import Mask
     from day1.ports.archive import Archives, Copying
     from day1.ports.embedder import Embedder
     from day1.ports.rewriting import Rewriting

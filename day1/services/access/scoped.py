@@ -18,8 +18,8 @@ from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.redaction import Mask
 from day1.model.records.sharing import Bundle
+from day1.model.redaction.mask import Mask
 from day1.ports.history import History
 from day1.ports.ledger import Ledger, Recover
 from day1.ports.store import Store

@@ -14,8 +14,10 @@ from typing import Any, Final, TypeVar, cast
 from day1.model.branches.branch import MAIN
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.redaction import Clean, Mask, Redaction, mask_of, without
 from day1.model.records.review import Review
+from day1.model.redaction.mask import Mask, mask_of
+from day1.model.redaction.quotes import Clean, without
+from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import CommitId
 from day1.model.rows.kind import BY_TABLE, Row, kind_of
 from day1.ports.index import IndexLost

@@ -1,7 +1,7 @@
 """Redacting: making a row unreadable at once, on every branch and for good.
 
 It writes one record of the ledger, and every reading of rows masks what the record says
-(`model.records.redaction`).
+(`model.redaction.mask`).
 """
 
 import logging
@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
 from day1.model.merge.held import columns_of
-from day1.model.records.redaction import COPIED, REDACTED_HASH, Redaction, mask_of, without
 from day1.model.records.review import Review
 from day1.model.records.sharing import Handoff
+from day1.model.redaction.mask import COPIED, REDACTED_HASH, mask_of
+from day1.model.redaction.quotes import without
+from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_TABLE, HELD, MEMORIES, Kind, Row, kind_of, text_of
 from day1.ports.index import IndexBehind, IndexLost

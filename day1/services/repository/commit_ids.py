@@ -12,12 +12,12 @@ from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.redaction import Redaction
 from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template
 from day1.model.records.snapshot import Snapshot
 from day1.model.records.task import Objective, Task, TaskAgent
+from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import CommitId
 from day1.ports.history import History
 from day1.ports.ledger import Ledger

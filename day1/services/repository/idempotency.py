@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from day1.errors import Advice, RequestReused
-from day1.model.records.redaction import REDACTED_HASH
+from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
 from day1.model.rows.kind import EDIT, WHOLE, Cell, Kind, Row
 from day1.model.values.instant import SECOND

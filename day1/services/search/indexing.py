@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from day1.errors import NotFound, StoreUnavailable
-from day1.model.records.redaction import REDACTED_HASH
+from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Changes, CommitId, Query, Ref
 from day1.model.rows.kind import KINDS, Kind
 from day1.ports.embedder import Embedder

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from day1.errors import NotFound, StoreUnavailable
-from day1.model.records.redaction import REDACTED_HASH
+from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import FACT, Cell, Kind, Row
 from day1.model.search.wording import content_words

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from day1.errors import ChatUnavailable, Json
 from day1.model.branches.branch import Branch
-from day1.model.records.redaction import REDACTED
+from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Row
 from day1.model.rows.origin import Origin

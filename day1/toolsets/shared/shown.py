@@ -5,15 +5,7 @@ from typing import Any
 
 from day1.model.merge.row_merge import PlanRow
 from day1.model.rows.change import RowChange
-from day1.model.rows.kind import (
-    MEMORIES,
-    WHOLE,
-    Cell,
-    Kind,
-    Row,
-    revision,
-    words_of,
-)
+from day1.model.rows.kind import MEMORIES, WHOLE, Cell, Kind, Row, revision, words_of
 from day1.model.values.instant import show
 
 _COLUMNS = {name: column for kind in MEMORIES for name, column in kind.column.items()}

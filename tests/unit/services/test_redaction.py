@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from day1.errors import InvalidRequest, NotFound
-from day1.model.records.redaction import Redaction
 from day1.model.records.sharing import Handoff
+from day1.model.redaction.redaction import Redaction
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind

@@ -14,7 +14,7 @@ from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.position import Position, position_of
 from day1.adapters.versioned.matrixone.time_cursor import PastState
 from day1.errors import NotFound
-from day1.model.records.redaction import Mask
+from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import KINDS, MEMORIES, RECORDS, Cell, Kind
 

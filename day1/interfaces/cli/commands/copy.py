@@ -29,7 +29,8 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     store when the copy is complete and was compared with FROM. An interrupted copy continues
     where it stopped.
     """
-    from day1.model.records.redaction import Redaction, mask_of
+    from day1.model.redaction.mask import mask_of
+    from day1.model.redaction.redaction import Redaction
     from day1.services.exchange.store_copy import as_it_is, copy_store
     from day1.services.redaction.purging import leaving_behind
     from day1.settings import settings_at

@@ -68,7 +68,8 @@ def _files(session: Session) -> Rewriting:
 
 def _purge(session: Session, files: Rewriting) -> dict[str, int]:
     """Rewrite the store without what is redacted."""
-    from day1.model.records.redaction import Redaction, mask_of
+    from day1.model.redaction.mask import mask_of
+    from day1.model.redaction.redaction import Redaction
     from day1.services.redaction.purging import purge
 
     store = session.store()

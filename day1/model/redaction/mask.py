@@ -1,17 +1,18 @@
-"""Redactions: which texts nobody may read any more, and how a redacted row reads.
+"""The mask: how a redacted row reads. Every reading of rows applies it.
 
 The rule: a text is redacted by its content. Every row of any kind with exactly this text, whenever
 it was written, reads as if it held `[redacted]`, hash included. A new text that a redacted row gets
 later is shown. A row's other words (category, tool input and output, thinking, title, entities
-and the like) are redacted by the row: of a listed row, and of a conversation's copies of it, they
-are not shown any more, whoever changes them.
+and the like) are redacted by the row: they are not shown in a listed row, nor in a conversation's
+copies of it, whoever changes them.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from day1.model.merge.held import columns_of
+from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query
 from day1.model.rows.kind import (
     BY_TABLE,
@@ -47,27 +48,6 @@ _BY_TEXT: Final = {
 _KEYS: Final = frozenset({"id", "origin_id", "content_hash", *(kind.about for kind in KINDS)})
 COPIED: Final = frozenset({CONVERSATION, MESSAGE})
 """Kinds whose rows a conversation's fork copies under new ids."""
-
-
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """What was redacted: a row, and the hashes of the texts that it had until then."""
-
-    id: str
-    row_id: str
-    row_kind: str
-    rows: tuple[str, ...]
-    """The row, and its copies."""
-    hashes: tuple[str, ...]
-    masked_rows: int
-    """Rows that it masked, as the branches were then."""
-    branches: int
-    """Branches that had such rows."""
-    reason: str | None
-    agent_id: str | None
-    created_at: int
-    purged_at: int | None = None
-    """When the store's files were last written anew without what it masks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,37 +144,6 @@ def _values(query: Query, column: str) -> Iterable[Cell]:
 
 CLEAR: Final = Mask()
 """Nothing is redacted."""
-
-Clean = Callable[[str], str]
-"""Removes redacted texts from what somebody wrote."""
-
-
-def without(texts: Collection[str]) -> Clean:
-    """Make a function that removes whole quotes of these texts."""
-
-    def clean(said: str) -> str:
-        for text in texts:
-            said = _without(said, text)
-        return said
-
-    return clean
-
-
-def _without(said: str, text: str) -> str:
-    """Put a mark for a text where it stands as whole words.
-
-    Looked for by hand: a pattern reads a text that repeats itself again from each place.
-    """
-    kept: list[str] = []
-    begun, at = 0, said.find(text[0]) if text and text in said else -1
-    while at >= 0:
-        end = at + len(text)
-        ends = said[at - 1 : at] if at else "", said[end : end + 1]
-        if said.startswith(text, at) and not any(one.isalnum() or one == "_" for one in ends):
-            kept += said[begun:at], REDACTED
-            begun = end
-        at = said.find(text[0], max(at + 1, begun))
-    return "".join((*kept, said[begun:]))
 
 
 def mask_of(redactions: Iterable[Redaction]) -> Mask:
