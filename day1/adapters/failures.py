@@ -30,11 +30,11 @@ FULL: Final = (
 )
 
 
-Meaning = Callable[[Exception], Day1Error | None]
+Translate = Callable[[Exception], Day1Error | None]
 """Says what an error means as an error of day1; None if no driver raised it."""
 
 
-def raise_meaning(exc: Exception, meaning: Meaning) -> None:
+def raise_meaning(exc: Exception, meaning: Translate) -> None:
     """Raise what an error means, if a driver raised it.
 
     The driver's text may quote SQL or values, so it stays in the exception chain only.
@@ -49,7 +49,7 @@ def raise_meaning(exc: Exception, meaning: Meaning) -> None:
 
 
 @contextmanager
-def translated_by(meaning: Meaning) -> Iterator[None]:
+def translated_by(meaning: Translate) -> Iterator[None]:
     """Turn the driver errors of the block into errors of day1."""
     try:
         yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from day1.adapters.mysql.url import ServerDatabase, ServerUrl, connect, engine_o
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.versioned.store import SqlStore
 from day1.errors import Day1Error, StoreFull, Unsupported
+from day1.model.values.callbacks import Clock
 from day1.model.values.ids import new_id
 from day1.settings import Settings
 
@@ -37,8 +37,6 @@ _LEAST_FREE_BYTES = 256 * 1024
 NODE = "node"
 LEFTOVER = "purged.tmp"
 """The folder that a process leaves when it is killed while it rewrites a store."""
-
-Clock = Callable[[], int]
 
 
 def create_store(

@@ -23,6 +23,7 @@ from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
+from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import new_id, short_hash
 from day1.model.values.instant import now
 from day1.services.branches.adopting import adopt
@@ -31,7 +32,7 @@ from day1.services.exchange.store_copy import begin, born, refuse_half
 from day1.services.recoveries import RECOVERIES
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.intents import recover
-from day1.services.repository.repository import Point, Repository, no_point
+from day1.services.repository.repository import Repository
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.searching import SearchPorts
 from day1.settings import (
@@ -265,10 +266,10 @@ def _judge(settings: Settings, chat: Chat | None) -> Judge:
     return ChatJudge(chat, RulesJudge())
 
 
-def _point_of(kill_at: str | None) -> Point:
+def _point_of(kill_at: str | None) -> KillPoint:
     """A point at which the process kills itself: tests prove with it what survives."""
     if kill_at is None:
-        return no_point
+        return no_kill_point
 
     def at(name: str) -> None:
         if name == kill_at:
@@ -311,7 +312,7 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
     return MarkdownSource(paths, root)
 
 
-def point(settings: Settings) -> Point:
+def point(settings: Settings) -> KillPoint:
     """The named points at which tests kill a process that has no open store."""
     return _point_of(settings.kill_at)
 

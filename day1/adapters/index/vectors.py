@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from day1.adapters.index.database import Database, rows_written
 from day1.model.rows.kind import Kind
+from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.ports.embedder import Embedder
 from day1.ports.index import TextId, Vectors
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does wi
     from day1.adapters.index.chroma import Neighbours
     from day1.adapters.index.space import Matrix, Space
     from day1.ports.index import Vector
-
-Point = Callable[[str], None]
-"""Called at named points of a batch, where a test may kill the process."""
 
 
 class FileVectors(Vectors):
@@ -34,7 +32,7 @@ class FileVectors(Vectors):
         comparing all is quick, and Chroma costs a second and 75 MB.
         """
         self._chroma_above = chroma_above
-        self.point: Point = _pass
+        self.point: KillPoint = no_kill_point
         self._database = database
         self._chroma = chroma
         self._guard = threading.Lock()
@@ -243,7 +241,3 @@ class FileVectors(Vectors):
                 )
                 found = connection.execute(statement, values).fetchone()
         return None if found is None else int(found[0])
-
-
-def _pass(_: str) -> None:
-    """No point is armed outside tests."""

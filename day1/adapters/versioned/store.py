@@ -19,6 +19,7 @@ from day1.adapters.versioned.work import SqlWork, commit_rows
 from day1.errors import IntegrityBroken, NotAStore, StoreVersionUnknown
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Pending, Ref, Writes
+from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.instant import SECOND
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
@@ -29,10 +30,6 @@ MOST_PENDING_AGE = 600 * SECOND
 
 Masks = Callable[[], Mask]
 """What is redacted by now, by whichever process."""
-Clock = Callable[[], int]
-"""Microseconds since 1970 UTC."""
-Point = Callable[[str], object]
-"""Called at named points of a unit, where a test may kill the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +73,7 @@ class SqlStore(Store):
         self._connections = connections
         self._dialect = dialect
         self.history = history
-        self.point: Point = str
-        """Does nothing: points are for tests."""
+        self.point: KillPoint = no_kill_point
         self._mask: Masks = _clear
         self._clock = clock
         self._tips: dict[str, Commit] = {}

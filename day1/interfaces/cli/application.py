@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from day1.interfaces.open_store import OpenStore
     from day1.model.redaction.mask import Mask
+    from day1.model.values.callbacks import KillPoint
     from day1.ports.archive import Archives, Copying
     from day1.ports.embedder import Embedder
     from day1.ports.rewriting import Rewriting
     from day1.ports.source import Source
-    from day1.services.repository.repository import Point, Repository
+    from day1.services.repository.repository import Repository
     from day1.services.upkeep.doctor import StoreLocation
     from day1.settings import EmbedderSettings, Settings
 
@@ -62,7 +63,7 @@ class Application(Protocol):
         """What `day1 doctor` reports of the place where a store is."""
         ...
 
-    def point(self, settings: Settings) -> Point:
+    def point(self, settings: Settings) -> KillPoint:
         """The named points at which tests kill a process that has no open store."""
         ...
 

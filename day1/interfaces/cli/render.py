@@ -8,20 +8,19 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
 import click
 
 from day1.interfaces.cli.codes import READER_LEFT
+from day1.model.values.callbacks import Progress
 from day1.model.values.showing import UNSEEN, short_commit, short_id
 
 Part = str | tuple[str, str]
 """Text, or text with the name of a style."""
 
-Report = Callable[[int, int | None], None]
-"""Called with how much is done, and with the total if that is known."""
 
 _STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "added": {"fg": "green"},
@@ -119,7 +118,7 @@ class Screen:
         Console(file=sys.stdout, no_color=self._plain, highlight=False).print(table)
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Report]:
+    def progress(self, what: str) -> Iterator[Progress]:
         """Show progress on stderr: a bar on a terminal, else a line for each report."""
         if not sys.stderr.isatty():
             yield lambda done, total: self.note(f"{what}: {_of(done, total)}")

@@ -12,10 +12,11 @@ from day1.errors import StoreDamaged
 from day1.model.files.backup import FORMAT, BranchContent, Content, Manifest, RowsHash
 from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import KINDS
+from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.ports.archive import Archives, Copied, Copying
 from day1.ports.reading import Reading
 from day1.services.repository.intents import recover
-from day1.services.repository.repository import Point, Repository, no_point
+from day1.services.repository.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
 
 
 def restore_backup(
-    archives: Archives, file: Path, folder: Path, point: Point = no_point
+    archives: Archives, file: Path, folder: Path, point: KillPoint = no_kill_point
 ) -> Manifest:
     """Restore a backup into `folder`: whole and checked, or not at all.
 

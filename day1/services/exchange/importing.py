@@ -5,7 +5,7 @@ begins. Ids tell which rows are there already, so an interrupted import is start
 the rest.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -24,6 +24,7 @@ from day1.model.rows.kind import (
     cell_value,
 )
 from day1.model.rows.origin import Origin
+from day1.model.values.callbacks import Progress
 from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft, Source
 from day1.ports.store import Work
 from day1.services.branches.lookup import find_open
@@ -52,8 +53,6 @@ MAX_TEXT: Final = 32_768
 """Characters of a foreign text that are kept."""
 _MAX_NAME: Final = 255
 
-Report = Callable[[int, int | None], None]
-"""Told, after each durable unit, how many items are done, and of how many if that is known."""
 T = TypeVar("T")
 
 
@@ -86,7 +85,7 @@ class Imported:
 
 
 def import_foreign(
-    repo: Repository, branch: str, source: Source, origin: Origin, report: Report
+    repo: Repository, branch: str, source: Source, origin: Origin, report: Progress
 ) -> Imported:
     """Import a foreign source into a branch; a second run adds what is new since.
 

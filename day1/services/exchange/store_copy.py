@@ -17,6 +17,7 @@ from day1.model.files.backup import BranchContent, RowsHash
 from day1.model.records.store_copy import Clone
 from day1.model.rows.change import Changes, Commit, CommitId, Query, Ref, Writes
 from day1.model.rows.kind import HELD, KINDS, MEMORIES
+from day1.model.values.callbacks import Progress
 from day1.ports.ledger import Ledger
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import first_commit
@@ -24,8 +25,6 @@ from day1.services.repository.commit_ids import carried, new_ids, put, renamed, 
 from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 
-Report = Callable[[int, int | None], None]
-"""Told how many commits are made, and of how many."""
 Carry = Callable[[object], object]
 """What is carried over of a record of the ledger."""
 _Hashed = tuple[int, str]
@@ -98,7 +97,9 @@ def begin(source: Repository, target: Repository, where: str, now: int) -> None:
     target.point("copy.marked")
 
 
-def copy_store(source: Repository, target: Repository, carry: Carry, report: Report) -> CopiedStore:
+def copy_store(
+    source: Repository, target: Repository, carry: Carry, report: Progress
+) -> CopiedStore:
     """Copy a store while others use it, and check that the copy is equal.
 
     Raises:
@@ -134,7 +135,7 @@ def copy_store(source: Repository, target: Repository, carry: Carry, report: Rep
 class CommitReplay:
     """Repeats the commits of one store in another."""
 
-    def __init__(self, source: Repository, target: Repository, report: Report) -> None:
+    def __init__(self, source: Repository, target: Repository, report: Progress) -> None:
         """Read how far the target is."""
         self._source, self._target, self._report = source, target, report
         first = {first_commit(source): first_commit(target)}

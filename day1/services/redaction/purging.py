@@ -20,9 +20,10 @@ from day1.model.redaction.quotes import Clean, without
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import CommitId
 from day1.model.rows.kind import BY_TABLE, Row, kind_of
+from day1.model.values.callbacks import Progress
 from day1.ports.index import IndexLost
 from day1.ports.rewriting import Rewriting
-from day1.services.exchange.store_copy import Carry, CommitReplay, Report, born
+from day1.services.exchange.store_copy import Carry, CommitReplay, born
 from day1.services.redaction.redacting import texts_of
 from day1.services.repository.commit_ids import carried, new_ids, put, rename_all
 from day1.services.repository.intents import Operation, open_intent
@@ -94,7 +95,7 @@ def purge(
     source: Repository,
     redactions: Collection[Redaction],
     rewriting: Rewriting,
-    report: Report,
+    report: Progress,
     now: int,
 ) -> Purged:
     """Write the store anew without the texts of these redactions.

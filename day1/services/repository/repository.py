@@ -6,16 +6,11 @@ from typing import Final
 
 from day1.model.records.intent import Intent
 from day1.model.rows.change import CommitId
+from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import NewId
 from day1.ports.history import History
 from day1.ports.ledger import Ledger
 from day1.ports.store import Store
-
-Point = Callable[[str], object]
-"""Called at named points, where a test may kill the process."""
-no_point: Final[Point] = str
-"""Does nothing: points are for tests."""
-
 
 Recoveries = Mapping[str, Callable[["Repository", Intent], None]]
 """By the name of an operation: what finishes or withdraws it after its process died."""
@@ -34,7 +29,7 @@ class Repository:
     ledger: Ledger
     new_id: NewId
     recoveries: Recoveries
-    point: Point = no_point
+    point: KillPoint = no_kill_point
     forget: Callable[[Collection[str]], None] = nothing_to_forget
     """Take texts out of this node's index, by their hashes."""
     noted: set[str] = field(default_factory=set)

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import partial
 
 from sqlalchemy import Connection, Engine, func, insert, select
@@ -23,12 +23,12 @@ from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import CommitId, Message
+from day1.model.values.callbacks import Clock
 from day1.ports.store import Capabilities
 
 _KNOWN = Known(columns_of(versioned), SCHEMA.name, SCHEMA_VERSION)
 _CREATE_S = 60.0
 _PAUSES_S = (0.01, 0.05, 0.25)
-Clock = Callable[[], int]
 
 
 class DoltHistory(DoltFamilyHistory):

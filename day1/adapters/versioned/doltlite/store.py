@@ -1,7 +1,7 @@
 """The embedded store: one DoltLite file, units of work under one lock."""
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from day1.adapters.versioned.messages import author_of, encode
 from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import Day1Error, InvalidRequest, Json, NotAStore, StoreUnavailable
 from day1.model.rows.change import Message
+from day1.model.values.callbacks import Clock
 from day1.ports.store import Capabilities
 
 FILE = "memory.db"
@@ -28,8 +29,6 @@ LOCK_FILE = "lock"
 LEDGER = "ledger.db"
 _LONGEST = 480
 """Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
-
-Clock = Callable[[], int]
 
 
 class DoltLiteStore(SqlStore):

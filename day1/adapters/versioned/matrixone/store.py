@@ -1,7 +1,7 @@
 """A store on a MatrixOne server: a database for each branch, and the graph beside them."""
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 from sqlalchemy import Connection, Engine, insert
 from typing_extensions import override
@@ -21,9 +21,9 @@ from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import Json, NotAStore, Unsupported
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Message
+from day1.model.values.callbacks import Clock
 from day1.ports.store import Capabilities
 
-Clock = Callable[[], int]
 _CREATE_S = 60.0
 _OLDEST = (4, 2)
 """The first that has GET_LOCK, and differences between two times."""
