@@ -130,7 +130,7 @@ class UnknownTool(NotFound):
 
 
 class Conflict(Day1Error):
-    """The deed does not fit the present state."""
+    """What was asked does not fit the present state."""
 
     code = "conflict"
 

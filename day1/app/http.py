@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from day1.adapters.flock import WriteLock
 from day1.app.open import background_worker, open_store
 from day1.errors import Conflict, Refused
-from day1.interfaces.http.app import Served, build_app, needs_door
+from day1.interfaces.http.app import Served, build_app, needs_token
 from day1.interfaces.http.serving import address_of, listen, serve
 from day1.interfaces.open_store import OpenStore
 from day1.logs import to_stderr
@@ -34,11 +34,11 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     """
     to_stderr(settings.log_level)
     with listen(settings.http) as taken:
-        guarded = needs_door(settings.http)
-        store = open_store(settings, create=not guarded, serves=True)
+        closed = needs_token(settings.http)
+        store = open_store(settings, create=not closed, serves=True)
         worker = background_worker(store)
         try:
-            authenticator = Authenticator(store.repo, closed=guarded)
+            authenticator = Authenticator(store.repo, closed=closed)
             if authenticator.shut:
                 raise Refused(
                     f"{settings.http.host} lets others in than this machine's users, and this "

@@ -1,6 +1,6 @@
 """One typed operation for every wire: name, request, response, function, effect.
 
-`Operation.call` is the only door: it validates, runs and dumps. Nothing enters elsewhere.
+`Operation.call` is the only way in: it validates, runs and dumps. Nothing enters elsewhere.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ class Index(Protocol):
             IndexBehind: nothing can be written now.
         """
 
-    def tend(self) -> bool:
+    def update_neighbours(self) -> bool:
         """Bring the approximate neighbours up to date, which an idle process does.
 
         Returns whether more is to be done.

@@ -42,19 +42,19 @@ class TestLocalIndexWithAChromaServer(IndexSuite):
     @pytest.fixture
     def index(self, node):
         opened = node("one")
-        opened.tend()
+        opened.update_neighbours()
         return opened
 
 
 def filled(index: LocalIndex, embedder: HashingEmbedder, *texts: str) -> list[int]:
     numbers = learn(index, *texts)
     embed_all(index, embedder)
-    tend(index)
+    update_neighbours(index)
     return numbers
 
 
-def tend(index: LocalIndex) -> None:
-    while index.tend():
+def update_neighbours(index: LocalIndex) -> None:
+    while index.update_neighbours():
         pass
 
 
@@ -119,7 +119,7 @@ def test_what_one_node_forgets_is_gone_for_all(node, embedder):
         filled(index, embedder, *TEXTS)
     secret = content_hash(TEXTS[0])
     one.forget([secret])
-    tend(one)
+    update_neighbours(one)
     assert not any(row.startswith(secret) for row in rows(other))
     # The other has not heard of it yet, lost its marks, and puts it in again.
     other.close()
@@ -128,7 +128,7 @@ def test_what_one_node_forgets_is_gone_for_all(node, embedder):
     filled(late, embedder, *TEXTS)
     assert any(row.startswith(secret) for row in rows(late))
     late.forget([secret])
-    tend(late)
+    update_neighbours(late)
     assert not any(row.startswith(secret) for row in rows(one))
     assert len(rows(one)) == len(TEXTS) - 1
 
@@ -138,9 +138,9 @@ def test_a_redaction_is_carried_out_once_the_server_is_back(node, embedder, own_
     filled(index, embedder, *TEXTS)
     own_chroma.kill()
     index.forget([content_hash(TEXTS[0])])
-    tend(index)
+    update_neighbours(index)
     own_chroma.up()
-    tend(index)
+    update_neighbours(index)
     assert len(rows(index)) == len(TEXTS) - 1
 
 
@@ -155,12 +155,12 @@ def test_a_server_that_is_gone_hinders_nobody_and_is_caught_up_with(
     assert not index.vectors.approximate()
     assert "does not answer" in index.vectors.trouble()
     for _ in range(3):
-        assert not index.tend()
+        assert not index.update_neighbours()
     assert caplog.text.count("does not answer") == 1
     (late,) = learn(index, "Written while it was away.")
     embed_all(index, embedder)
     own_chroma.up()
-    tend(index)
+    update_neighbours(index)
     assert index.vectors.trouble() is None
     assert near(index, embedder, "Written while it was away.", 1) == [late]
     assert len(rows(index)) == len(TEXTS) + 1
@@ -172,7 +172,7 @@ def test_a_server_that_lost_everything_is_fed_again(node, embedder, own_chroma):
     for collection in index.vectors._chroma._collections.values():
         index.vectors._chroma._client.delete_collection(collection.name)
     near(index, embedder, TEXTS[0], 3)
-    tend(index)
+    update_neighbours(index)
     assert len(rows(index)) == len(VERSIONS)
 
 
@@ -184,7 +184,7 @@ def test_what_others_put_into_a_new_collection_is_not_taken_for_ones_own(node, e
         one.vectors._chroma._client.delete_collection(collection.name)
     for index in (one, other):  # each finds that the collection is gone, and begins the next
         near(index, embedder, TEXTS[0], 3)
-        tend(index)
+        update_neighbours(index)
     assert len(rows(other)) == len(VERSIONS) + len(TEXTS)
 
 
@@ -195,14 +195,14 @@ def test_a_server_brought_back_from_an_older_copy_is_fed_again(node, embedder):
     collection.delete(ids=[f"{content_hash(text)}.0" for text in VERSIONS[:50]])
     index.close()
     again = node("one")
-    tend(again)
+    update_neighbours(again)
     assert len(rows(again)) == len(VERSIONS)
 
 
 def test_two_processes_of_a_node_may_both_ask(node, embedder):
     one, other = node("one"), node("one")
     (number,) = filled(one, embedder, "Something.")
-    tend(other)
+    update_neighbours(other)
     assert near(other, embedder, "Something.", 1) == [number]
 
 

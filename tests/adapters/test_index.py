@@ -34,7 +34,7 @@ class TestLocalIndexWithChroma(IndexSuite):
     def index(self, tmp_path):
         pytest.importorskip("chromadb")
         opened = LocalIndex(tmp_path, chroma=True)
-        opened.tend()
+        opened.update_neighbours()
         yield opened
         opened.close()
 

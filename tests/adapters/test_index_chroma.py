@@ -37,8 +37,8 @@ def owner(tmp_path):
     opened.close()
 
 
-def tend(index: LocalIndex) -> None:
-    while index.tend():
+def update_neighbours(index: LocalIndex) -> None:
+    while index.update_neighbours():
         pass
 
 
@@ -48,7 +48,7 @@ def test_neighbours_are_the_nearest(owner, embedder):
     asked = vector(embedder, "Who retries a payment? Version 7")
     assert owner.vectors.neighbours(FACT, embedder, asked, 10) is None
     assert not owner.vectors.approximate()
-    tend(owner)
+    update_neighbours(owner)
     assert owner.vectors.approximate()
     nearest, _ = owner.vectors.nearest(embedder, asked, numbers, 10)
     assert set(owner.vectors.neighbours(FACT, embedder, asked, 10)) == set(nearest)
@@ -60,14 +60,14 @@ def test_a_projects_env_file_says_nothing_to_chroma(tmp_path, owner, embedder, m
     monkeypatch.chdir(tmp_path)
     learn(owner, *TEXTS)
     embed_all(owner, embedder)
-    owner.tend()
+    owner.update_neighbours()
     assert owner.vectors.approximate()
 
 
 def test_neighbours_know_what_chroma_has_not_been_fed(owner, embedder):
     learn(owner, *TEXTS)
     embed_all(owner, embedder)
-    tend(owner)
+    update_neighbours(owner)
     numbers = learn(owner, "Something altogether different: zanzibar.")
     embed_all(owner, embedder)
     asked = vector(embedder, "zanzibar")
@@ -77,16 +77,16 @@ def test_neighbours_know_what_chroma_has_not_been_fed(owner, embedder):
 def test_one_process_owns_chroma_and_another_takes_over(tmp_path, owner, embedder):
     learn(owner, *TEXTS)
     embed_all(owner, embedder)
-    tend(owner)
+    update_neighbours(owner)
     second = LocalIndex(tmp_path, chroma=True)
-    tend(second)
+    update_neighbours(second)
     asked = vector(embedder, TEXTS[0])
     assert not second.vectors.approximate()
     assert second.vectors.neighbours(FACT, embedder, asked, 1) is None
     (late,) = learn(owner, "Written before the owner ended.")
     embed_all(owner, embedder)
     owner.close()
-    tend(second)
+    update_neighbours(second)
     late_vector = vector(embedder, "Written before the owner ended.")
     assert second.vectors.neighbours(FACT, embedder, late_vector, 1) == [late]
     second.close()
@@ -95,12 +95,12 @@ def test_one_process_owns_chroma_and_another_takes_over(tmp_path, owner, embedde
 def test_a_forgotten_text_is_no_longer_a_neighbour(owner, embedder):
     numbers = learn(owner, *TEXTS)
     embed_all(owner, embedder)
-    tend(owner)
+    update_neighbours(owner)
     owner.forget([content_hash(TEXTS[0])])
     for _ in range(2):  # before and after Chroma was told
         asked = vector(embedder, TEXTS[0])
         assert numbers[0] not in owner.vectors.neighbours(FACT, embedder, asked, 9)
-        tend(owner)
+        update_neighbours(owner)
 
 
 def break_folder(folder: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_damaged_chroma_is_built_anew(tmp_path, embedder, caplog, while_open):
     index = LocalIndex(tmp_path, chroma=True)
     numbers = learn(index, *VERSIONS)
     embed_all(index, embedder)
-    tend(index)
+    update_neighbours(index)
     if not while_open:
         index.close()
     break_folder(tmp_path)
@@ -122,7 +122,7 @@ def test_a_damaged_chroma_is_built_anew(tmp_path, embedder, caplog, while_open):
         index = LocalIndex(tmp_path, chroma=True)
     asked = vector(embedder, TEXTS[1])
     index.vectors.neighbours(FACT, embedder, asked, 5)
-    tend(index)
+    update_neighbours(index)
     assert "chroma" in caplog.text
     nearest, _ = index.vectors.nearest(embedder, asked, numbers, 5)
     assert set(index.vectors.neighbours(FACT, embedder, asked, 5) or ()) == set(nearest)
@@ -151,13 +151,13 @@ def test_a_chroma_that_cannot_be_opened_is_let_rest(
         (tmp_path / "chroma").mkdir()
         (tmp_path / "chroma" / "collections").touch()
         for _ in range(1_000):
-            owner.tend()
+            owner.update_neighbours()
         assert opened == 2, "at first at once, then after a rest"
         assert caplog.text.count("cannot be opened") == 1
         assert "cannot be opened" in owner.vectors.trouble()
         assert (tmp_path / "chroma" / "collections").exists() is kept
     owner.vectors._chroma._again = 0.0  # it has rested
-    tend(owner)
+    update_neighbours(owner)
     assert owner.vectors.trouble() is None
     assert owner.vectors.neighbours(FACT, embedder, vector(embedder, TEXTS[0]), 3)
 
@@ -167,23 +167,23 @@ def test_a_chroma_that_could_not_be_opened_is_opened_in_the_same_process(tmp_pat
     learn(owner, *TEXTS)
     embed_all(owner, embedder)
     (tmp_path / "chroma").write_text("a file where a folder should be", "utf-8")
-    owner.tend()
+    owner.update_neighbours()
     assert not owner.vectors.approximate()
     assert (tmp_path / "chroma").is_file(), "what day1 did not make stays"
     (tmp_path / "chroma").unlink()
     owner.vectors._chroma._again = 0.0  # it has rested
-    owner.tend()
+    owner.update_neighbours()
     assert owner.vectors.approximate()
 
 
 def test_a_chroma_that_ended_its_process_is_not_opened_again(tmp_path, owner, embedder, caplog):
     learn(owner, *TEXTS)
     embed_all(owner, embedder)
-    tend(owner)
+    update_neighbours(owner)
     owner.close()
     (tmp_path / "chroma.opening").touch()
     owner = LocalIndex(tmp_path, chroma=True)
-    tend(owner)
+    update_neighbours(owner)
     assert "built anew" in caplog.text
     asked = vector(embedder, TEXTS[0])
     assert len(owner.vectors.neighbours(FACT, embedder, asked, 9)) == len(TEXTS)
@@ -194,7 +194,7 @@ def test_a_chroma_that_ended_its_process_is_not_opened_again(tmp_path, owner, em
 def test_a_lost_index_begins_chroma_anew(tmp_path, owner, embedder):
     learn(owner, *VERSIONS)
     embed_all(owner, embedder)
-    tend(owner)
+    update_neighbours(owner)
     truncate_vectors(tmp_path)
     fresh = LocalIndex(tmp_path)
     with pytest.raises(IndexLost):
@@ -203,6 +203,6 @@ def test_a_lost_index_begins_chroma_anew(tmp_path, owner, embedder):
     embed_all(fresh, embedder)
     asked = vector(embedder, TEXTS[0])
     assert owner.vectors.neighbours(FACT, embedder, asked, 9) is None
-    tend(owner)
+    update_neighbours(owner)
     assert set(owner.vectors.neighbours(FACT, embedder, asked, 9)) == set(numbers)
     fresh.close()

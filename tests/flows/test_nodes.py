@@ -155,7 +155,7 @@ def test_a_search_goes_on_without_the_chroma_server_and_says_so(
     write(served, *texts)
     wanted = {"query": "call 7 of the gateway", "search_type": "vector", "wait": True}
     best = call(served, "memory_search", **wanted)["result"]
-    while served.search.index.tend():
+    while served.search.index.update_neighbours():
         pass
     assert served.search.index.vectors.approximate()
     answer = call(served, "memory_search", **wanted)
@@ -167,6 +167,6 @@ def test_a_search_goes_on_without_the_chroma_server_and_says_so(
         assert answer["result"] == best
         assert answer["read"]["notes"] == ["the Chroma server does not answer: all were compared"]
     own_chroma.up()
-    while served.search.index.tend():
+    while served.search.index.update_neighbours():
         pass
     assert call(served, "memory_search", **wanted)["read"]["notes"] == []

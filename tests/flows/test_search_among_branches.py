@@ -58,7 +58,7 @@ def crowd(tmp_path_factory) -> Iterator[tuple[EngineMemory, SearchPorts]]:
         follow(memory.store, memory.store.history, index, branch.name, branch.id)
     assert ports.embedder
     embed_pending(index, ports.embedder, None)
-    while index.tend():
+    while index.update_neighbours():
         pass
     yield memory, ports
     index.close()

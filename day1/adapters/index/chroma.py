@@ -4,7 +4,7 @@ A client that was opened before another process wrote stays blind for good, so C
 only after the lock is had, which a process then keeps until it ends; a Chroma server is used in
 another way (`chroma_server`). What Chroma holds can be told from `index.db`: all rows of a kind
 before the `fed` mark; later rows are few and compared exactly. chromadb takes a second to import,
-so nothing but `tend` imports it.
+so nothing but `update_neighbours` imports it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Neighbours:
     """What fails is tried again after 0, 2, 6, 14, … seconds, at most so many."""
 
     def __init__(self, database: Database) -> None:
-        """Take and open nothing yet; `tend` does."""
+        """Take and open nothing yet; `update_neighbours` does."""
         self._database = database
         self._folder = database.folder / FOLDER
         self._opening = database.folder / f"{FOLDER}.opening"
@@ -102,7 +102,7 @@ class Neighbours:
         texts = seen.text_of[positions[top(scores, limit)]]
         return [int(text) for text in texts if text >= 0]
 
-    def tend(self, spaces: Sequence[Space]) -> bool:
+    def update_neighbours(self, spaces: Sequence[Space]) -> bool:
         """Take over if nobody owns Chroma, and feed it; returns whether more is to be fed."""
         with self._guard:
             if time.monotonic() < self._again:

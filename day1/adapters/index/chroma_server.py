@@ -35,14 +35,14 @@ class ServerNeighbours(Neighbours):
     _longest_rest_s = 0.0
 
     def __init__(self, database: Database, address: ChromaAddress) -> None:
-        """Ask nothing yet; `tend` does."""
+        """Ask nothing yet; `update_neighbours` does."""
         super().__init__(database)
         self._address = address
         self._forgotten: set[str] = set()
         self._store = ""
 
     def forget(self, hashes: Collection[str]) -> None:
-        """Take texts out at the next `tend`; a node says at each start which they are."""
+        """Take texts out at the next update; a node says at each start which they are."""
         with self._guard:
             self._forgotten.update(hashes)
 

@@ -86,10 +86,10 @@ class LocalIndex:
                     words.forget(connection, kind, text)
             self._database.checkpoint()
 
-    def tend(self) -> bool:
+    def update_neighbours(self) -> bool:
         """Take Chroma over if nobody owns it, and feed it; returns whether more is to be fed."""
         try:
-            return self.vectors.tend()
+            return self.vectors.update_neighbours()
         except IndexLost:
             return False
 

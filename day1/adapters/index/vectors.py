@@ -184,14 +184,15 @@ class FileVectors(Vectors):
                         )
                     space.blank(gone)
 
-    def tend(self) -> bool:
+    def update_neighbours(self) -> bool:
         """Take Chroma over if nobody has it, and feed it; returns whether more is to be fed."""
         if self._chroma is None:
             return False
         spaces = self._all()
         with self._database.reading() as connection:
             most = max((rows_written(connection, s.number) for s in spaces), default=0)
-        return (most > self._chroma_above or self._chroma.ready()) and self._chroma.tend(spaces)
+        wanted = most > self._chroma_above or self._chroma.ready()
+        return wanted and self._chroma.update_neighbours(spaces)
 
     def close(self) -> None:
         """Let another process own Chroma."""

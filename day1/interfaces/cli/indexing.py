@@ -11,7 +11,7 @@ _AT_ONCE = 64
 
 
 def bring_up(session: Session, *branches: str) -> None:
-    """Index the words of branches and give every waiting text its vector.
+    """Index the words of branches, and embed every text that has no vector yet.
 
     Without a model only the words are indexed, and a note says so. Memory is stored already: when
     indexing fails, the next search tries again.

@@ -1,4 +1,4 @@
-"""A merge as a person decides it: see the plan, settle its conflicts, merge by that plan."""
+"""A merge as a person decides it: see the plan, decide its conflicts, merge by that plan."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def deciding(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -> None:
-    """Show the plan, settle its conflicts, and merge by the plan that was shown."""
+    """Show the plan, decide its conflicts, and merge by the plan that was shown."""
     if given["ours"] and given["theirs"]:
         raise click.UsageError("--ours or --theirs, not both.")
     choices = _chosen(session, merge, given["choose"])
@@ -83,7 +83,7 @@ def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str,
         plan = merge.preview(session, choices)
     if not session.as_json:
         _draw_plan(session, merge, plan)
-    plan = _settle(session, merge, plan, choices, _decider(session, merge, given))
+    plan = _decide_conflicts(session, merge, plan, choices, _decider(session, merge, given))
     if given["dry_run"]:
         if not session.answer(plan) and plan["conflicts"]:
             _draw_conflicts(session, merge, plan)
@@ -128,7 +128,7 @@ def _decider(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -
     return asked
 
 
-def _settle(
+def _decide_conflicts(
     session: Session,
     merge: MergeDialogue,
     plan: Document,

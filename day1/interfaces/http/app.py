@@ -140,6 +140,6 @@ class _Unrouted:
         return JSONResponse(body, 405, getattr(exc, "headers", None))
 
 
-def needs_door(settings: HttpSettings) -> bool:
+def needs_token(settings: HttpSettings) -> bool:
     """Whether to ask for a token even where none was made: others than this machine can come."""
     return settings.host not in (*LOOPBACK, "::1")

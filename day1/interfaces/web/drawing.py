@@ -183,7 +183,7 @@ def web(triples: Sequence[tuple[str, str, str]]) -> Web:
             labels = said.setdefault((known[source], known[target]), [])
             labels += [relation] if relation not in labels else []
     height = 260 + 10 * len(names)
-    spots = _settled(len(names), list(said), _WIDE, height)
+    spots = _positions(len(names), list(said), _WIDE, height)
     entities = [Entity(n, cut(n), *map(float, spots[i])) for i, n in enumerate(names)]
     edges = [_edge(entities[a], entities[b], labels) for (a, b), labels in said.items()]
     return Web(entities, edges, len(degree) - len(names), _WIDE, height)
@@ -205,8 +205,8 @@ def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:
     return Edge(path, (one.x + other.x) / 4 + x / 2, (one.y + other.y) / 4 + y / 2, label, said)
 
 
-def _settled(count: int, edges: Sequence[tuple[int, int]], width: int, height: int) -> Any:
-    """Places of nodes that push one another away while their edges pull; the same each time."""
+def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height: int) -> Any:
+    """Positions of nodes, which repel one another while edges attract; the same each time."""
     if count == 0:
         return np.zeros((0, 2))
     turn = np.arange(count) * 2.399963  # the golden angle spreads them

@@ -32,7 +32,7 @@ class BranchContent:
     """Rows that no commit holds yet."""
     rows: int
     sha256: str
-    """Over every column of every row, waiting ones too."""
+    """Over every column of every row, pending ones too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
             result.update({c: source[c] for c in group})
     row.result = result
     if row.kind is FACT:
-        _settle_verdict(row, result, decided=_VERDICT in row.decided)
+        _match_verdict_to_text(row, result, decided=_VERDICT in row.decided)
 
 
 def _cell_clash(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
@@ -201,7 +201,7 @@ def _with_origin(source: Row | None, target: Row | None) -> Row | None:
     return {**source, **from_target}
 
 
-def _settle_verdict(row: PlanRow, result: Row, *, decided: bool) -> None:
+def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
     """A verdict belongs to the text it was given for."""
     base, source, target = row.base or {}, row.source or {}, row.target or {}
     if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:

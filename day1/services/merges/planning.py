@@ -54,7 +54,7 @@ class Preview:
 
 
 def preview(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
-    """Plan a merge without a lock and without writing; waiting rows count.
+    """Plan a merge without a lock and without writing; pending rows count.
 
     Each side is read as one state; with `both` also what the target changed.
 

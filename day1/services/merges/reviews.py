@@ -281,7 +281,7 @@ def merge_review(
     by: tuple[Origin, str | None],
     now: int,
 ) -> Merged:
-    """Merge by the decisions that still apply, and mark the review merged in the same deed.
+    """Merge by the decisions that still apply, and mark the review merged in the same step.
 
     Args:
         repo: the memory.

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from day1.model.records.intent import Intent
 from day1.model.rows.change import CommitId

@@ -80,7 +80,7 @@ class SearchPorts:
     weights: Weights = field(default_factory=Weights)
     reach: SearchLimits = field(default_factory=SearchLimits)
     embedded_at_once: int = 16
-    """Waiting texts that a search embeds, unless it is to wait for all."""
+    """How many texts a search embeds at most, unless it is to wait for all."""
     words_wait_s: float = 5.0
     """How long a search indexes words, unless it is to wait for all."""
     views: ViewCache = field(default_factory=ViewCache)

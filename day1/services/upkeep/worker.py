@@ -62,7 +62,7 @@ class BackgroundWorker:
             if not self._try(self._step):
                 self._stopped.wait(self._pause_s)
 
-    def _tend(self, moved: list[tuple[Branch, CommitId]]) -> None:
+    def _commit_and_index(self, moved: list[tuple[Branch, CommitId]]) -> None:
         """Commit pending rows, then update the index: an index that fails delays no commit."""
         store, history, index = self._repo.store, self._repo.history, self._search.index
         for branch, _ in moved:
@@ -78,7 +78,7 @@ class BackgroundWorker:
         try:
             more = step()
         except BaseException as exc:  # noqa: BLE001 - a panic of a library's is no Exception
-            note_failure(log, "tending", exc)
+            note_failure(log, "background work", exc)
             known = isinstance(exc, Day1Error)
             self._pause_s = _PAUSE_S if known else min(self._pause_s * 2, _LONGEST_PAUSE_S)
             return False
@@ -121,7 +121,7 @@ class BackgroundWorker:
             self._embedded = time.monotonic()
         except EmbedderUnavailable:
             return False
-        return self._search.index.tend() or waiting > 0
+        return self._search.index.update_neighbours() or waiting > 0
 
     def _forget(self) -> None:
         """Take out of this node's index what any node has redacted.
@@ -146,7 +146,7 @@ class BackgroundWorker:
             return
         tips, dirty = self._repo.history.branches(), self._repo.history.dirty_branches()
         branches = [(b, tips[b.name]) for b in self._repo.ledger.branches() if b.name in tips]
-        self._tend(
+        self._commit_and_index(
             [(b, t) for b, t in branches if t != self._followed.get(b.id) or b.name in dirty]
         )
         self._stamp, self._looked, self._forgotten = stamp, now, frozenset()

@@ -255,19 +255,19 @@ class AgentMoments(Response):
 def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
     found = written_branches(ctx.repo, agent_id=request.agent_id)
-    deeds = agent_timeline(ctx.repo, found, request.agent_id, request.limit or 50)
+    entries = agent_timeline(ctx.repo, found, request.agent_id, request.limit or 50)
     live = [place.branch.name for place in found if place.ref.branch is not None]
     read = state_of(ctx, live[0] if live else MAIN)
-    if not deeds:
+    if not entries:
         read.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")
     return AgentMoments(
         result=[
             AgentMoment(
-                **shown_moment(deed.moment).model_dump(),
-                task_id=text_of(deed.moment.row["task_id"]),
-                branch=deed.branch,
+                **shown_moment(entry.moment).model_dump(),
+                task_id=text_of(entry.moment.row["task_id"]),
+                branch=entry.branch,
             )
-            for deed in deeds
+            for entry in entries
         ],
         read=read,
     )

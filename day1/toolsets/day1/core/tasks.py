@@ -214,8 +214,8 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
     """A task with its agents, their branches, and its objectives."""
     state = task_state(ctx.repo, request.task_id)
     task = state.task
-    standing = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
-    name, status = standing.get(task.branch_id, ("", "gone"))
+    branches = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
+    name, status = branches.get(task.branch_id, ("", "gone"))
     return TaskWhole(
         task=TaskShown(
             task_id=task.id,
@@ -230,10 +230,10 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
             created_at=show(task.created_at),
         ),
         agents=[
-            _agent(agent, *standing.get(agent.branch_id, ("", "gone"))) for agent in state.agents
+            _agent(agent, *branches.get(agent.branch_id, ("", "gone"))) for agent in state.agents
         ],
         objectives=_objectives(state),
-        read=_stand(ctx, state),
+        read=_branch_state(ctx, state),
     )
 
 
@@ -275,7 +275,7 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
         request.task_id, request.objective_id, request.status, agent, request.notes
     )
     done = update_objective(ctx.repo, update, ctx.clock())
-    read = _stand(ctx, done.state)
+    read = _branch_state(ctx, done.state)
     return TaskUpdated(
         task_id=request.task_id,
         objective_id=request.objective_id,
@@ -288,8 +288,8 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
     )
 
 
-def _stand(ctx: Context, state: TaskState) -> Read:
-    """Where the task's branch stands; where it is gone, main."""
+def _branch_state(ctx: Context, state: TaskState) -> Read:
+    """The state of the task's branch, or of main if that branch is gone."""
     branch = ctx.repo.ledger.record(Branch, state.task.branch_id)
     if branch is None or branch.retired_tip is not None:
         return state_of(ctx, MAIN)

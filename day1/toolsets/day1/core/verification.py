@@ -231,11 +231,11 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
         stopped=batch.stopped,
         judge=", ".join(batch.judges) or ctx.judge.name,
         tokens=Tokens(prompt=batch.prompt_tokens, completion=batch.completion_tokens),
-        written=_stands(ctx, branch, *verification.notes),
+        written=_written_to(ctx, branch, *verification.notes),
     )
 
 
-def _stands(ctx: Context, branch: Branch, *notes: str) -> Written:
+def _written_to(ctx: Context, branch: Branch, *notes: str) -> Written:
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
         return written(branch.name, reading.tip, reading.pending.count, notes)
 

@@ -20,7 +20,7 @@ _WORDS_ROOM = 20_000_000
 
 
 class WrittenBy(Response):
-    """Who wrote or removed what one side has: its newest change that stands, else its origin."""
+    """Who wrote or removed what one side has: its newest change that holds, else its origin."""
 
     agent_id: str | None
     session_id: str | None
@@ -168,10 +168,10 @@ def _edits(repo: Repository, branch: str, ids: Sequence[str]) -> dict[str, list[
 
 def _by(row: PlanRow, side: Row | None, edits: Sequence[Row], branch: str) -> WrittenBy | None:
     if side is None:  # who removed it
-        stands = [edit for edit in edits if edit["cell"] == WHOLE and row.base is not None]
+        holding = [edit for edit in edits if edit["cell"] == WHOLE and row.base is not None]
     else:
-        stands = [edit for edit in edits if edit["cell"] != WHOLE and _stands(row, side, edit)]
-    wrote = stands[-1] if stands else side
+        holding = [e for e in edits if e["cell"] != WHOLE and _holds(row, side, e)]
+    wrote = holding[-1] if holding else side
     if wrote is None:
         return None
     return WrittenBy(
@@ -184,7 +184,7 @@ def _by(row: PlanRow, side: Row | None, edits: Sequence[Row], branch: str) -> Wr
     )
 
 
-def _stands(row: PlanRow, side: Row, edit: Row) -> bool:
+def _holds(row: PlanRow, side: Row, edit: Row) -> bool:
     return edit["value"] == cell_value(row.kind, side, str(edit["cell"]))
 
 
