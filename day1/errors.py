@@ -118,13 +118,13 @@ class NotFound(Day1Error):
 
 
 class UnknownBranch(NotFound):
-    """No branch of that name."""
+    """There is no branch of that name."""
 
     code = "unknown_branch"
 
 
 class UnknownTool(NotFound):
-    """No operation of that name in the served toolsets."""
+    """The served toolsets have no operation of that name."""
 
     code = "unknown_tool"
 
@@ -178,13 +178,13 @@ class Refused(Day1Error):
 
 
 class ConfirmationNeeded(Refused):
-    """A destructive operation without its confirmation value."""
+    """A destructive operation lacks its confirmation value."""
 
     code = "confirmation_needed"
 
 
 class Unauthorized(Day1Error):
-    """No token was given, or none that opens this store."""
+    """The caller gave no token, or one that does not open this store."""
 
     code = "unauthorized"
 
@@ -227,7 +227,7 @@ class StoreBusy(StoreUnavailable):
 
 
 class TooManyRequests(StoreUnavailable):
-    """The caller asks more often than it may; `details["retry_after"]` says when to go on."""
+    """The caller asks more often than it may; `details["retry_after"]` says how long to wait."""
 
     code = "too_many_requests"
 
@@ -269,7 +269,7 @@ class EmbedderUnavailable(Day1Error):
 
 
 class ChatUnavailable(Day1Error):
-    """The chat model does not answer, or not in the form that was asked for."""
+    """The chat model does not answer, or its answer does not have the requested form."""
 
     code = "chat_unavailable"
     retryable = True

@@ -34,7 +34,7 @@ class StoreSettings(_Section):
         float, Field(gt=0, le=600, description="Seconds to wait for another writer.")
     ] = 10.0
     compact: Annotated[
-        bool, Field(description="Let an idle server give unused space back, if that is brief.")
+        bool, Field(description="Let an idle server give back unused space if that is brief.")
     ] = True
 
 
@@ -43,13 +43,21 @@ class EmbedderSettings(_Section):
 
     kind: Annotated[
         Literal["minilm", "openai", "none"],
-        Field(description="A local model, an OpenAI-compatible endpoint, or keywords only."),
+        Field(
+            description="minilm: a local model; openai: an OpenAI-compatible endpoint; none: "
+            "search by words only."
+        ),
     ] = "minilm"
     model_dir: Annotated[
-        Path | None, Field(description="Folder with model and tokenizer; default: found.")
+        Path | None,
+        Field(
+            description="Folder with model and tokenizer; default: where `day1 model install` "
+            "or Chroma put them."
+        ),
     ] = None
     threads: Annotated[
-        int | None, Field(ge=1, le=256, description="Threads; default: as many as cores.")
+        int | None,
+        Field(ge=1, le=256, description="Threads of the local model; default: one per core."),
     ] = None
     url: Annotated[str | None, Field(description="Base address of the endpoint.")] = None
     model: Annotated[str | None, Field(description="The endpoint's model name.")] = None
@@ -61,9 +69,19 @@ class SearchSettings(_Section):
     """Ranking and how far search goes."""
 
     exact_rows: Annotated[
-        int, Field(ge=0, description="Up to so many visible rows are compared exactly.")
+        int,
+        Field(
+            ge=0, description="Up to this many visible rows, search compares all vectors exactly."
+        ),
     ] = 20_000
-    vector_weight: Annotated[float, Field(ge=0, le=1, description="Of the hybrid score.")] = 0.7
+    vector_weight: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="Weight of the vector score in the hybrid score; words have the rest.",
+        ),
+    ] = 0.7
     chroma: Annotated[bool, Field(description="Let a server keep a Chroma collection.")] = True
 
 
@@ -75,7 +93,7 @@ class IndexSettings(_Section):
         Field(description="A Chroma server, as http://HOST:8000; default: Chroma's own files."),
     ] = None
     chroma_token: Annotated[
-        SecretStr, Field(description="What it is shown as a bearer token, if it asks for one.")
+        SecretStr, Field(description="Bearer token for the Chroma server, if it needs one.")
     ] = SecretStr("")
 
 
@@ -83,11 +101,16 @@ class WriteSettings(_Section):
     """What is taken in."""
 
     raw_characters: Annotated[
-        int, Field(ge=100, le=1_000_000, description="raw_input and raw_output are cut here.")
+        int,
+        Field(
+            ge=100,
+            le=1_000_000,
+            description="Length at which raw_input and raw_output are cut, in characters.",
+        ),
     ] = 4_000
     secrets: Annotated[
         Literal["warn", "refuse", "ignore"],
-        Field(description="What to do with a text that looks like a secret."),
+        Field(description="What a write does with a text that looks like a secret."),
     ] = "warn"
 
 
@@ -102,19 +125,23 @@ class ChatSettings(_Section):
     timeout_s: Annotated[
         float, Field(gt=0, le=600, description="Seconds that one answer may take.")
     ] = 60.0
-    tries: Annotated[int, Field(ge=1, le=10, description="How often a busy endpoint is asked.")] = 3
+    tries: Annotated[
+        int, Field(ge=1, le=10, description="How often day1 asks a busy endpoint.")
+    ] = 3
 
 
 class HttpSettings(_Section):
     """`day1 serve`."""
 
     host: Annotated[
-        str, Field(description="Address it listens on; others than loopback need a token.")
+        str, Field(description="Address to listen on; any but loopback needs a token.")
     ] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65_535, description="0: any free one.")] = 8420
+    port: Annotated[
+        int, Field(ge=0, le=65_535, description="Port to listen on; 0: any free one.")
+    ] = 8420
     names: Annotated[
         tuple[str, ...],
-        Field(description='Names it is reached by, as JSON: ["memory.example.org"].'),
+        Field(description='Public names of the server, as JSON: ["memory.example.org"].'),
     ] = ()
     trusted_proxies: Annotated[
         tuple[IPvAnyNetwork, ...],
@@ -131,7 +158,10 @@ class HttpSettings(_Section):
     ] = 4_194_304
     sse: Annotated[bool, Field(description="Also serve MCP's older transport at /sse.")] = False
     grace_s: Annotated[
-        float, Field(ge=0, le=600, description="How long running calls may take when it stops.")
+        float,
+        Field(
+            ge=0, le=600, description="Seconds that running calls may take when the server stops."
+        ),
     ] = 10.0
 
 
@@ -149,19 +179,20 @@ class Settings(BaseSettings):
     home: Annotated[
         Path | None,
         Field(
-            description="The store's folder; default: the nearest .day1 upward. Of a store on a "
+            description="The store's folder; default: the nearest .day1 upward. For a store on a "
             "server: this machine's own folder; default: one in the user's cache."
         ),
     ] = None
-    branch: Annotated[str | None, Field(description="The branch a process starts on.")] = None
-    agent_id: Annotated[str | None, Field(description="Who writes.")] = None
-    session_id: Annotated[str | None, Field(description="In which session.")] = None
-    task_id: Annotated[str | None, Field(description="For which task.")] = None
+    branch: Annotated[str | None, Field(description="The branch on which a process starts.")] = None
+    agent_id: Annotated[str | None, Field(description="The agent that writes.")] = None
+    session_id: Annotated[str | None, Field(description="The session of the writes.")] = None
+    task_id: Annotated[str | None, Field(description="The task of the writes.")] = None
     log_level: Annotated[
-        Literal["DEBUG", "INFO", "WARNING", "ERROR"], Field(description="Logs go to stderr.")
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"],
+        Field(description="The lowest level that is logged; logs go to stderr."),
     ] = "WARNING"
     kill_at: Annotated[
-        str | None, Field(description="Tests only: the named point at which to be killed.")
+        str | None, Field(description="Tests only: the named point at which the process is killed.")
     ] = None
     store: StoreSettings = StoreSettings()
     embedder: EmbedderSettings = EmbedderSettings()
