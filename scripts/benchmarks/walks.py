@@ -1,6 +1,6 @@
 """How far a call walks through day1, counted by the interpreter's profiler.
 
-It is counted from the door (`Operation.call`) to the answer; what wires do around it is not. A
+It is counted from the entry (`Operation.call`) to the answer; what wires do around it is not. A
 *file* is one of the package, some function of which ran. A *move* is a call of a function in one
 file by a function in another, with nothing of day1 between them (libraries and generated code do
 not count); going back is no move of its own, going on with a generator is one. A *statement* is one
@@ -34,7 +34,7 @@ _SENT: set[CodeType] = {driver.Connection.run.__code__, driver.Connection.run_ma
 """The functions that send the engine a statement, which is their argument `sql`."""
 
 Prepare = Callable[..., Callable[[], dict[str, Any]]]
-"""A tool's name and arguments in, a call at its door out."""
+"""A tool's name and arguments in, a call of its operation out."""
 
 
 @dataclass(slots=True)

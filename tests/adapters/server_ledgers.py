@@ -41,7 +41,7 @@ def said(url: str, *statements: str) -> list[tuple[Any, ...]]:
 
 
 def never(_: Intent) -> None:
-    raise AssertionError("there was nothing to settle")
+    raise AssertionError("there was nothing to recover")
 
 
 def processes(code: str, url: str, count: int = 4) -> list[subprocess.CompletedProcess[str]]:

@@ -111,7 +111,7 @@ def test_times_grow_whoever_writes(open_it: Opened) -> None:
         assert len(seen) == sum(t <= at for t in times)
 
 
-def test_many_waiting_rows_are_cut(open_it: Opened) -> None:
+def test_many_pending_rows_are_committed(open_it: Opened) -> None:
     store = open_it()
     with store.adding("main") as work:
         work.add(

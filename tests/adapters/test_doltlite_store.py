@@ -1,4 +1,4 @@
-"""The embedded store below its services: what a commit may hold, and when rows are cut."""
+"""The embedded store below its services: what a commit may hold, and when pending rows are committed."""
 
 import pytest
 from sqlalchemy import text
@@ -69,7 +69,7 @@ def test_rows_of_another_unit_do_not_slip_into_a_commit(store):
     assert [commit.op for commit in commits(store)] == ["add", *(c.op for c in before)]
 
 
-def test_a_cut_takes_additions_only(store):
+def test_a_commit_of_pending_rows_takes_additions_only(store):
     add(store, 1)
     store.commit_pending("main")
     with store.adding("main") as work:
@@ -82,7 +82,7 @@ def test_a_cut_takes_additions_only(store):
     assert commits(store)[0].id == tip
 
 
-def test_rows_are_cut_when_many_wait(store):
+def test_pending_rows_are_committed_when_they_are_many(store):
     add(store, *range(MOST_PENDING_ROWS - 1))
     store.commit_pending_if_due("main")
     assert pending(store).count == MOST_PENDING_ROWS - 1
@@ -92,7 +92,7 @@ def test_rows_are_cut_when_many_wait(store):
     assert commits(store)[0].meta["counts"] == {"facts": MOST_PENDING_ROWS}
 
 
-def test_rows_are_cut_when_the_oldest_has_waited_long(store, clock):
+def test_pending_rows_are_committed_when_the_oldest_is_old(store, clock):
     add(store, 1)
     clock.tick(MOST_PENDING_AGE - 1_000_000)
     add(store, 2)

@@ -211,8 +211,8 @@ def test_an_older_ledger_is_brought_up_without_asking_for_types():
     there = {r"SHOW TABLES": [(name,) for name in metadata.tables], r"DESCRIBE": [("id",)]}
     told = RecordingServer({**there, **older})
     engine = told.engine().execution_options(isolation_level="AUTOCOMMIT")
-    deeds: Any = nullcontext()
-    SqlLedger(engine, deeds, "there", "").create(1)
+    actions: Any = nullcontext()
+    SqlLedger(engine, actions, "there", "").create(1)
     altered = {s.rpartition(" ")[0] for s in told.said if s.startswith("ALTER")}
     younger = set(metadata.tables["sessions"].columns.keys()) - OLDEST["sessions"]
     assert altered == {f"ALTER TABLE sessions ADD {name}" for name in younger}

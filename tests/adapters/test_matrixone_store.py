@@ -36,14 +36,14 @@ def memory(place, request):
     memory.close()
 
 
-def killed_before_the_stamp(memory, deed):
+def killed_before_the_stamp(memory, action):
     def die(name):
         if name == "commit.before_stamp":
             raise KilledError
 
     memory.store._verbs.point = die
     with pytest.raises(KilledError):
-        deed()
+        action()
 
 
 def facts(memory, ref):

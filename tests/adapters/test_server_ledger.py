@@ -111,16 +111,16 @@ def test_processes_that_write_lose_nothing(dolt_database: str) -> None:
         assert ledger.open_intents() == []
 
 
-def test_a_deed_waits_for_another_and_no_longer_than_its_limit(dolt_database: str) -> None:
+def test_an_intent_waits_for_another_and_no_longer_than_its_limit(dolt_database: str) -> None:
     with opened(dolt_database) as one, opened(dolt_database, wait_s=1.0) as other:
         with one.exclusive(never):
             with pytest.raises(StoreBusy), other.exclusive(never):
                 pass
             one.put(Intent("i", "fork", {}, 1))
             assert other.recover_orphans(never) == 0
-        settled: list[str] = []
-        assert other.recover_orphans(lambda intent: settled.append(intent.id)) == 1
-        assert settled == ["i"]
+        recovered: list[str] = []
+        assert other.recover_orphans(lambda intent: recovered.append(intent.id)) == 1
+        assert recovered == ["i"]
 
 
 def test_what_is_read_and_written_together_is_nobody_elses_meanwhile(dolt_database: str) -> None:
@@ -169,20 +169,20 @@ def test_two_who_take_one_name_are_told_apart(dolt_database: str) -> None:
 
 
 def cut(url: str, ledger: SqlLedger) -> None:
-    """End the connection that has the deeds' lock, as a network does."""
-    deeds: Any = ledger._lock
-    number = deeds._mine.connection.connection.driver_connection.thread_id()
+    """End the connection that has the actions' lock, as a network does."""
+    actions: Any = ledger._lock
+    number = actions._mine.connection.connection.driver_connection.thread_id()
     said(url, f"KILL {number}")
 
 
-def test_a_deed_whose_lock_was_lost_goes_no_further(dolt_url: str, dolt_database: str) -> None:
-    settled: list[str] = []
+def test_an_intent_whose_lock_was_lost_goes_no_further(dolt_url: str, dolt_database: str) -> None:
+    recovered: list[str] = []
 
     def lose(one: SqlLedger, other: SqlLedger) -> None:
         with one.open_intent(Intent("i", "fork", {"n": 1}, 1), never):
             cut(dolt_url, one)
             with other.open_intent(
-                Intent("j", "fork", {}, 2), lambda intent: settled.append(intent.id)
+                Intent("j", "fork", {}, 2), lambda intent: recovered.append(intent.id)
             ):
                 with pytest.raises(StoreUnavailable):
                     one.put(Snapshot("late", None, "b", "c", 1))
@@ -191,7 +191,7 @@ def test_a_deed_whose_lock_was_lost_goes_no_further(dolt_url: str, dolt_database
     with opened(dolt_database) as one, opened(dolt_database) as other:
         with pytest.raises(StoreUnavailable):
             lose(one, other)
-        assert settled == ["i"]
+        assert recovered == ["i"]
         assert one.records(Snapshot) == []
         assert one.open_intents() == []
 
@@ -247,9 +247,9 @@ def test_a_server_that_is_killed_keeps_what_it_acknowledged(own_dolt: servers.Do
         found = {snapshot.id for snapshot in ledger.records(Snapshot)}
         assert set(told) <= found
         assert len(found) <= len(told) + 3
-        settled: list[str] = []
-        ledger.recover_orphans(lambda intent: settled.append(intent.id))
-        assert len(settled) <= 3
+        recovered: list[str] = []
+        ledger.recover_orphans(lambda intent: recovered.append(intent.id))
+        assert len(recovered) <= 3
         assert ledger.open_intents() == []
     assert [type(error) for error in failed] == [StoreUnavailable] * 3
     assert all(error.retryable for error in failed)

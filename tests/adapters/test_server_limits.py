@@ -50,11 +50,11 @@ def through(wire: Wire, url: str) -> str:
     return make_url(url).set(port=wire.port).render_as_string(hide_password=False)
 
 
-def waited(deed: Callable[[], object], error: type[Day1Error], says: str | None = None) -> float:
-    """Seconds until a deed fails as it must."""
+def waited(action: Callable[[], object], error: type[Day1Error], says: str | None = None) -> float:
+    """Seconds until an action fails as it must."""
     started = time.monotonic()
     with pytest.raises(error, match=says) as caught:
-        deed()
+        action()
     assert caught.value.retryable
     return time.monotonic() - started
 
@@ -134,7 +134,7 @@ def test_ready_says_soon_that_the_store_does_not_answer(dolt_database: str, tmp_
 def test_a_server_that_hangs_stops_nobody_who_asks_nothing_of_it(
     dolt_database: str, tmp_path: Path
 ) -> None:
-    """B5: the door asked for the token on the event loop, and nobody else was answered."""
+    """B5: the middleware asked for the token on the event loop, and nobody else was answered."""
     with (
         Wire(make_url(dolt_database).port) as wire,
         HttpServer(tmp_path / "node", DAY1_STORE__URL=through(wire, dolt_database)) as node,

@@ -11,7 +11,7 @@ from day1.adapters.versioned.dolt.dialect import DoltDialect
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.errors import NotFound
 
-VERBS = (DoltDialect("day1"), DoltLiteDialect())
+DIALECTS = (DoltDialect("day1"), DoltLiteDialect())
 
 
 def failing(*said: object) -> Any:
@@ -20,20 +20,20 @@ def failing(*said: object) -> Any:
     return Mock(exec_driver_sql=Mock(side_effect=error))
 
 
-@pytest.mark.parametrize("verbs", VERBS)
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "said", [("dolt_hashof: invalid ref spec",), (1105, "invalid ancestor spec")]
 )
-def test_the_name_of_nothing_is_not_found(verbs, said):
+def test_the_name_of_nothing_is_not_found(dialect, said):
     with pytest.raises(NotFound, match="'nowhere'"):
-        verbs.resolve(failing(*said), "nowhere")
+        dialect.resolve(failing(*said), "nowhere")
 
 
-@pytest.mark.parametrize("verbs", VERBS)
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "said", [("disk I/O error",), ("database is locked",), (1040, "Too many connections")]
 )
-def test_another_failure_says_nothing_of_a_name(verbs, said):
+def test_another_failure_says_nothing_of_a_name(dialect, said):
     """B6: any error of the driver was `not_found`, and so a busy store lost its branches."""
     with pytest.raises(DBAPIError):
-        verbs.resolve(failing(*said), "main")
+        dialect.resolve(failing(*said), "main")

@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="session")
 def boss(server: HttpServer) -> str:
-    """The token that makes others; made first, it closes the door."""
+    """The token that makes others; made first, it shuts out who has none."""
     return server.token("boss")
 
 

@@ -71,11 +71,11 @@ def ends(source: Path, target: Path) -> Iterator[tuple[OpenStore, Repository, Re
 
 
 def copied_while(
-    source: Path, target: Path, point: str, deed: Callable[[OpenStore], None]
+    source: Path, target: Path, point: str, action: Callable[[OpenStore], None]
 ) -> CopiedStore:
     """Copy, and let others do something once, at a named point."""
     with ends(source, target) as (opened_store, seen, made):
-        left = [deed]
+        left = [action]
 
         def at(name: str) -> None:
             if name == f"copy.{point}" and left:

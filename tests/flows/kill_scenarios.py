@@ -1,6 +1,6 @@
-"""What `test_kills.py` and `scripts/kills` share: deeds, what they come to, and the check after.
+"""What `test_kills.py` and `scripts/kills` share: actions, what they come to, and the check after.
 
-`State` is the whole memory as it must be: branch -> fact id -> text. Every deed is known before it
+`State` is the whole memory as it must be: branch -> fact id -> text. Every action is known before it
 is begun, so that of one that was cut off it can be asked whether it is whole or absent.
 """
 
@@ -31,13 +31,13 @@ from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows import killed_process
 
 ROOT = Path(__file__).resolve().parents[2]
-Deed = dict[str, Any]
+Action = dict[str, Any]
 State = dict[str, dict[str, str]]
 UNIT_ROWS = 20
 
 
 class Process:
-    """A process that does deeds on a store, killed at a named point if one is given."""
+    """A process that does actions on a store, killed at a named point if one is given."""
 
     def __init__(self, folder: Path, kill_at: str | None = None, *, behind_s: int = 0) -> None:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("DAY1_")}
@@ -56,8 +56,8 @@ class Process:
         """How many units of the import that runs were acknowledged."""
         self._read()
 
-    def do(self, deed: Deed) -> Any:
-        """Do a deed to its end.
+    def do(self, action: Action) -> Any:
+        """Do an action to its end.
 
         Raises:
             Killed: the process died in it.
@@ -65,7 +65,7 @@ class Process:
         """
         self.units = 0
         try:
-            print(json.dumps(deed), file=self._process.stdin, flush=True)
+            print(json.dumps(action), file=self._process.stdin, flush=True)
         except BrokenPipeError:
             raise Killed from None
         return self._read()
@@ -92,50 +92,50 @@ class Process:
 
 
 class Killed(Exception):
-    """The process died in a deed."""
+    """The process died in an action."""
 
 
 class Refused(Exception):
-    """day1 refused a deed, with this code."""
+    """day1 refused an action, with this code."""
 
 
 def fact_id() -> str:
     return new_id(FACT.prefix, now())
 
 
-def outcomes(state: State, deed: Deed, units: int = 0) -> Iterator[State]:
-    """What memory may be after a deed that was cut off: as before it, or as after it.
+def outcomes(state: State, action: Action, units: int = 0) -> Iterator[State]:
+    """What memory may be after an action that was cut off: as before it, or as after it.
 
     Of an import any number of whole units, at least the `units` that were acknowledged.
     """
-    if deed["deed"] == "import":
-        facts = list(deed["facts"].items())
-        size = deed["unit_rows"]
+    if action["action"] == "import":
+        facts = list(action["facts"].items())
+        size = action["unit_rows"]
         for rows in range(units * size, len(facts) + size, size):
-            yield after(state, {**deed, "facts": dict(facts[:rows])})
+            yield after(state, {**action, "facts": dict(facts[:rows])})
         return
     yield state
-    yield after(state, deed)
+    yield after(state, action)
 
 
-def after(state: State, deed: Deed) -> State:
-    """What memory is after a deed that was acknowledged."""
+def after(state: State, action: Action) -> State:
+    """What memory is after an action that was acknowledged."""
     new = deepcopy(state)
-    match deed:
-        case {"deed": "write" | "change", "branch": branch, "id": row_id, "text": text}:
+    match action:
+        case {"action": "write" | "change", "branch": branch, "id": row_id, "text": text}:
             new[branch][row_id] = text
-        case {"deed": "fork", "name": name, "parent": parent}:
+        case {"action": "fork", "name": name, "parent": parent}:
             new[name] = dict(new[parent])
-        case {"deed": "delete" | "retire", "name": name}:
+        case {"action": "delete" | "retire", "name": name}:
             del new[name]
-        case {"deed": "revive" | "curate" | "take", "name": name, "facts": facts}:
+        case {"action": "revive" | "curate" | "take", "name": name, "facts": facts}:
             new[name] = dict(facts)
-        case {"deed": "merge", "source": source, "target": target}:
+        case {"action": "merge", "source": source, "target": target}:
             # Only rows that the target never had come from a fork in these stories.
             new[target] = {**new[source], **new[target]}
-        case {"deed": "import", "branch": branch, "facts": facts}:
+        case {"action": "import", "branch": branch, "facts": facts}:
             new[branch] |= facts
-        case {"deed": "redact" | "purge", "id": row_id}:
+        case {"action": "redact" | "purge", "id": row_id}:
             for facts in new.values():
                 facts.update({one: REDACTED for one in facts if one == row_id})
     return new
@@ -177,7 +177,7 @@ def _difference(found: State, allowed: list[State]) -> str:
 
 
 def check_doctor(store: OpenStore, folder: Path) -> None:
-    """`day1 doctor` finds nothing to complain of, and no deed is half done."""
+    """`day1 doctor` finds nothing to complain of, and no action is half done."""
     place = StoreLocation(0, 1 << 40, read_only=False, chroma=False)
     bad = [f for f in check(store.repo, store.search, place) if f.level != "ok"]
     assert not bad, bad
@@ -220,14 +220,14 @@ def check_neighbours(store: OpenStore, folder: Path, state: State) -> None:
     """This process and a new one see each other's writes at once; `state` gets them too."""
     peer = Process(folder)
     for _ in range(2):
-        ours = {"deed": "write", "branch": "main", "id": fact_id(), "text": "ours"}
+        ours = {"action": "write", "branch": "main", "id": fact_id(), "text": "ours"}
         theirs = {**ours, "id": fact_id(), "text": "theirs"}
         killed_process.write(store, ours)
-        assert peer.do({**ours, "deed": "look"}) == [ours["id"]]
+        assert peer.do({**ours, "action": "look"}) == [ours["id"]]
         peer.do(theirs)
         assert killed_process.look(store, theirs) == [theirs["id"]]
-        for deed in (ours, theirs):
-            state["main"][deed["id"]] = deed["text"]
+        for action in (ours, theirs):
+            state["main"][action["id"]] = action["text"]
     assert peer.end() == (0, "")
 
 
@@ -236,52 +236,57 @@ def facts(count: int, what: str) -> dict[str, str]:
     return {fact_id(): f"{what} {secrets.token_hex(6)}" for _ in range(count)}
 
 
-def story() -> list[Deed]:
+def story() -> list[Action]:
     """What is there before a kill: main, a side and a retired branch, waiting rows, an index."""
     first = fact_id()
-    on_main = {"deed": "write", "branch": "main"}
+    on_main = {"action": "write", "branch": "main"}
     return [
         {**on_main, "id": first, "text": "as first said"},
-        {"deed": "change", "branch": "main", "id": first, "text": "as said again"},
-        {"deed": "fork", "name": "side", "parent": "main"},
-        {"deed": "write", "branch": "side", "id": fact_id(), "text": "said on the side"},
-        {"deed": "fork", "name": "old", "parent": "side"},
-        {"deed": "retire", "name": "old"},
-        {"deed": "embed", "branch": "main"},
+        {"action": "change", "branch": "main", "id": first, "text": "as said again"},
+        {"action": "fork", "name": "side", "parent": "main"},
+        {"action": "write", "branch": "side", "id": fact_id(), "text": "said on the side"},
+        {"action": "fork", "name": "old", "parent": "side"},
+        {"action": "retire", "name": "old"},
+        {"action": "embed", "branch": "main"},
         {**on_main, "id": fact_id(), "text": "said and waiting"},
     ]
 
 
-def deed_for(point: str, state: State) -> Deed:
-    """A deed that passes a point."""
+def action_for(point: str, state: State) -> Action:
+    """An action that passes a point."""
     row_id = next(iter(state["main"]))
     written = {"branch": "main", "id": fact_id(), "text": "written when killed"}
     kind = point.split(".", maxsplit=1)[0]
-    deeds: dict[str, Deed] = {
-        "add": {"deed": "write", **written},
-        "change": {"deed": "change", "branch": "main", "id": row_id, "text": "changed at last"},
-        "cut": {"deed": "cut", "branch": "main"},
-        "fork": {"deed": "fork", "name": "fresh", "parent": "main"},
-        "fill": {"deed": "curate", "name": "fresh", "parent": "main", "facts": dict(state["main"])},
-        "delete": {"deed": "delete", "name": "side"},
-        "merge": {"deed": "merge", "source": "side", "target": "main"},
-        "retire": {"deed": "retire", "name": "side"},
-        "revive": {"deed": "revive", "name": "old", "facts": state["side"]},
+    actions: dict[str, Action] = {
+        "add": {"action": "write", **written},
+        "change": {"action": "change", "branch": "main", "id": row_id, "text": "changed at last"},
+        "pending": {"action": "commit_pending", "branch": "main"},
+        "fork": {"action": "fork", "name": "fresh", "parent": "main"},
+        "fill": {
+            "action": "curate",
+            "name": "fresh",
+            "parent": "main",
+            "facts": dict(state["main"]),
+        },
+        "delete": {"action": "delete", "name": "side"},
+        "merge": {"action": "merge", "source": "side", "target": "main"},
+        "retire": {"action": "retire", "name": "side"},
+        "revive": {"action": "revive", "name": "old", "facts": state["side"]},
         "import": {
-            "deed": "import",
+            "action": "import",
             "branch": "main",
             "facts": facts(3 * UNIT_ROWS, "imported"),
             "unit_rows": UNIT_ROWS,
         },
-        "embed": {"deed": "embed", "branch": "main"},
-        "compact": {"deed": "compact"},
-        "redact": {"deed": "redact", "id": row_id},
-        "backup": {"deed": "backup"},
-        "restore": {"deed": "restore"},
-        "copy": {"deed": "copy"},
-        "purge": {"deed": "purge", "id": row_id},
+        "embed": {"action": "embed", "branch": "main"},
+        "compact": {"action": "compact"},
+        "redact": {"action": "redact", "id": row_id},
+        "backup": {"action": "backup"},
+        "restore": {"action": "restore"},
+        "copy": {"action": "copy"},
+        "purge": {"action": "purge", "id": row_id},
     }
-    return deeds[kind]
+    return actions[kind]
 
 
 POINTS = (
@@ -293,19 +298,19 @@ POINTS = (
     "change.before_commit",
     "change.after_commit",
     "fork.after_intent",
-    "fork.after_deed",
+    "fork.after_engine",
     "fork.after_ledger",
     "fill.after_rows",
     "delete.after_intent",
     "delete.after_keep",
-    "delete.after_deed",
+    "delete.after_engine",
     "delete.after_ledger",
     "merge.after_intent",
-    "merge.after_deed",
+    "merge.after_engine",
     "merge.after_ledger",
     "retire.after_intent",
     "retire.marked",
-    "retire.after_deed",
+    "retire.after_engine",
     "revive.after_intent",
     "revive.forked",
     "revive.after_ledger",
@@ -340,16 +345,16 @@ def told(folder: Path) -> State:
     """Make a store and let the story happen in it; says the state."""
     state: State = {"main": {}}
     process = Process(folder)
-    for deed in story():
-        process.do(deed)
-        state = after(state, deed)
+    for action in story():
+        process.do(action)
+        state = after(state, action)
     assert process.end() == (0, "")
     return state
 
 
 def kill_at(point: str, folder: Path, state: State) -> State:
-    """Let a process die at a point of a deed, and check what it left; says the new state."""
-    last = deed_for(point, state)
+    """Let a process die at a point of an action, and check what it left; says the new state."""
+    last = action_for(point, state)
     process = Process(folder, kill_at=point)
     try:
         process.do(last)

@@ -1,4 +1,4 @@
-"""A process that does deeds on a store, one for each line of JSON, until it is killed.
+"""A process that does actions on a store, one for each line of JSON, until it is killed.
 
 Arguments: the store's folder, and how many seconds its clock is behind. It answers each line with
 `{"done": …}`, or with `{"refused": code}`; an import also says `{"unit": n}` after each durable
@@ -36,54 +36,54 @@ from day1.settings import EmbedderSettings, Settings, settings_at
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 ORIGIN = Origin(agent_id="killed")
-Deed = dict[str, Any]
+Action = dict[str, Any]
 
 
-def say(answer: Deed) -> None:
+def say(answer: Action) -> None:
     print(json.dumps(answer), flush=True)
 
 
-def write(store: OpenStore, deed: Deed) -> None:
-    with store.repo.store.adding(deed["branch"]) as work:
-        work.add(FACT, [fact_row(deed["id"], NewFact(deed["text"]), ORIGIN, work.now)])
+def write(store: OpenStore, action: Action) -> None:
+    with store.repo.store.adding(action["branch"]) as work:
+        work.add(FACT, [fact_row(action["id"], NewFact(action["text"]), ORIGIN, work.now)])
 
 
-def change(store: OpenStore, deed: Deed) -> None:
-    correction = editing.Correction(deed["id"], {"fact_text": deed["text"]})
-    editing.update(store.repo, lookup.find_open(store.repo, deed["branch"]), correction, ORIGIN)
+def change(store: OpenStore, action: Action) -> None:
+    correction = editing.Correction(action["id"], {"fact_text": action["text"]})
+    editing.update(store.repo, lookup.find_open(store.repo, action["branch"]), correction, ORIGIN)
 
 
-def cut(store: OpenStore, deed: Deed) -> None:
-    store.repo.store.commit_pending(deed["branch"])
+def commit_pending(store: OpenStore, action: Action) -> None:
+    store.repo.store.commit_pending(action["branch"])
 
 
-def fork(store: OpenStore, deed: Deed) -> None:
-    forking.create(store.repo, deed["name"], deed["parent"], now())
+def fork(store: OpenStore, action: Action) -> None:
+    forking.create(store.repo, action["name"], action["parent"], now())
 
 
-def curate(store: OpenStore, deed: Deed) -> None:
-    wanted = curating.CurateRequest(deed["name"], deed["parent"], list(deed["facts"]), ())
+def curate(store: OpenStore, action: Action) -> None:
+    wanted = curating.CurateRequest(action["name"], action["parent"], list(action["facts"]), ())
     curating.curate(store.repo, wanted, now())
 
 
-def take(store: OpenStore, deed: Deed) -> str:
-    return bundles.take_bundle(store.repo, [line.encode() for line in deed["lines"]], now()).id
+def take(store: OpenStore, action: Action) -> str:
+    return bundles.take_bundle(store.repo, [line.encode() for line in action["lines"]], now()).id
 
 
-def delete(store: OpenStore, deed: Deed) -> None:
-    deleting.delete(store.repo, deed["name"], "main", now())
+def delete(store: OpenStore, action: Action) -> None:
+    deleting.delete(store.repo, action["name"], "main", now())
 
 
-def retire(store: OpenStore, deed: Deed) -> None:
-    retiring.retire(store.repo, deed["name"], now())
+def retire(store: OpenStore, action: Action) -> None:
+    retiring.retire(store.repo, action["name"], now())
 
 
-def revive(store: OpenStore, deed: Deed) -> None:
-    retiring.revive(store.repo, deed["name"], now())
+def revive(store: OpenStore, action: Action) -> None:
+    retiring.revive(store.repo, action["name"], now())
 
 
-def merge(store: OpenStore, deed: Deed) -> None:
-    source, target = (lookup.find(store.repo, deed[end]) for end in ("source", "target"))
+def merge(store: OpenStore, action: Action) -> None:
+    source, target = (lookup.find(store.repo, action[end]) for end in ("source", "target"))
     request = planning.MergeRequest(source, target, "auto")
     merging.merge(store.repo, request, ORIGIN, now())
 
@@ -104,31 +104,31 @@ class Facts:
             yield [FactDraft(fact_id, text)]
 
 
-def import_(store: OpenStore, deed: Deed) -> None:
-    importing.UNIT_ROWS = deed["unit_rows"]  # type: ignore[misc]
+def import_(store: OpenStore, action: Action) -> None:
+    importing.UNIT_ROWS = action["unit_rows"]  # type: ignore[misc]
 
     def report(done: int, total: int | None) -> None:
         if done != total:  # the end is told twice
             say({"unit": done})
 
-    importing.import_foreign(store.repo, deed["branch"], Facts(deed["facts"]), ORIGIN, report)
+    importing.import_foreign(store.repo, action["branch"], Facts(action["facts"]), ORIGIN, report)
 
 
-def embed(store: OpenStore, deed: Deed) -> None:
-    branch = lookup.find(store.repo, deed["branch"])
+def embed(store: OpenStore, action: Action) -> None:
+    branch = lookup.find(store.repo, action["branch"])
     follow(store.repo.store, store.repo.history, store.search.index, branch.name, branch.id)
     embed_pending(store.search.index, HashingEmbedder(), None)
 
 
-def redact(store: OpenStore, deed: Deed) -> None:
-    redacting.redact(store.repo, redacting.look(store.repo, deed["id"]), None, None, now())
+def redact(store: OpenStore, action: Action) -> None:
+    redacting.redact(store.repo, redacting.look(store.repo, action["id"]), None, None, now())
 
 
-def compact(store: OpenStore, _deed: Deed) -> None:
+def compact(store: OpenStore, _action: Action) -> None:
     store.repo.store.compact()
 
 
-def backup(store: OpenStore, _deed: Deed) -> str:
+def backup(store: OpenStore, _action: Action) -> str:
     """Beside the store."""
     file = store.folder.with_name("backup.tar.gz")
     backups.back_up(
@@ -137,22 +137,22 @@ def backup(store: OpenStore, _deed: Deed) -> str:
     return str(file)
 
 
-def restore(store: OpenStore, deed: Deed) -> None:
+def restore(store: OpenStore, action: Action) -> None:
     """Of a backup, into another folder beside."""
-    file, folder = Path(backup(store, deed)), store.folder.with_name("restored")
+    file, folder = Path(backup(store, action)), store.folder.with_name("restored")
     backups.restore_backup(engines.archives(), file, folder, store.repo.point)
 
 
-def copy(store: OpenStore, _deed: Deed) -> None:
+def copy(store: OpenStore, _action: Action) -> None:
     """Into another folder beside."""
     there = settings_at(store.settings, str(store.folder.with_name("copied")))
     with seen_through(store, CLEAR) as seen, copied_to(there, seen) as made:
         store_copy.copy_store(seen, made, store_copy.as_it_is, _untold)
 
 
-def purge(store: OpenStore, deed: Deed) -> None:
+def purge(store: OpenStore, action: Action) -> None:
     """Of a fact that is redacted first."""
-    redact(store, deed)
+    redact(store, action)
     redactions = store.repo.ledger.records(Redaction)
     files = engines.rewriting(store.settings, store.folder)
     with seen_through(store, mask_of(redactions)) as seen:
@@ -163,15 +163,15 @@ def _untold(_done: int, _total: int | None) -> None:
     """Nobody looks on."""
 
 
-def look(store: OpenStore, deed: Deed) -> list[str]:
-    with store.repo.store.reading(Ref(branch=deed["branch"])) as reading:
-        return list(reading.get(FACT, [deed["id"]]))
+def look(store: OpenStore, action: Action) -> list[str]:
+    with store.repo.store.reading(Ref(branch=action["branch"])) as reading:
+        return list(reading.get(FACT, [action["id"]]))
 
 
-DEEDS: dict[str, Callable[[OpenStore, Deed], Any]] = {
+ACTIONS: dict[str, Callable[[OpenStore, Action], Any]] = {
     "write": write,
     "change": change,
-    "cut": cut,
+    "commit_pending": commit_pending,
     "fork": fork,
     "curate": curate,
     "take": take,
@@ -205,9 +205,9 @@ def main() -> None:
     store = opened(folder)
     say({"done": None})
     for line in sys.stdin:
-        deed = json.loads(line)
+        action = json.loads(line)
         try:
-            say({"done": DEEDS[deed["deed"]](store, deed)})
+            say({"done": ACTIONS[action["action"]](store, action)})
         except Day1Error as exc:
             say({"refused": exc.code})
     store.close()

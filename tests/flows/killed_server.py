@@ -3,7 +3,7 @@
 Some of the clients write, each on a branch and forks of its own, all of which it merges to `main`
 now and then; half of them speak MCP, half REST. The others read whatever there is. A text is
 written once and names its writer, so that after a kill each writer's part can be told: it is as
-before the deed that was cut off, or as after it.
+before the action that was cut off, or as after it.
 """
 
 import random
@@ -70,7 +70,7 @@ class Client:
         self._http.close()
 
 
-class Deed(NamedTuple):
+class Action(NamedTuple):
     """A write of `what` to `branch`, a fork of `branch` named `what`, a merge of `what` into it."""
 
     kind: str
@@ -78,16 +78,16 @@ class Deed(NamedTuple):
     what: str
 
 
-def after(texts: Texts, deed: Deed) -> Texts:
-    """What there is of a writer's when a deed is done."""
+def after(texts: Texts, action: Action) -> Texts:
+    """What there is of a writer's when an action is done."""
     new = deepcopy(texts)
-    match deed.kind:
+    match action.kind:
         case "write":
-            new[deed.branch].add(deed.what)
+            new[action.branch].add(action.what)
         case "fork":
-            new[deed.what] = set(new[deed.branch])
+            new[action.what] = set(new[action.branch])
         case "merge":
-            new[deed.branch] |= new[deed.what]
+            new[action.branch] |= new[action.what]
     return new
 
 
@@ -97,29 +97,29 @@ class Writer:
     def __init__(self, number: int, chance: random.Random) -> None:
         self.number, self.own = number, f"w{number}"
         self.texts: Texts = {"main": set()}
-        self.under_way: Deed | None = None
+        self.under_way: Action | None = None
         self.done = 0
         self._chance, self._count = random.Random(chance.random()), 0
 
     def step(self, client: Client) -> None:
         """Do one thing."""
-        self.under_way = deed = self._next()
-        match deed.kind:
+        self.under_way = action = self._next()
+        match action.kind:
             case "write":
-                client.call("memory_write_fact", fact_text=deed.what, branch=deed.branch)
+                client.call("memory_write_fact", fact_text=action.what, branch=action.branch)
             case "fork":
                 client.call(
-                    "memory_branch_create", branch_name=deed.what, parent_branch=deed.branch
+                    "memory_branch_create", branch_name=action.what, parent_branch=action.branch
                 )
             case "merge":
-                target = {"source_branch": deed.what, "target_branch": deed.branch}
+                target = {"source_branch": action.what, "target_branch": action.branch}
                 client.call("memory_branch_merge", **target, strategy="auto")
-        self.texts, self.under_way = after(self.texts, deed), None
+        self.texts, self.under_way = after(self.texts, action), None
         self.done += 1
 
-    def _next(self) -> Deed:
+    def _next(self) -> Action:
         if self.own not in self.texts:
-            return Deed("fork", "main", self.own)
+            return Action("fork", "main", self.own)
         self._count += 1
         forks = [name for name in self.texts if name.startswith(f"{self.own}/")]
         kinds = {"write": 12, "deliver": 1}
@@ -128,15 +128,15 @@ class Writer:
         (kind,) = self._chance.choices(list(kinds), list(kinds.values()))
         match kind:
             case "fork":
-                return Deed("fork", self.own, f"{self.own}/{self._count}")
+                return Action("fork", self.own, f"{self.own}/{self._count}")
             case "merge":
-                return Deed("merge", self.own, self._chance.choice(forks))
+                return Action("merge", self.own, self._chance.choice(forks))
             case "deliver":
-                return Deed("merge", "main", self.own)
+                return Action("merge", "main", self.own)
         branch = self._chance.choice(["main", self.own, *forks])
-        return Deed("write", branch, f"{self.own} says {self._count}-{self._chance.random()}")
+        return Action("write", branch, f"{self.own} says {self._count}-{self._chance.random()}")
 
-    def settle(self, found: Texts) -> None:
+    def compare_with(self, found: Texts) -> None:
         """Hold what is there against what there may be, and go on from it."""
         allowed = [self.texts]
         if self.under_way is not None:
@@ -220,7 +220,7 @@ def kill(folder: Path, writers: list[Writer], readers: int, chance: random.Rando
     cut_off = [writer.under_way.kind for writer in writers if writer.under_way is not None]
     check(folder, writers)
     written = sum(writer.done for writer in writers) - done
-    return f"after {crowd.calls} calls, {written} of them deeds, in {', '.join(sorted(cut_off))}"
+    return f"after {crowd.calls} calls, {written} of them actions, in {', '.join(sorted(cut_off))}"
 
 
 def check(folder: Path, writers: list[Writer]) -> None:
@@ -234,7 +234,7 @@ def check(folder: Path, writers: list[Writer]) -> None:
         for writer in writers:
             mine = {"main", writer.own, *(n for n in found if n.startswith(f"{writer.own}/"))}
             said = f"{writer.own} says "
-            writer.settle(
+            writer.compare_with(
                 {
                     name: {text for text in found[name].values() if text.startswith(said)}
                     for name in mine & found.keys()

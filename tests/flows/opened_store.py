@@ -82,10 +82,10 @@ def make(folder: Path, *texts: str) -> None:
         call(store, "memory_search", query="one")
 
 
-def refused(deed: Callable[[], Any], code: str, *says: str) -> Day1Error:
-    """The deed must fail with `code`; the message holds each of `says`."""
+def refused(action: Callable[[], Any], code: str, *says: str) -> Day1Error:
+    """The action must fail with `code`; the message holds each of `says`."""
     with pytest.raises(Day1Error) as caught:
-        deed()
+        action()
     assert caught.value.code == code, caught.value
     for part in says:
         assert part in str(caught.value)

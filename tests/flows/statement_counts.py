@@ -36,9 +36,9 @@ def counts(store: OpenStore, wire: Wire) -> Iterator[tuple[str, list[str]]]:
     yield "status", sent(wire, lambda: status(store))
 
 
-def sent(wire: Wire, deed: Callable[[], object]) -> list[str]:
+def sent(wire: Wire, action: Callable[[], object]) -> list[str]:
     with wire.counted() as found:
-        deed()
+        action()
     return found
 
 

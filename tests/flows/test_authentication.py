@@ -1,4 +1,4 @@
-"""What the door reads of the ledger, and what it leaves there."""
+"""What the authenticator reads of the ledger, and what it leaves there."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,10 +37,10 @@ def test_a_request_reads_its_own_token_only(
 ) -> None:
     """B5: after each write to the ledger every token and every sign-in was read again."""
     secrets = [create_token(store.repo, Wanted(f"t{n}", "read"), n)[1] for n in range(1, 6)]
-    door, read = Authenticator(store.repo, closed=False), list[type]()
-    cookie = door.sign_in(secrets[1], 10)
-    door.sign_in(secrets[2], 10)
-    door.admit_browser(cookie, 10)
+    authenticator, read = Authenticator(store.repo, closed=False), list[type]()
+    cookie = authenticator.sign_in(secrets[1], 10)
+    authenticator.sign_in(secrets[2], 10)
+    authenticator.admit_browser(cookie, 10)
     plain = SqlLedger._record
 
     def counted(ledger: SqlLedger, kind: type, row: object) -> object:
@@ -49,43 +49,46 @@ def test_a_request_reads_its_own_token_only(
 
     monkeypatch.setattr(SqlLedger, "_record", counted)
     store.repo.ledger.set_head("somebody's", "branch")
-    door.admit(secrets[0], 10)
+    authenticator.admit(secrets[0], 10)
     assert read == [Token]
     with pytest.raises(Unauthorized):
-        door.admit("day1_guessed", 10)
+        authenticator.admit("day1_guessed", 10)
     assert read == [Token]
-    door.admit_browser(cookie, 10)
+    authenticator.admit_browser(cookie, 10)
     assert read == [Token, SignIn, Token]
 
 
 def test_a_token_revoked_elsewhere_opens_nothing_from_then_on(store: OpenStore) -> None:
     _, secret = create_token(store.repo, Wanted("short", "read"), 1)
-    door = Authenticator(store.repo, closed=False)
-    cookie = door.sign_in(secret, 2)
-    door.admit(secret, 2)
+    authenticator = Authenticator(store.repo, closed=False)
+    cookie = authenticator.sign_in(secret, 2)
+    authenticator.admit(secret, 2)
     elsewhere = open_store(store.settings, create=False)
     try:
         revoke_token(elsewhere.repo, "short", 3)
     finally:
         elsewhere.close()
-    for refused in (lambda: door.admit(secret, 4), lambda: door.admit_browser(cookie, 4)):
+    for refused in (
+        lambda: authenticator.admit(secret, 4),
+        lambda: authenticator.admit_browser(cookie, 4),
+    ):
         with pytest.raises(Unauthorized):
             refused()
-    assert not door.open
+    assert not authenticator.open
 
 
 def test_sign_ins_that_ended_are_removed(store: OpenStore) -> None:
     """B5: every sign-in that there ever was stayed in the ledger."""
     _, secret = create_token(store.repo, Wanted("alice", "read"), 1)
-    door = Authenticator(store.repo, closed=False)
+    authenticator = Authenticator(store.repo, closed=False)
     for _ in range(3):
-        door.sign_in(secret, 2)
-    door.sign_in(secret, 3)
-    late = door.sign_in(secret, 2 + _WORKDAY)
+        authenticator.sign_in(secret, 2)
+    authenticator.sign_in(secret, 3)
+    late = authenticator.sign_in(secret, 2 + _WORKDAY)
     assert len(store.repo.ledger.records(SignIn)) == 2
-    assert door.admit_browser(late, 3 + _WORKDAY).scope == "read"
-    door.sign_out(late)
-    door.sign_out(late)
+    assert authenticator.admit_browser(late, 3 + _WORKDAY).scope == "read"
+    authenticator.sign_out(late)
+    authenticator.sign_out(late)
     assert [one.created_at for one in store.repo.ledger.records(SignIn)] == [3]
     with pytest.raises(Unauthorized):
-        door.admit_browser(late, 3 + _WORKDAY)
+        authenticator.admit_browser(late, 3 + _WORKDAY)

@@ -50,17 +50,17 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
         try:
             while not ended.is_set():
                 turn += 1
-                deed = {"deed": "write", "branch": "main", "id": fact_id(), "text": f"{number}"}
-                peers[number].do(deed)
-                done[deed["id"]] = deed["text"]
+                action = {"action": "write", "branch": "main", "id": fact_id(), "text": f"{number}"}
+                peers[number].do(action)
+                done[action["id"]] = action["text"]
                 if number == 0 and turn % 20 == 0:
                     name = f"work/{turn}"
-                    peers[0].do({"deed": "fork", "name": name, "parent": "main"})
-                    peers[0].do({**deed, "id": fact_id(), "branch": name})
-                    peers[0].do({"deed": "merge", "source": name, "target": "main"})
+                    peers[0].do({"action": "fork", "name": name, "parent": "main"})
+                    peers[0].do({**action, "id": fact_id(), "branch": name})
+                    peers[0].do({"action": "merge", "source": name, "target": "main"})
                 if number == 1 and turn % 30 == 0:
-                    peers[1].do({**deed, "deed": "change", "text": "changed"})
-                    done[deed["id"]] = "changed"
+                    peers[1].do({**action, "action": "change", "text": "changed"})
+                    done[action["id"]] = "changed"
         except BaseException as exc:
             failed.append(exc)
 
@@ -96,7 +96,7 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
 
 def test_what_a_killed_writer_left_is_overwritten_between_the_two_parts(tmp_path: Path) -> None:
     opened_store = killed_process.opened(tmp_path / "store")
-    write = {"deed": "write", "branch": "main", "id": fact_id(), "text": "written between"}
+    write = {"action": "write", "branch": "main", "id": fact_id(), "text": "written between"}
     with (tmp_path / "store" / "memory.db").open("ab") as file:
         file.write(b"\0" * 20_000)
     again = []

@@ -48,13 +48,13 @@ def pair(tmp_path: Path) -> Iterator[tuple[OpenStore, OpenStore]]:
         yield one, other
 
 
-def at_once(store: OpenStore, *deeds: Callable[[], object]) -> list[str]:
-    """Let deeds begin while another goes on, so that all are past their checks; their codes."""
+def at_once(store: OpenStore, *actions: Callable[[], object]) -> list[str]:
+    """Let actions begin while another goes on, so that all are past their checks; their codes."""
     codes: list[str] = []
 
-    def run(deed: Callable[[], object]) -> None:
+    def run(action: Callable[[], object]) -> None:
         try:
-            deed()
+            action()
             codes.append("")
         except Day1Error as exc:
             codes.append(exc.code)
@@ -66,14 +66,14 @@ def at_once(store: OpenStore, *deeds: Callable[[], object]) -> list[str]:
         waiting.append(ledger)
         return exclusive(ledger, recover)
 
-    threads = [threading.Thread(target=run, args=(deed,)) for deed in deeds]
+    threads = [threading.Thread(target=run, args=(action,)) for action in actions]
     with (
         store.repo.ledger.exclusive(partial(recover, store.repo)),
         patch.object(SqlLedger, "exclusive", noted),
     ):
         for thread in threads:
             thread.start()
-        until(lambda: len(waiting) + len(codes) == len(deeds), "each deed waits or has failed")
+        until(lambda: len(waiting) + len(codes) == len(actions), "each action waits or has failed")
     for thread in threads:
         thread.join()
     return sorted(codes)
@@ -278,7 +278,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize(
     ("point", "whole"),
-    [("fork.after_intent", False), ("fork.after_deed", True), ("fork.after_ledger", True)],
+    [("fork.after_intent", False), ("fork.after_engine", True), ("fork.after_ledger", True)],
 )
 def test_what_a_branch_is_made_for_is_there_with_it_or_not_at_all(
     folder: Path, point: str, whole: bool

@@ -234,7 +234,7 @@ def test_a_fork_under_way_is_not_taken_for_a_lost_branch(store):
     found = []
 
     def at(point: str) -> None:
-        if point == "fork.after_deed":
+        if point == "fork.after_engine":
             with pytest.raises(Day1Error) as caught, opened(store, wait_s=0.1):
                 pass
             found.append(caught.value.code)
@@ -298,12 +298,12 @@ def test_nothing_is_written_to_a_memory_that_was_deleted(store):
 def test_nothing_is_written_to_a_store_that_was_deleted(store):
     with opened(store) as opened_store:
         shutil.rmtree(store)
-        for deed in (
+        for action in (
             lambda: write(opened_store, "lost"),
             lambda: call(opened_store, "memory_branch_create", branch_name="lost"),
             lambda: call(opened_store, "memory_branch_enrich", branch_name="side", owner="lost"),
         ):
-            assert refused(deed, "store_unavailable").details["file"] == "ledger.db"
+            assert refused(action, "store_unavailable").details["file"] == "ledger.db"
     assert not (store / "memory.db").exists()
     assert not (store / "ledger.db").exists()
 

@@ -17,7 +17,7 @@ from day1.model.values.instant import now
 from day1.services.branches import forking, lookup
 from tests.flows import killed_process
 from tests.flows.kill_scenarios import (
-    Deed,
+    Action,
     Killed,
     Process,
     Refused,
@@ -29,15 +29,15 @@ from tests.flows.kill_scenarios import (
 )
 from tests.flows.test_processes import together
 
-POINTS = ("fork.after_intent", "fork.after_deed", "fill.after_rows", "fork.after_ledger")
+POINTS = ("fork.after_intent", "fork.after_engine", "fill.after_rows", "fork.after_ledger")
 WHOLE_FROM = ("fill.after_rows", "fork.after_ledger")
 BUNDLE = "bundle_01JD0000000000000000000000"
 TAKEN = "bundle/kept/00000000"
 
 
 @pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State, dict[str, Deed]]:
-    """A store, its state, and the two deeds that fill a branch: with a changed fact and its edit."""
+def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State, dict[str, Action]]:
+    """A store, its state, and the two actions that fill a branch: with a changed fact and its edit."""
     folder = tmp_path_factory.mktemp("filling") / "store"
     state = told(folder)
     facts = state["side"]
@@ -62,18 +62,18 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State, dict[
         **counted(rows),
     )
     lines = [line.decode() for line in bundle_lines(bundle, rows)]
-    deeds: dict[str, Deed] = {
-        "curate": {"deed": "curate", "name": "chosen", "parent": "side", "facts": facts},
-        "take": {"deed": "take", "name": TAKEN, "lines": lines, "facts": facts},
+    actions: dict[str, Action] = {
+        "curate": {"action": "curate", "name": "chosen", "parent": "side", "facts": facts},
+        "take": {"action": "take", "name": TAKEN, "lines": lines, "facts": facts},
     }
-    return folder, state, deeds
+    return folder, state, actions
 
 
-def killed(folder: Path, deed: Deed, point: str) -> None:
-    """Let a process die at a point of a deed."""
+def killed(folder: Path, action: Action, point: str) -> None:
+    """Let a process die at a point of an action."""
     process = Process(folder, kill_at=point)
     with pytest.raises(Killed):
-        process.do(deed)
+        process.do(action)
     code, errors = process.end()
     assert code == -signal.SIGKILL, errors
 
@@ -83,25 +83,25 @@ def edits(store: OpenStore, branch: str) -> list[object]:
         return [edit["row_id"] for edit in reading.find(EDIT, Query())]
 
 
-def check_whole(folder: Path, deed: Deed) -> None:
+def check_whole(folder: Path, action: Action) -> None:
     """The branch is there as it was meant, with its edits and, of a bundle, its record."""
     store = killed_process.opened(folder)
-    branch = lookup.find(store.repo, deed["name"])
+    branch = lookup.find(store.repo, action["name"])
     tip = store.repo.history.branches()[branch.name]
-    assert facts_on(store, branch.name) == deed["facts"]
+    assert facts_on(store, branch.name) == action["facts"]
     assert edits(store, branch.name) == edits(store, "side")
     records = store.repo.ledger.records(Bundle)
-    if deed["deed"] == "take":
+    if action["action"] == "take":
         assert [(record.id, record.commit) for record in records] == [(BUNDLE, tip)]
-    assert branch.closed == (deed["deed"] == "take")
+    assert branch.closed == (action["action"] == "take")
     store.close()
 
 
-def check_absent(folder: Path, deed: Deed) -> None:
+def check_absent(folder: Path, action: Action) -> None:
     """Nothing of the branch is there."""
     store = killed_process.opened(folder)
-    assert deed["name"] not in store.repo.history.branches()
-    assert store.repo.ledger.branch(deed["name"]) is None
+    assert action["name"] not in store.repo.history.branches()
+    assert store.repo.ledger.branch(action["name"]) is None
     assert store.repo.ledger.records(Bundle) == []
     store.close()
 
@@ -109,57 +109,57 @@ def check_absent(folder: Path, deed: Deed) -> None:
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("which", ["curate", "take"])
 def test_a_kill_leaves_the_branch_whole_or_absent(
-    which: str, point: str, before: tuple[Path, State, dict[str, Deed]], tmp_path: Path
+    which: str, point: str, before: tuple[Path, State, dict[str, Action]], tmp_path: Path
 ) -> None:
-    store, state, deeds = before
-    folder, deed = tmp_path / "store", deeds[which]
+    store, state, actions = before
+    folder, action = tmp_path / "store", actions[which]
     shutil.copytree(store, folder)
-    killed(folder, deed, point)
-    found = check_after_kill(folder, list(outcomes(state, deed)))
+    killed(folder, action, point)
+    found = check_after_kill(folder, list(outcomes(state, action)))
     whole = point in WHOLE_FROM
-    assert (deed["name"] in found) == whole
-    (check_whole if whole else check_absent)(folder, deed)
+    assert (action["name"] in found) == whole
+    (check_whole if whole else check_absent)(folder, action)
     process = Process(folder)
     if whole and which == "curate":
         with pytest.raises(Refused, match="branch_exists"):
-            process.do(deed)
+            process.do(action)
     else:
-        assert process.do(deed) == (BUNDLE if which == "take" else None)
+        assert process.do(action) == (BUNDLE if which == "take" else None)
     assert process.end() == (0, "")
-    check_whole(folder, deed)
+    check_whole(folder, action)
 
 
-@pytest.mark.parametrize("point", ["fork.after_deed", "fill.after_rows"])
+@pytest.mark.parametrize("point", ["fork.after_engine", "fill.after_rows"])
 @pytest.mark.parametrize("which", ["curate", "take"])
-def test_a_process_that_was_there_all_the_time_settles_it_too(
-    which: str, point: str, before: tuple[Path, State, dict[str, Deed]], tmp_path: Path
+def test_a_process_that_was_there_all_the_time_recovers_it_too(
+    which: str, point: str, before: tuple[Path, State, dict[str, Action]], tmp_path: Path
 ) -> None:
-    store, _, deeds = before
-    folder, deed = tmp_path / "store", deeds[which]
+    store, _, actions = before
+    folder, action = tmp_path / "store", actions[which]
     shutil.copytree(store, folder)
     witness = Process(folder)
-    killed(folder, deed, point)
+    killed(folder, action, point)
     if point in WHOLE_FROM and which == "curate":
         with pytest.raises(Refused, match="branch_exists"):
-            witness.do(deed)
+            witness.do(action)
     else:
-        assert witness.do(deed) == (BUNDLE if which == "take" else None)
+        assert witness.do(action) == (BUNDLE if which == "take" else None)
     assert witness.end() == (0, "")
-    check_whole(folder, deed)
+    check_whole(folder, action)
 
 
 def test_two_processes_that_take_one_file_have_it_once(
-    before: tuple[Path, State, dict[str, Deed]], tmp_path: Path
+    before: tuple[Path, State, dict[str, Action]], tmp_path: Path
 ) -> None:
-    store, _, deeds = before
-    folder, deed = tmp_path / "store", deeds["take"]
+    store, _, actions = before
+    folder, action = tmp_path / "store", actions["take"]
     shutil.copytree(store, folder)
     peers = [Process(folder) for _ in range(2)]
     taken: list[str] = []
-    together(*(lambda p=peer: taken.append(p.do(deed)) for peer in peers))
+    together(*(lambda p=peer: taken.append(p.do(action)) for peer in peers))
     assert taken == [BUNDLE] * 2
     assert [peer.end() for peer in peers] == [(0, "")] * 2
-    check_whole(folder, deed)
+    check_whole(folder, action)
 
 
 def test_a_branch_that_another_process_made_first_stays(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ Answers = list[str]
 
 
 @contextmanager
-def house_in(folder: Path, *, create: bool = False) -> Iterator[OpenStore]:
+def store_in(folder: Path, *, create: bool = False) -> Iterator[OpenStore]:
     """A store that is searched by words and by vectors, which need no model."""
     settings = Settings(
         home=folder,
@@ -49,7 +49,7 @@ def house_in(folder: Path, *, create: bool = False) -> Iterator[OpenStore]:
 
 def make_whole(folder: Path, *, compacted: bool) -> None:
     """Make a store in which all has happened that can, with a whole index."""
-    with house_in(folder, create=True) as store:
+    with store_in(folder, create=True) as store:
         RandomTeam(store, seed=3).work(40, 4, 3)
         if compacted:
             store.repo.store.compact()
@@ -77,20 +77,20 @@ def lived(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def asked(pristine: Path) -> list[tuple[str, dict[str, Any]]]:
-    with house_in(pristine) as store:
+    with store_in(pristine) as store:
         return questions(store, 3)
 
 
 @pytest.fixture(scope="module")
 def reference(pristine: Path, asked) -> tuple[Answers, Answers]:
     """What is to be answered, and what with an index that is new."""
-    with house_in(pristine) as store:
+    with store_in(pristine) as store:
         now = answers(store, asked)[0]
     fresh = pristine.with_name("fresh")
     shutil.copytree(pristine, fresh)
     for path in (fresh / "index.db", *(fresh / "vectors").iterdir()):
         path.unlink()
-    with house_in(fresh) as store:
+    with store_in(fresh) as store:
         answers(store, asked)
         return now, answers(store, asked)[0]
 
@@ -122,7 +122,7 @@ def flip(file: Path, chance: random.Random) -> None:
 def outcome(folder: Path, asked, reference: tuple[Answers, Answers]) -> str:
     """What a flipped bit did: nothing, an error with a code, a rebuilt index, or a wrong answer."""
     try:
-        with house_in(folder) as store:
+        with store_in(folder) as store:
             got, rebuilt = answers(store, asked)
             silent = [g for g, r in zip(got, reference[0], strict=True) if g != r]
             silent = [g for g in silent if not g.startswith("error: ")]
@@ -166,14 +166,14 @@ def test_a_log_that_is_flipped_under_a_process_that_has_it_open_is_damaged_to_it
     tmp_path, lived, used
 ):
     """Nothing goes back to the state before the damage, nothing is "not found", nothing written."""
-    with house_in(lived) as store:
+    with store_in(lived) as store:
         asked = questions(store, 3)
         right = answers(store, asked)[0]
     chance = random.Random(f"bits under a process: {used}")
     for number in range(FLIPS):
         folder = tmp_path / str(number)
         shutil.copytree(lived, folder)
-        with house_in(folder) as store:
+        with store_in(folder) as store:
             if used:
                 answers(store, asked)
             for _ in range(20):

@@ -43,7 +43,7 @@ def test_merged_changed_and_removed_rows_are_followed(memory, ask):
     assert set(ask.ids("host")) == {"fact_b", "fact_side"}
 
 
-def test_rows_that_were_cut_and_removed_unseen_do_not_stay(memory, ask):
+def test_rows_that_were_committed_and_removed_unseen_do_not_stay(memory, ask):
     memory.add_fact("main", "fact_old", fact_text="gateway old")
     memory.store.commit_pending("main")
     memory.add_fact("main", "fact_ghost", fact_text="gateway ghost")
@@ -144,8 +144,8 @@ def test_following_a_branch_twice_is_harmless(memory, ports):
     assert len(ports.index.words.best(FACT, '"gateway"', 9)) == 1
 
 
-def deeds(memory: EngineMemory, random_: random.Random, number: int) -> None:
-    """One random deed on main."""
+def actions(memory: EngineMemory, random_: random.Random, number: int) -> None:
+    """One random action on main."""
     facts = sorted(memory.state("main")["facts"])
     text = f"{random_.choice(THINGS)} {random_.choice(TRAITS)} is {number}"
     match random_.randrange(8):
@@ -196,11 +196,11 @@ def test_a_search_that_takes_long_keeps_no_other_waiting(memory, ports):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_remembered_is_what_would_be_read(memory, ports, seed):
-    """A long-lived process and one that has just started answer alike after any deeds."""
+    """A long-lived process and one that has just started answer alike after any actions."""
     random_ = random.Random(seed)
     warm = Asking(memory, ports)
     for number in range(60):
-        deeds(memory, random_, number)
+        actions(memory, random_, number)
         if random_.random() < 0.4:
             continue
         cold = Asking(memory, replace(ports, views=ViewCache()))

@@ -1,4 +1,4 @@
-"""Deeds that die half way: whoever comes next finishes or withdraws them."""
+"""Actions that die half way: whoever comes next finishes or withdraws them."""
 
 from dataclasses import replace
 
@@ -49,13 +49,13 @@ def dying(memory, place):
     return replace(memory.repo, point=point)
 
 
-def settle(memory):
+def recover(memory):
     return memory.ledger.recover_orphans(lambda intent: intents.recover(memory.repo, intent))
 
 
-def die(memory, place, deed):
+def die(memory, place, action):
     with pytest.raises(Died):
-        deed(dying(memory, place))
+        action(dying(memory, place))
 
 
 def merge(repo, memory, source="side", target="main"):
@@ -68,17 +68,17 @@ def status(memory, name="side"):
     return {state.branch.name: state.status for state in tree.states(memory.repo)}.get(name)
 
 
-@pytest.mark.parametrize("place", ["merge.after_deed", "merge.after_ledger"])
+@pytest.mark.parametrize("place", ["merge.after_engine", "merge.after_ledger"])
 def test_a_merge_that_was_done_is_recorded_by_the_next(memory, peer, place):
     die(memory, place, lambda repo: merge(repo, memory))
-    assert settle(peer) == 1
+    assert recover(peer) == 1
     (record,) = peer.ledger.records(MergeRecord)
     assert (record.merged_count, record.rejected_count) == (1, 0)
     assert (record.strategy, record.decided_by) == ("auto", "one")
     assert record.commit == peer.repo.history.branches()["main"]
     assert record.base == lookup.find(peer.repo, "side").fork_commit
     assert status(peer) == "merged"
-    assert settle(peer) == 0
+    assert recover(peer) == 0
 
 
 def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
@@ -86,7 +86,7 @@ def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
     die(memory, "merge.after_intent", lambda repo: merge(repo, memory))
     peer.add_fact("main", "fact_b", fact_text="b")
     peer.commit_pending("main")
-    assert settle(peer) == 1
+    assert recover(peer) == 1
     assert peer.ledger.records(MergeRecord) == []
     assert status(peer) == "active"
     assert next(iter(peer.repo.history.log("main"))).parents == (tip,)
@@ -102,10 +102,10 @@ def test_a_merge_that_left_rows_held_does_not_close_the_source(memory):
 def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
     die(
         memory,
-        "fork.after_deed",
+        "fork.after_engine",
         lambda repo: forking.create(repo, "late", "side", memory.clock(), "why"),
     )
-    assert settle(peer) == 1
+    assert recover(peer) == 1
     late = lookup.find(peer.repo, "late")
     side = lookup.find(peer.repo, "side")
     assert (late.parent_id, late.description) == (side.id, "why")
@@ -115,18 +115,18 @@ def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
 def test_a_fork_that_was_not_made_leaves_its_name_free(memory, peer):
     create = ("late", "side", memory.clock())
     die(memory, "fork.after_intent", lambda repo: forking.create(repo, *create))
-    peer.fork("late", "side")  # settles before it begins
-    assert settle(peer) == 0
+    peer.fork("late", "side")  # recovers before it begins
+    assert recover(peer) == 0
     assert len([b for b in peer.ledger.branches() if b.name == "late"]) == 1
 
 
 def test_a_deletion_is_finished_or_withdrawn(memory, peer):
     now = memory.clock()
     die(memory, "delete.after_keep", lambda repo: deleting.delete(repo, "side", "main", now))
-    assert settle(peer) == 1
+    assert recover(peer) == 1
     assert lookup.find(peer.repo, "side").retired_tip is None
-    die(memory, "delete.after_deed", lambda repo: deleting.delete(repo, "side", "main", now))
-    assert settle(peer) == 1
+    die(memory, "delete.after_engine", lambda repo: deleting.delete(repo, "side", "main", now))
+    assert recover(peer) == 1
     with pytest.raises(UnknownBranch):
         lookup.find(peer.repo, "side")
 
@@ -140,24 +140,24 @@ def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
         assert reading.tip == tip
 
 
-def test_a_deed_that_fails_is_settled_at_once(memory):
+def test_an_operation_that_fails_is_recovered_at_once(memory):
     ends = lookup.find(memory.repo, "side"), lookup.find(memory.repo, "main")
     request = planning.MergeRequest(*ends, "auto", expect="another plan")
     with pytest.raises(PlanChanged):
         merging.merge(memory.repo, request, memory.origin, memory.clock())
-    assert settle(memory) == 0
+    assert recover(memory) == 0
     assert memory.ledger.records(MergeRecord) == []
 
 
-def test_a_deed_that_goes_on_is_not_settled_by_others(memory, peer):
-    settled = []
+def test_an_operation_that_goes_on_is_not_recovered_by_others(memory, peer):
+    recovered = []
 
     def point(name):
-        if name == "merge.after_deed":
-            settled.append(settle(peer))
+        if name == "merge.after_engine":
+            recovered.append(recover(peer))
 
     merge(replace(memory.repo, point=point), memory)
-    assert settled == [0]
+    assert recovered == [0]
     assert len(memory.ledger.records(MergeRecord)) == 1
 
 

@@ -38,9 +38,9 @@ def test_a_kill_leaves_what_was_acknowledged(
     texts = set(found["main"].values())
     if point in {"add.after_commit", "change.after_commit"}:
         assert texts & {"written when killed", "changed at last"}
-    if point in {"fork.after_deed", "fork.after_ledger", "fill.after_rows"}:
+    if point in {"fork.after_engine", "fork.after_ledger", "fill.after_rows"}:
         assert "fresh" in found
-    if point == "merge.after_deed":
+    if point == "merge.after_engine":
         assert "said on the side" in texts
     if point.startswith(("redact.", "purge.")):  # what was begun is finished, in the index too
         assert REDACTED in texts

@@ -14,26 +14,26 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.settings import EmbedderSettings, Settings, StoreSettings
 from tests.flows import killed_process
-from tests.flows.kill_scenarios import Deed, Process, Refused, fact_id, facts_on
+from tests.flows.kill_scenarios import Action, Process, Refused, fact_id, facts_on
 
 SECONDS = 2.0
 
 
-def fact(text: str, branch: str = "main") -> Deed:
-    return {"deed": "write", "branch": branch, "id": fact_id(), "text": text}
+def fact(text: str, branch: str = "main") -> Action:
+    return {"action": "write", "branch": branch, "id": fact_id(), "text": text}
 
 
-def together(*deeds: Callable[[], None]) -> None:
+def together(*actions: Callable[[], None]) -> None:
     """Run in threads, and raise here what any of them raised."""
     failed: list[BaseException] = []
 
-    def guarded(deed: Callable[[], None]) -> None:
+    def run(action: Callable[[], None]) -> None:
         try:
-            deed()
+            action()
         except BaseException as exc:
             failed.append(exc)
 
-    threads = [threading.Thread(target=guarded, args=(deed,)) for deed in deeds]
+    threads = [threading.Thread(target=run, args=(action,)) for action in actions]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -50,15 +50,15 @@ def test_five_processes_write_one_store_and_see_each_other_at_once(tmp_path: Pat
 
     def write(number: int) -> None:
         while time.monotonic() < end:
-            deed = fact(f"written by {number}")
-            peers[number].do(deed)
-            assert killed_process.look(store, deed) == [deed["id"]]
-            written[number].append(deed["id"])
+            action = fact(f"written by {number}")
+            peers[number].do(action)
+            assert killed_process.look(store, action) == [action["id"]]
+            written[number].append(action["id"])
 
     together(*(lambda n=n: write(n) for n in range(5)))
     last = [row_ids[-1] for row_ids in written]
     for peer in peers:
-        seen = [peer.do({"deed": "look", "branch": "main", "id": row_id}) for row_id in last]
+        seen = [peer.do({"action": "look", "branch": "main", "id": row_id}) for row_id in last]
         assert seen == [[row_id] for row_id in last]
         assert peer.end() == (0, "")
     assert facts_on(store, "main").keys() == {row_id for each in written for row_id in each}
@@ -93,7 +93,7 @@ def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
         def fork(peer: Process, name: str = name, refused: list[str] = refused) -> None:
             start.wait()  # noqa: B023 - used up before the next turn
             try:
-                peer.do({"deed": "fork", "name": name, "parent": "main"})
+                peer.do({"action": "fork", "name": name, "parent": "main"})
             except Refused as exc:
                 refused.append(str(exc))
 
@@ -109,14 +109,16 @@ def test_of_two_forks_of_one_name_one_wins(tmp_path: Path) -> None:
 def test_a_clock_that_is_behind_does_not_turn_time_back(tmp_path: Path) -> None:
     store = killed_process.opened(tmp_path)
     ahead, behind = Process(tmp_path), Process(tmp_path, behind_s=10)
-    deeds = [fact(f"number {number}") for number in range(8)]
-    for number, deed in enumerate(deeds):
-        (behind if number % 2 else ahead).do(deed)
+    actions = [fact(f"number {number}") for number in range(8)]
+    for number, action in enumerate(actions):
+        (behind if number % 2 else ahead).do(action)
         if number == 3:
-            behind.do({"deed": "change", "branch": "main", "id": deeds[0]["id"], "text": "changed"})
+            behind.do(
+                {"action": "change", "branch": "main", "id": actions[0]["id"], "text": "changed"}
+            )
     with store.repo.store.reading(Ref(branch="main")) as reading:
         at: dict[Any, Any] = {str(r["id"]): r["created_at"] for r in reading.find(FACT, Query())}
-    times = [at[deed["id"]] for deed in deeds]
+    times = [at[action["id"]] for action in actions]
     assert times == sorted(set(times))
     stamps = [commit.ts for commit in store.repo.history.log("main")]
     assert stamps == sorted(set(stamps), reverse=True)

@@ -274,21 +274,21 @@ def test_processes_that_had_the_purged_file_open_go_on_with_the_new_one(store: P
     """Processes that had the old file open read and write the new one, and lose nothing."""
     peer = Process(store)
     first, second = fact_id(), fact_id()
-    peer.do({"deed": "write", "branch": "main", "id": first, "text": "before"})
+    peer.do({"action": "write", "branch": "main", "id": first, "text": "before"})
     with opened_at(store) as opened_store:
         call(opened_store, "memory_search", query="otter")
         inode = (store / "memory.db").stat().st_ino
         purged(store)
         assert (store / "memory.db").stat().st_ino != inode
-        peer.do({"deed": "write", "branch": "main", "id": second, "text": "after"})
-        assert peer.do({"deed": "look", "branch": "main", "id": first}) == [first]
+        peer.do({"action": "write", "branch": "main", "id": second, "text": "after"})
+        assert peer.do({"action": "look", "branch": "main", "id": first}) == [first]
         assert {"before", "after"} <= set(facts(opened_store))
         found = call(opened_store, "memory_search", query="after")["result"]
         assert [hit["fact_text"] for hit in found] == ["after"]
         call(opened_store, "memory_branch_create", branch_name="new")
         write(opened_store, "It goes on.", branch="new")
         assert facts(opened_store, "new")[-1] == "It goes on."
-        peer.do({"deed": "merge", "source": "new", "target": "main"})
+        peer.do({"action": "merge", "source": "new", "target": "main"})
         assert "It goes on." in facts(opened_store)
     assert peer.end() == (0, "")
 

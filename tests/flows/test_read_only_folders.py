@@ -135,7 +135,7 @@ def test_a_reader_of_a_read_only_folder_sees_what_another_writes_there(store, tm
         assert branches(reader) == {"main", "side", "later"}
 
 
-def as_nobody(store: Path, deed: Callable[[], None]) -> None:
+def as_nobody(store: Path, action: Callable[[], None]) -> None:
     """Do something to a store as a user of few rights, in a process of its own."""
     for folder in store.parents:
         if folder.stat().st_mode & 0o001:
@@ -148,7 +148,7 @@ def as_nobody(store: Path, deed: Callable[[], None]) -> None:
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
-            deed()
+            action()
             code = 0
         except BaseException:
             traceback.print_exc()

@@ -36,10 +36,10 @@ CUT_OFF = [
         "add.after_commit",
         ("memory_log_message", {"role": "user", "content": "Tea?", "request_id": "one"}),
     ),
-    ("fork.after_deed", ("memory_branch_create", {"branch_name": "new", "request_id": "one"})),
+    ("fork.after_engine", ("memory_branch_create", {"branch_name": "new", "request_id": "one"})),
     ("fork.after_ledger", ("memory_task_create", {"name": "tea", "request_id": "one"})),
     (
-        "merge.after_deed",
+        "merge.after_engine",
         (
             "memory_branch_merge",
             {"source_branch": "side", "strategy": "squash", "request_id": "one"},

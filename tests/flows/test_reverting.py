@@ -91,7 +91,7 @@ class Histories:
             self.do(branch, "merge", other, branch, strategy, items=items)
 
     def revert(self, branch: str) -> None:
-        """Undo one of the last deeds, and that again; what stood in the way is decided."""
+        """Undo one of the last actions, and that again; what stood in the way is decided."""
         at = self.random.choice(self.times[branch][-6:])
         kept = self.undo(branch, at, [])
         if kept:
@@ -103,7 +103,7 @@ class Histories:
     def undo(self, branch: str, at: int, choices: list[Choice]) -> tuple[tuple[str, str], ...]:
         before = self.oracle.state(branch)
         done = self.do(branch, "revert", branch, at, choices)
-        if done == "not_found":  # the deed changed nothing, so there is none
+        if done == "not_found":  # the action changed nothing, so there is none
             return ()
         assert _pointing_nowhere(before) or not _pointing_nowhere(self.oracle.state(branch))
         # A decision may write a cell that is held, and what is held is not written unasked.

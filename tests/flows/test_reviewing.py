@@ -86,7 +86,7 @@ def test_who_closes_a_review_while_it_is_merged_is_told_so(opened_store: OpenSto
         came: list[Future[Review]] = []
 
         def point(name: str) -> None:
-            if name == "merge.after_deed":
+            if name == "merge.after_engine":
                 given = (opened_store.repo, seen, "bo", "too late", 3)
                 came.append(other.submit(reviews.close_review, *given))
                 wait(came, 0.5)

@@ -67,20 +67,20 @@ def test_processes_that_open_a_new_store_together_all_find_it(tmp_path):
 @pytest.mark.parametrize("lock", ["lock", "deeds.lock"])
 def test_a_lock_held_for_longer_than_the_limit_is_said(store, lock):
     with opened(store, wait_s=0.1) as opened_store:
-        deed = {
+        action = {
             "lock": lambda: write(opened_store, "new"),
             "deeds.lock": lambda: call(opened_store, "memory_branch_create", branch_name="new"),
         }[lock]
         before = digest(store, "memory.db")
         with (store / lock).open("r+b") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            error = refused(deed, "store_busy", "0.1 s", "try again")
+            error = refused(action, "store_busy", "0.1 s", "try again")
             assert error.retryable
             assert facts(opened_store) == ["one", "two", "three"]
             assert digest(store, "memory.db") == before
             with opened(store, wait_s=0.1) as other:
                 assert branches(other) == {"main", "side"}
-        deed()
+        action()
 
 
 def test_too_many_open_files_is_not_taken_for_a_missing_branch(store):

@@ -149,7 +149,7 @@ def test_the_past_is_searched_as_it_was(memory, ask):
     assert ask("owner of billing", until=first.at - 1).hits == []
 
 
-def test_waiting_rows_are_searched_up_to_an_instant(memory, ask):
+def test_pending_rows_are_searched_up_to_an_instant(memory, ask):
     one = memory.add_fact("main", "fact_a", fact_text="gateway one")
     memory.clock.tick()
     memory.add_fact("main", "fact_b", fact_text="gateway two")

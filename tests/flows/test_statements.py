@@ -74,7 +74,9 @@ def test_no_call_sends_a_dolt_server_more_statements_than_its_limit(
         assert len(found) <= MOST[what], (what, found)
 
 
-def test_a_write_over_http_asks_once_more_at_the_door(url: str, wire: Wire, tmp_path: Path) -> None:
+def test_a_write_over_http_asks_once_more_for_its_token(
+    url: str, wire: Wire, tmp_path: Path
+) -> None:
     """F8: over HTTP it was two pings and two rollbacks more."""
     with HttpServer(tmp_path / "node", DAY1_STORE__URL=url) as node:
         node.ok("memory_write_fact", fact_text="The first.")
@@ -89,7 +91,7 @@ def test_a_write_over_http_asks_once_more_at_the_door(url: str, wire: Wire, tmp_
     assert len(found) <= MOST["write over HTTP"], found
 
 
-def test_the_door_asks_for_one_token_with_one_statement(
+def test_authentication_asks_for_one_token_with_one_statement(
     url: str, wire: Wire, tmp_path: Path
 ) -> None:
     """B5: it sent three after each write to the ledger: a stamp, all tokens, all sign-ins."""
@@ -111,7 +113,7 @@ def test_merged_branches_cost_status_and_lists_nothing(store: OpenStore, wire: W
             fork(store, name, 1)
             merge(store, name)
         listed(store)
-        counts.append([len(sent(wire, partial(deed, store))) for deed in (status, listed)])
+        counts.append([len(sent(wire, partial(action, store))) for action in (status, listed)])
     assert counts[0] == counts[1]
 
 

@@ -265,10 +265,10 @@ def test_a_copy_says_that_rows_came_too_late_for_it(store: Path, tmp_path: Path)
         assert "Late." not in facts(opened_store)
 
 
-def test_a_deed_that_was_cut_off_is_settled_first(store: Path, tmp_path: Path) -> None:
-    process = Process(store, kill_at="merge.after_deed")
+def test_an_interrupted_operation_is_recovered_before_a_copy(store: Path, tmp_path: Path) -> None:
+    process = Process(store, kill_at="merge.after_engine")
     with pytest.raises(Exception):  # noqa: B017 - it dies
-        process.do({"deed": "merge", "source": "still-reviewed", "target": "main"})
+        process.do({"action": "merge", "source": "still-reviewed", "target": "main"})
     process.end()
     copy(store, tmp_path / "copy")
     same(store, tmp_path / "copy")

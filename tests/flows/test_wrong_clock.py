@@ -158,7 +158,7 @@ def test_a_writer_on_a_wrong_clock_is_told_and_doctor_repairs_the_times(tmp_path
     needs_files()  # a server dates what is written by its own clock
     folder = tmp_path / "store"
     process = Process(folder, behind_s=-DECADE // SECOND)
-    process.do({"deed": "write", "branch": "main", "id": fact_id(), "text": "late"})
+    process.do({"action": "write", "branch": "main", "id": fact_id(), "text": "late"})
     process.end()
 
     wrote = day1(folder, "add", "after it")

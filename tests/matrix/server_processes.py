@@ -86,38 +86,38 @@ class ServerProcesses:
     # What they answer
 
     def ask_all(self) -> dict[str, dict[str, str]]:
-        """Ask every door for everything at once: by call and door, what it answers."""
-        doors: dict[str, Callable[[str, dict[str, Any]], str]] = {
+        """Ask every wire for everything at once: by call and wire, what it answers."""
+        wires: dict[str, Callable[[str, dict[str, Any]], str]] = {
             "agent": lambda tool, given: self._over_mcp(self.agent, tool, given),
             "client": lambda tool, given: self._over_mcp(self.client, tool, given),
             "rest": self._over_rest,
         }
-        with ThreadPoolExecutor(len(CALLS) * len(doors)) as pool:
+        with ThreadPoolExecutor(len(CALLS) * len(wires)) as pool:
             asked = {
                 name: {
-                    door: pool.submit(ask, tool, self._given(name, door, given))
-                    for door, ask in doors.items()
+                    wire: pool.submit(ask, tool, self._given(name, wire, given))
+                    for wire, ask in wires.items()
                 }
                 for name, (tool, given) in CALLS.items()
             }
             started = time.monotonic()
             return {
                 name: {
-                    door: answer.result(max(0.0, started + LIMIT_S - time.monotonic()))
-                    for door, answer in answers.items()
+                    wire: answer.result(max(0.0, started + LIMIT_S - time.monotonic()))
+                    for wire, answer in answers.items()
                 }
                 for name, answers in asked.items()
             }
 
-    def _given(self, name: str, door: str, given: dict[str, Any]) -> dict[str, Any]:
+    def _given(self, name: str, wire: str, given: dict[str, Any]) -> dict[str, Any]:
         if name != "write":
             return given
-        return {"fact_text": f"one more by {door}, number {time.monotonic_ns()}"}
+        return {"fact_text": f"one more by {wire}, number {time.monotonic_ns()}"}
 
     def _over_mcp(self, session: Session, tool: str, given: dict[str, Any]) -> str:
         try:
             answer = session.call(tool, given)
-        except MCPError as error:  # refused at the door
+        except MCPError as error:  # refused before any tool runs
             return str(error.error.data["code"])
         return self._outcome(tool, given, answer.structured)
 

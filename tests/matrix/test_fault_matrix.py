@@ -151,7 +151,7 @@ def check_during(fault: Fault, them: ServerProcesses) -> None:
 
 
 def check_afterwards(them: ServerProcesses) -> None:
-    """Without a restart, every door answers, and what was acknowledged is told and there."""
+    """Without a restart, every wire answers, and what was acknowledged is told and there."""
     until(lambda: them.ready() == (200, set()), "/ready")
     with them.page_hears() as heard:
         assert set(_flat(them.ask_all())) == {OK}

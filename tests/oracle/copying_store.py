@@ -45,7 +45,7 @@ class Copy:
     rows: Mapping[str, Row] = field(default_factory=dict)
     items: Mapping[Key, Item] = field(default_factory=dict)
     closed: frozenset[tuple[Key, int]] = frozenset()
-    """Items with a decision, each with the number of the deed that decided it."""
+    """Items with a decision, each with the number of the action that decided it."""
 
     @property
     def content(self) -> tuple[Any, Any, Any]:
@@ -64,14 +64,14 @@ class CopyingMemory:
     def __init__(self, root: str = "main") -> None:
         self.clock = Clock()
         self.next_time: int | None = None
-        """The time that another memory gave to the deed which this one is asked for next."""
+        """The time that another memory gave to the action which this one is asked for next."""
         self.numbers = 0
         self.branches: dict[str, list[Copy]] = {root: [Copy()]}
         self.squashed: set[str] = set()
         self.refused: set[tuple[Key, int]] = set()
-        """Of the items that were closed, those that were dismissed, with the deed."""
+        """Of the items that were closed, those that were dismissed, with the action."""
 
-    # Deeds on one branch
+    # Actions on one branch
 
     def add_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         return self._write(branch, {fact_id: _new(fact_id, columns)})
@@ -104,7 +104,7 @@ class CopyingMemory:
     def remove(self, branch: str, row_id: str) -> Receipt:
         self._present(branch, row_id)
         tip = self._tip(branch)
-        taken = {key for key, deed in tip.closed if (key, deed) not in self.refused}
+        taken = {key for key, action in tip.closed if (key, action) not in self.refused}
         was_there = [
             key
             for key, item in tip.items.items()
@@ -253,7 +253,7 @@ class CopyingMemory:
         tip = self._open(branch)
         at = self.next_time or max(self.clock(), max(tip.at, after) + 1)
         if content != tip.content or joined is not None:
-            assert at > max(tip.at, after), "a deed must be later than what it stands on"
+            assert at > max(tip.at, after), "an action must be later than what it stands on"
             self.numbers += 1
             past = tip.past | {self.numbers} | (joined.past if joined else frozenset())
             parents = (tip.number, joined.number) if joined else (tip.number,)
@@ -331,8 +331,8 @@ class CopyingMemory:
     def _kept_out(self, copy: Copy) -> dict[str, list[Row | None]]:
         """Rows that were withheld and never taken, each with the offers that were dismissed."""
         new = {key: item for key, item in copy.items.items() if item.is_new}
-        decided = [(key, deed) for key, deed in copy.closed if key in new]
-        there = {new[key].row for key, deed in decided if (key, deed) not in self.refused}
+        decided = [(key, action) for key, action in copy.closed if key in new]
+        there = {new[key].row for key, action in decided if (key, action) not in self.refused}
         found: dict[str, list[Row | None]] = {i.row: [] for i in new.values() if i.row not in there}
         for key, _ in decided:
             if new[key].row in found:

@@ -8,9 +8,9 @@ import pytest
 from tests.suites.memory import Choice, Memory, State
 from tests.suites.starting_states import NEW, SECOND, TEXT, A, B, C, code_of, fact
 
-Deed = Callable[[Memory], Any]
+Action = Callable[[Memory], Any]
 
-DEEDS: dict[str, tuple[str, Deed]] = {
+ACTIONS: dict[str, tuple[str, Action]] = {
     "addition": ("main", lambda m: m.add_fact("main", NEW, fact_text="new")),
     "addition on the source": ("side", lambda m: m.add_fact("side", NEW, fact_text="new")),
     "change": ("main", lambda m: m.update_fact("main", B, category="changed")),
@@ -28,12 +28,12 @@ DEEDS: dict[str, tuple[str, Deed]] = {
     "restored branch": ("main", lambda m: m.restore_branch("main", m.clock.now - 4_500)),
     "decision": ("main", lambda m: m.decide("main", A, "category", "taken")),
 }
-"""Deeds on the two branches that `two_branches` makes, with the branch that each changes."""
+"""Actions on the two branches that `two_branches` makes, with the branch that each changes."""
 
 
 def two_branches(memory: Memory) -> None:
-    """`main` and its fork `side`: a clash on A's category, and rows of their own; 1 ms a deed."""
-    for deed in (
+    """`main` and its fork `side`: a clash on A's category, and rows of their own; 1 ms an action."""
+    for action in (
         lambda: memory.add_fact("main", A, fact_text="a", category="one"),
         lambda: memory.add_fact("main", B, fact_text="b"),
         lambda: memory.add_relation(
@@ -45,21 +45,21 @@ def two_branches(memory: Memory) -> None:
         lambda: memory.add_observation("side", "obs_side", summary="seen"),
         lambda: memory.add_observation("main", "obs_main", summary="seen here"),
     ):
-        deed()
+        action()
         memory.clock.tick(1_000)
 
 
 class Moments:
-    """States of a branch around its deeds, to be asked for later, when much has happened."""
+    """States of a branch around its actions, to be asked for later, when much has happened."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.seen: list[tuple[str, int, State]] = []
 
-    def around(self, branch: str, deed: Callable[[], Any]) -> None:
-        """Do a deed that changes a branch; remember it just before, at and just after."""
+    def around(self, branch: str, action: Callable[[], Any]) -> None:
+        """Do an action that changes a branch; remember it just before, at and just after."""
         before = self.memory.state(branch)
-        at = deed().at
+        at = action().at
         after = self.memory.state(branch)
         assert before != after
         assert self.memory.state(branch, at + 1) == after
@@ -73,23 +73,23 @@ class Moments:
 
 class AsOfSuite:
     @pytest.mark.parametrize("behind", [0, 10 * SECOND], ids=["", "clock 10 s behind"])
-    @pytest.mark.parametrize("cut", [True, False], ids=["cut", "waiting"])
-    @pytest.mark.parametrize("name", DEEDS)
+    @pytest.mark.parametrize("committed", [True, False], ids=["committed", "pending"])
+    @pytest.mark.parametrize("name", ACTIONS)
     def test_the_past_is_right_just_before_at_and_just_after_a_commit(
-        self, memory: Memory, name: str, cut: bool, behind: int
+        self, memory: Memory, name: str, committed: bool, behind: int
     ) -> None:
-        branch, deed = DEEDS[name]
+        branch, action = ACTIONS[name]
         two_branches(memory)
         if name == "decision":
             memory.merge("side", "main")
-        if cut:
+        if committed:
             memory.commit_pending("main")
             memory.commit_pending("side")
         other = "side" if branch == "main" else "main"
         elsewhere = memory.state(other)
         moments = Moments(memory)
         memory.clock.skew = -behind
-        moments.around(branch, lambda: deed(memory))
+        moments.around(branch, lambda: action(memory))
         assert memory.state(other) == elsewhere
         moments.around(branch, lambda: memory.add_fact(branch, "fact_later", fact_text="later"))
         memory.clock.skew = 0
@@ -111,7 +111,7 @@ class AsOfSuite:
         assert not memory.state("main", at - 1)["facts"]
         assert memory.state("main", at)["facts"][A][TEXT] == "a"
 
-    def test_waiting_rows_are_told_apart_by_their_own_times(self, memory: Memory) -> None:
+    def test_pending_rows_are_told_apart_by_their_own_times(self, memory: Memory) -> None:
         times = [memory.add_fact("main", f"fact_{i}", fact_text=str(i)).at for i in range(5)]
         for cut in (False, True):
             for number, at in enumerate(times):

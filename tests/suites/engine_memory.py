@@ -61,7 +61,7 @@ class EngineMemory:
     def close(self) -> None:
         self.opened.close()
 
-    # Deeds on one branch
+    # Actions on one branch
 
     def add_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         def build(now: int) -> Row:
@@ -88,13 +88,13 @@ class EngineMemory:
         return self._add(branch, build, columns)
 
     def _add(self, branch: str, build: Callable[[int], Row], columns: Mapping[str, Any]) -> Receipt:
-        def deed() -> Receipt:
+        def action() -> Receipt:
             with self.store.adding(lookup.find_open(self.repo, branch).name) as work:
                 row = {**build(work.now), **columns}
                 work.add(BY_PREFIX[str(row["id"]).split("_", 1)[0]], [row])
             return Receipt(work.now, str(row["id"]))
 
-        return _asked(deed)
+        return _asked(action)
 
     def update_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         def action() -> Receipt:
@@ -123,23 +123,23 @@ class EngineMemory:
         return _asked(action)
 
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
-        def deed() -> Receipt:
+        def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
             on = lookup.find_open(self.repo, branch)
             return Receipt(restoring.restore_row(self.repo, on, row_id, state).at)
 
-        return _asked(deed)
+        return _asked(action)
 
     def restore_branch(self, branch: str, at: int) -> Receipt:
-        def deed() -> Receipt:
+        def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
             on = lookup.find_open(self.repo, branch)
             return Receipt(restoring.restore_branch(self.repo, on, state, str(at)).at)
 
-        return _asked(deed)
+        return _asked(action)
 
     def revert(self, branch: str, at: int, choices: Sequence[Choice] = ()) -> Reverted:
-        def deed() -> Reverted:
+        def action() -> Reverted:
             past = self.store.history.log(lookup.find(self.repo, branch).name)
             undo = next((commit.id for commit in past if commit.ts == at), "none")
             on = lookup.find(self.repo, branch)
@@ -149,7 +149,7 @@ class EngineMemory:
             tip = next(iter(self.store.history.log(done.tip)))
             return Reverted(tip.ts if done.done else None, tuple(kept))
 
-        return _asked(deed)
+        return _asked(action)
 
     def decide(
         self,
@@ -159,7 +159,7 @@ class EngineMemory:
         decision: str,
         value: Mapping[str, Any] | None = None,
     ) -> Receipt:
-        def deed() -> Receipt:
+        def action() -> Receipt:
             items = [
                 offer.item.id
                 for offer in held.offers(self.repo, branch)
@@ -170,7 +170,7 @@ class EngineMemory:
             done = held.decide(self.repo, lookup.find_open(self.repo, branch), decided, self.origin)
             return Receipt(done.at)
 
-        return _asked(deed)
+        return _asked(action)
 
     # Branches
 
@@ -251,8 +251,8 @@ def _without_origin(offer: held.Offer, value: Row | None) -> Row | None:
     return None if value is None else {c: value[c] for c in item.kind.group(item.cell)}
 
 
-def _asked(deed: Callable[[], _Answer]) -> _Answer:
+def _asked(action: Callable[[], _Answer]) -> _Answer:
     try:
-        return deed()
+        return action()
     except Day1Error as exc:
         raise Refusal(exc.code) from exc

@@ -17,7 +17,7 @@ class Receipt:
     """What an acknowledged call answers."""
 
     at: int
-    """The time of the deed, microseconds UTC; for an addition the row's `created_at`."""
+    """The time of the action, microseconds UTC; for an addition the row's `created_at`."""
     id: str | None = None
 
 
@@ -118,7 +118,7 @@ class Memory(Protocol):
 
     def restore_branch(self, branch: str, at: int) -> Receipt: ...
     def revert(self, branch: str, at: int, choices: Sequence[Choice] = ()) -> Reverted:
-        """Undo the deed of a branch that was done at an instant, as a new one.
+        """Undo the action of a branch that was done at an instant, as a new one.
 
         What changed since keeps its present value; held items stay as they are.
         """

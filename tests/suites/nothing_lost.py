@@ -1,4 +1,4 @@
-"""What must hold after every deed, whatever the engine and whatever the rules for merging are.
+"""What must hold after every action, whatever the engine and whatever the rules for merging are.
 
 No row vanishes from a branch unless its removal was asked for there or on a branch merged into it.
 What the source of a merge has and the target never had arrives, unless a choice, an open item on
@@ -16,7 +16,7 @@ Ids = frozenset[str]
 
 
 class NothingLost:
-    """Follows what a memory shows; it is told of every deed before and after it."""
+    """Follows what a memory shows; it is told of every action before and after it."""
 
     def __init__(self, memory: CopyingMemory, root: str) -> None:
         self.memory = memory
@@ -32,12 +32,12 @@ class NothingLost:
         """By branch, rows that were shown somewhere in its past, merged branches included."""
 
     def before(self, branch: str) -> None:
-        """Note what is shown, and what the deed may be about."""
+        """Note what is shown, and what the action may be about."""
         self.shown = {name: self.memory.state(name) for name in self.branches}
         self.offers = self.memory.held(branch) if branch in self.branches else []
 
     def after(self, method: str, branch: str, args: tuple[Any, ...]) -> None:
-        """Hold what a deed that was done has done against the rules."""
+        """Hold what an action that was done has done against the rules."""
         if method == "fork":
             self._forked(*args)
         elif method == "merge":

@@ -1,4 +1,4 @@
-"""What every memory must do when a deed is undone, and what it knows of a row's past."""
+"""What every memory must do when an action is undone, and what it knows of a row's past."""
 
 import pytest
 
@@ -152,7 +152,7 @@ class RevertingSuite:
         assert fact(memory, "main")["category"] == "base"
         assert listed(memory, "main") == [(A, "category")], "nothing of it is forgotten"
 
-    def test_only_deeds_of_the_branch_itself_are_undone(self, memory: Memory) -> None:
+    def test_only_commits_of_the_branch_itself_are_undone(self, memory: Memory) -> None:
         forked(memory)
         memory.clock.tick()
         changed = memory.update_fact("side", A, category="new").at
@@ -181,7 +181,7 @@ class RevertingSuite:
         assert rows[3] == merged
         assert len(memory.versions("side", A)) == 2, "what came later is not in its past"
 
-    def test_a_waiting_row_has_a_version(self, memory: Memory) -> None:
+    def test_a_pending_row_has_a_version(self, memory: Memory) -> None:
         at = memory.add_fact("main", A, fact_text="a").at
         assert memory.versions("main", A) == [(at, fact(memory, "main"))]
         memory.commit_pending("main")

@@ -35,7 +35,7 @@ def listed(memory: Memory, branch: str) -> list[tuple[str, str]]:
     return sorted((item.row_id, item.cell) for item in memory.held(branch))
 
 
-def code_of(deed: Callable[[], Any]) -> str:
+def code_of(action: Callable[[], Any]) -> str:
     with pytest.raises(Refusal) as refused:
-        deed()
+        action()
     return refused.value.code

@@ -69,7 +69,7 @@ WEIGHTS = {
 """Steps by name, and how often each is taken."""
 NAMES = [name for name, times in WEIGHTS.items() for _ in range(times)]
 COMPARED = {"merge", "restore_branch", "restore_row", "decide"}
-"""Deeds after which the branch is compared at once; all are in the end."""
+"""Actions after which the branch is compared at once; all are in the end."""
 T = TypeVar("T")
 
 
@@ -82,7 +82,7 @@ class Run:
         self.engines: list[EngineMemory] = []
         self.begun = self.examples = 0
         self.having: Counter[str] = Counter()
-        self.deeds: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
 
     def root(self) -> str:
         """A fresh, empty branch; a store of its own for every example would cost as much again."""
@@ -108,9 +108,9 @@ class Run:
             f"{name} {self.having[name] / max(1, self.examples):.0%} (at least {least:.0%})"
             for name, least in SHARES.items()
         ]
-        deeds = [f"{name} {count}" for name, count in sorted(self.deeds.items())]
+        actions = [f"{name} {count}" for name, count in sorted(self.actions.items())]
         head = f"{self.examples} examples of {STEPS} steps"
-        return "\n  ".join((head, ", ".join(shares), ", ".join(deeds)))
+        return "\n  ".join((head, ", ".join(shares), ", ".join(actions)))
 
 
 class TwoStores:
@@ -134,13 +134,13 @@ class TwoStores:
     # Doing and comparing
 
     def do(self, writer: int, branch: str, method: str, *args: Any, **columns: Any) -> Any:
-        """Do a deed on both; the oracle takes the engine's time."""
+        """Do an action on both; the oracle takes the engine's time."""
         self.asked += 1
         for clock in self.run.clocks:
             clock.tick(self.asked % 3)  # also by nothing: then times differ by the least there is
         given = [*map(repr, args), *(f"{name}={value!r}" for name, value in columns.items())]
         note(f"clock.tick({self.asked % 3}); {WRITERS[writer]}.{method}({', '.join(given)})")
-        self.run.deeds[method] += 1
+        self.run.actions[method] += 1
         self.wrote.add(writer)
         self.nothing_lost.before(branch)
         engine = _answer(self.engines[writer], method, *args, **columns)
@@ -306,7 +306,7 @@ class TwoStores:
         self.do(writer, branch, "commit_pending", branch)
 
     def look_back(self, writer: int) -> None:
-        self.run.deeds["look back"] += 1
+        self.run.actions["look back"] += 1
         around_a_merge = self.one_of((True, False))
         if around_a_merge and self.merge_times:
             self.compare_at(*self.one_of(self.merge_times), writer)

@@ -118,7 +118,7 @@ class HttpServer:
         return found
 
     def token(self, name: str, scope: str = "admin", by: str | None = None, /, **more: Any) -> str:
-        """Make a token; the first one closes the door."""
+        """Make a token; from the first one on, every call needs one."""
         secret: str = self.ok("token_create", by, name=name, scope=scope, **more)["secret"]
         return secret
 

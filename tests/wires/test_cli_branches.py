@@ -95,7 +95,7 @@ def _age(cli: CommandLine, name: str) -> None:
 
 
 @pytest.mark.parametrize("point", ["retire.marked", "revive.forked"])
-def test_a_killed_retirement_is_settled_by_the_next_command(cli: CommandLine, point: str) -> None:
+def test_a_killed_retirement_is_recovered_by_the_next_command(cli: CommandLine, point: str) -> None:
     cli("switch", "-c", "try")
     row = cli.add("Ada: 30")
     cli("merge", "try", "--into", "main")

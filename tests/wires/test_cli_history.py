@@ -53,7 +53,7 @@ def test_what_was_removed_has_a_history_by_its_whole_id(cli: CommandLine) -> Non
     assert "`day1 history`" in cli("blame", cli.env["FACT"], code=1).err
 
 
-def test_a_waiting_memory_has_no_commit_yet(cli: CommandLine) -> None:
+def test_a_pending_memory_has_no_commit_yet(cli: CommandLine) -> None:
     fresh = cli.add("Cy: still waiting")
     assert cli("history", fresh).out.startswith("-------- added    main waiting")
     assert cli("blame", fresh).out.splitlines()[1].startswith("-------- fact_text: Cy")

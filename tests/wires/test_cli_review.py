@@ -119,7 +119,7 @@ def test_two_who_decide_at_once_lose_nothing(cli: CommandLine) -> None:
 
 POINTS = {
     "merge.after_intent": "open",
-    "merge.after_deed": "merged",
+    "merge.after_engine": "merged",
     "merge.after_ledger": "merged",
 }
 

@@ -1,4 +1,4 @@
-"""One server for a team: MCP in both eras, REST and probes over HTTP, behind one door."""
+"""One server for a team: MCP in both eras, REST and probes over HTTP, behind one middleware."""
 
 import json
 import signal

@@ -347,7 +347,7 @@ def test_who_asks_too_often_is_told_to_wait(tmp_path: Path) -> None:
         assert server.post("memory_timeline").status == 200
 
 
-def test_the_first_token_closes_the_door_for_good(tmp_path: Path) -> None:
+def test_the_first_token_shuts_out_who_has_none_for_good(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store") as server:
         assert server.post("memory_timeline").status == 200
         token = server.token("first")

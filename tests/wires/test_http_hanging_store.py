@@ -11,8 +11,8 @@ from day1.interfaces.http.probes import Metrics
 from day1.model.access.permissions import EVERYTHING, Access
 
 
-class SlowDoor:
-    """A door whose tokens cannot be read until somebody lets it."""
+class SlowAuthenticator:
+    """An authenticator whose tokens cannot be read until somebody lets it."""
 
     def __init__(self) -> None:
         self.asked, self.go = threading.Event(), threading.Event()
@@ -28,7 +28,7 @@ class SlowDoor:
 
 def test_a_token_is_looked_up_beside_the_event_loop() -> None:
     """B5: while a token is read, the server answers others."""
-    door = SlowDoor()
+    authenticator = SlowAuthenticator()
     rules = AccessRules(
         names=(),
         rate=0,
@@ -38,7 +38,7 @@ def test_a_token_is_looked_up_beside_the_event_loop() -> None:
         cookie=lambda _: None,
         refused=lambda _, __: PlainTextResponse("refused", 401),
     )
-    app = AccessMiddleware(PlainTextResponse("in"), door, rules, Metrics(), lambda: 0)  # type: ignore[arg-type]
+    app = AccessMiddleware(PlainTextResponse("in"), authenticator, rules, Metrics(), lambda: 0)  # type: ignore[arg-type]
 
     async def ask(path: str) -> int:
         scope: Scope = {
@@ -69,11 +69,11 @@ def test_a_token_is_looked_up_beside_the_event_loop() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
             with anyio.fail_after(60):
-                while not door.asked.is_set():
+                while not authenticator.asked.is_set():
                     await anyio.lowlevel.checkpoint()
                 assert await ask("/health") == 200
-            assert not door.go.is_set()
-            door.go.set()
+            assert not authenticator.go.is_set()
+            authenticator.go.set()
 
     anyio.run(both)
     assert statuses == [200]

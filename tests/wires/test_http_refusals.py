@@ -1,4 +1,4 @@
-"""What a client of MCP is told when the door refuses: day1's code, not that there was an error."""
+"""What a client of MCP is told when the middleware refuses: day1's code, not that there was an error."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -56,7 +56,7 @@ def wire(url: str, app: ASGIApp | None = None, **headers: str) -> Callable[[], A
 
 
 class Refusing:
-    """Stands for a `services.access.authentication.Door` at which nobody is admitted."""
+    """Stands for an `Authenticator` that admits nobody."""
 
     def __init__(self, error: Day1Error) -> None:
         self._error = error
@@ -67,7 +67,7 @@ class Refusing:
     admit_browser = admit
 
 
-def door(error: Day1Error) -> ASGIApp:
+def refusing_app(error: Day1Error) -> ASGIApp:
     rules = AccessRules(
         names=(),
         rate=0,
@@ -94,7 +94,7 @@ def door(error: Day1Error) -> ASGIApp:
 )
 def test_a_client_of_mcp_is_told_why_it_is_refused(error: Day1Error, mode: str) -> None:
     """F3: the server is away, the client too quick, or its token wrong: the exception says it."""
-    data = told(wire("http://localhost/mcp", door(error)), mode)
+    data = told(wire("http://localhost/mcp", refusing_app(error)), mode)
     assert data == without_place(error).body()["error"]
 
 
@@ -109,7 +109,7 @@ def test_a_wrong_token_is_named_by_a_served_day1(tmp_path: Path, mode: str) -> N
 
 def sent(body: bytes, path: str = "/mcp", method: str = "POST", **headers: str) -> httpx2.Response:
     async def run() -> httpx2.Response:
-        transport = httpx2.ASGITransport(door(Unauthorized("This token opens nothing.")))
+        transport = httpx2.ASGITransport(refusing_app(Unauthorized("This token opens nothing.")))
         async with httpx2.AsyncClient(transport=transport) as http:
             return await http.request(
                 method, f"http://localhost{path}", content=body, headers=headers

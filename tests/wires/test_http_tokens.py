@@ -26,7 +26,7 @@ class Guarded(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     folder = tmp_path_factory.mktemp("tokens") / "store"
     with HttpServer(folder, DAY1_HTTP__RATE="0") as server:
         admin = server.token("root")
@@ -35,14 +35,14 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         yield Guarded(server, admin, limited)
 
 
-def test_a_head_is_moved_by_the_token_of_its_session_only(door: Guarded) -> None:
-    server, said = door.server, {"Mcp-Session-Id": "the same"}
-    other = server.token("thief", "write", door.admin)
+def test_a_head_is_moved_by_the_token_of_its_session_only(guarded: Guarded) -> None:
+    server, said = guarded.server, {"Mcp-Session-Id": "the same"}
+    other = server.token("thief", "write", guarded.admin)
     path = "/api/v1/memory_branch_switch"
-    for token, branch in ((door.admin, "mine/work"), (other, "main")):
+    for token, branch in ((guarded.admin, "mine/work"), (other, "main")):
         there = {"branch_name": branch}
         assert server.ask("POST", path, token, headers=said, json=there).status == 200
-    found = server.ask("POST", "/api/v1/memory_timeline", door.admin, headers=said, json={})
+    found = server.ask("POST", "/api/v1/memory_timeline", guarded.admin, headers=said, json={})
     assert found.body["read"]["branch"] == "mine/work"
 
 
@@ -60,33 +60,33 @@ def test_calls_of_a_session_at_once_share_its_head() -> None:
     assert len({id(caller.head) for caller in made}) == 1
 
 
-def test_a_session_starts_on_the_one_branch_of_its_token(door: Guarded) -> None:
-    token = door.server.token("at home", "read", door.admin, branches=["mine/work"])
-    with HttpSession(door.server, token=token, mode="legacy") as session:
+def test_a_session_starts_on_the_one_branch_of_its_token(guarded: Guarded) -> None:
+    token = guarded.server.token("at home", "read", guarded.admin, branches=["mine/work"])
+    with HttpSession(guarded.server, token=token, mode="legacy") as session:
         assert session.ok("memory_timeline")["read"]["branch"] == "mine/work"
 
 
-def test_a_stream_ends_with_its_token(door: Guarded) -> None:
-    server = door.server
-    token = server.token("of a stream", "read", door.admin)
+def test_a_stream_ends_with_its_token(guarded: Guarded) -> None:
+    server = guarded.server
+    token = server.token("of a stream", "read", guarded.admin)
     bearer = {"Authorization": f"Bearer {token}"}
     with server.http.stream("GET", "/review/events", headers=bearer) as stream:
         lines = stream.iter_lines()
         assert next(lines).startswith("retry")
         time.sleep(1.1)  # as long as one call is trusted to the end
-        server.ok("token_revoke", door.admin, name="of a stream")
-        server.ok("memory_write_fact", door.admin, fact_text="Untold.", branch="main")
+        server.ok("token_revoke", guarded.admin, name="of a stream")
+        server.ok("memory_write_fact", guarded.admin, fact_text="Untold.", branch="main")
         assert not any(line.startswith("data") for line in lines)
 
 
-def test_a_token_that_is_bound_makes_none_that_is_free(door: Guarded) -> None:
-    bound = door.server.token("bound", "admin", door.admin, agent_id="ada")
-    assert door.server.post("token_create", bound, name="free").code == "forbidden"
+def test_a_token_that_is_bound_makes_none_that_is_free(guarded: Guarded) -> None:
+    bound = guarded.server.token("bound", "admin", guarded.admin, agent_id="ada")
+    assert guarded.server.post("token_create", bound, name="free").code == "forbidden"
 
 
-def test_numbers_of_the_whole_memory_are_not_for_a_limited_token(door: Guarded) -> None:
-    assert door.server.ask("GET", "/metrics", door.limited).code == "forbidden"
-    assert door.server.ask("GET", "/metrics", door.admin).status == 200
+def test_numbers_of_the_whole_memory_are_not_for_a_limited_token(guarded: Guarded) -> None:
+    assert guarded.server.ask("GET", "/metrics", guarded.limited).code == "forbidden"
+    assert guarded.server.ask("GET", "/metrics", guarded.admin).status == 200
 
 
 def test_news_while_the_server_leaves_break_nothing() -> None:

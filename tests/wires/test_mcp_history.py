@@ -87,7 +87,7 @@ def test_commits_that_leave_a_row_alone_are_no_versions(
     assert [v["op"] for v in versions(core, branch, row_id)] == ["change", "add"]
 
 
-def test_a_waiting_row_has_a_version_without_a_commit(core: Session, branch: str) -> None:
+def test_a_pending_row_has_a_version_without_a_commit(core: Session, branch: str) -> None:
     row_id = write(core, branch, agent_id="ada")
     (found,) = versions(core, branch, row_id)
     assert (found["how"], found["commit"], found["agent_id"]) == ("added", None, "ada")

@@ -277,7 +277,7 @@ def test_a_branch_that_was_merged_otherwise_leaves_nothing_to_merge(
     core.ok("review_close", review_id=review)
 
 
-def test_a_squash_settles_everything_and_closes_the_branch(
+def test_a_squash_decides_everything_and_closes_the_branch(
     core: Session, pair: Pair, review: str
 ) -> None:
     core.refused("review_merge", "would_hold", review_id=review, strategy="squash")

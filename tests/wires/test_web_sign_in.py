@@ -226,7 +226,7 @@ def test_where_nobody_needs_a_token_forms_are_of_this_browser_all_the_same(tmp_p
 def test_a_browser_may_send_forms_as_browsers_do(guarded: Guarded) -> None:
     with guarded.browser("admin") as browser:
         policy = browser.get("/review").headers["referrer-policy"]
-        # With `no-referrer` a browser says `Origin: null` of its own forms, which the door refuses.
+        # With `no-referrer` a browser says `Origin: null` of its own forms, which the middleware refuses.
         assert policy == "same-origin"
 
 

@@ -45,7 +45,7 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
         repo.history.keep(f"keep/{branch.id}", tip)
         repo.point("delete.after_keep")
         repo.history.drop(name)
-        repo.point("delete.after_deed")
+        repo.point("delete.after_engine")
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
     return gone

@@ -75,7 +75,7 @@ def fork(
         check_free(repo, branch.name)
         repo.point("fork.after_intent")
         repo.history.fork(branch.name, str(branch.fork_commit))
-        repo.point("fork.after_deed")
+        repo.point("fork.after_engine")
         if fill is not None:
             fill()
             repo.point("fill.after_rows")

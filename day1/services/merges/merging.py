@@ -94,7 +94,7 @@ def merge(
             what = _Deed(repo, request, commit, merge_id, origin, base)
             done = _do(work, plan, what)
             at = work.now
-        repo.point("merge.after_deed")
+        repo.point("merge.after_engine")
         counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
         record = intent.record(**counts, base=base, commit=done)
         record_merge(repo, record)

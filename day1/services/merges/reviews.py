@@ -230,7 +230,7 @@ def decide(
         seen = fingerprint(row, one.cell)
         agent, token = by
         made.append(Decision(row.id, one.cell, one.choice.take, value, agent, now, seen, token))
-    with _between_deeds(repo):
+    with _no_merge_meanwhile(repo):
         fresh = _check_open(find_review(repo, review.id)).with_decisions(made, cleared)
         repo.ledger.put(fresh)
     return _decided(found, fresh)
@@ -257,7 +257,7 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
 
 
 @contextmanager
-def _between_deeds(repo: Repository) -> Iterator[None]:
+def _no_merge_meanwhile(repo: Repository) -> Iterator[None]:
     """Change a review while no merge of it is going on: one that began ends first."""
     with repo.ledger.exclusive(partial(recover, repo)), repo.ledger.together():
         yield
@@ -347,7 +347,7 @@ def close_review(
     Raises:
         Conflict: it is merged or closed already.
     """
-    with _between_deeds(repo):
+    with _no_merge_meanwhile(repo):
         found = _check_open(find_review(repo, review.id))
         closed = replace(found, status="closed", closed_by=by, closed_at=now, reason=reason)
         repo.ledger.put(closed)

@@ -68,7 +68,7 @@ def retire(repo: Repository, name: str, now: int) -> Branch:
             # The tip is in the tag's name: a branch may be retired again, further on.
             repo.history.keep(f"keep/{branch.id}.{tip[:8]}", tip)
         repo.history.drop(name)
-        repo.point("retire.after_deed")
+        repo.point("retire.after_engine")
     return gone
 
 

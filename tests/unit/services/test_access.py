@@ -28,23 +28,23 @@ def branches(bench: Bench) -> None:
 def test_a_token_admits_until_it_is_revoked(bench: Bench) -> None:
     wanted = Wanted("ci", "write", ("mine/*",), "ada")
     token, secret = authentication.create_token(bench.repo, wanted, bench.now)
-    door = Authenticator(bench.repo, closed=False)
-    access = door.admit(secret, bench.now)
+    authenticator = Authenticator(bench.repo, closed=False)
+    access = authenticator.admit(secret, bench.now)
     assert (access.scope, access.branches, access.agent_id) == ("write", ("mine/*",), "ada")
     assert secret not in str(bench.repo.ledger.records(type(token)))
     authentication.revoke_token(bench.repo, "ci", bench.now)
     with pytest.raises(Unauthorized):
-        door.admit(secret, bench.now)
+        authenticator.admit(secret, bench.now)
     with pytest.raises(NotFound):
         authentication.revoke_token(bench.repo, "ci", bench.now)
 
 
 def test_a_token_expires(bench: Bench) -> None:
     _, secret = authentication.create_token(bench.repo, Wanted("ci", "read", days=1), 0)
-    door = Authenticator(bench.repo, closed=False)
-    assert door.admit(secret, DAY - 1).scope == "read"
+    authenticator = Authenticator(bench.repo, closed=False)
+    assert authenticator.admit(secret, DAY - 1).scope == "read"
     with pytest.raises(Unauthorized):
-        door.admit(secret, DAY)
+        authenticator.admit(secret, DAY)
 
 
 def test_a_live_name_is_not_given_twice(bench: Bench) -> None:
@@ -55,28 +55,28 @@ def test_a_live_name_is_not_given_twice(bench: Bench) -> None:
     authentication.create_token(bench.repo, Wanted("ci", "read"), bench.now)
 
 
-def test_the_first_token_closes_the_door_for_good(bench: Bench) -> None:
-    door = Authenticator(bench.repo, closed=False)
-    assert door.open
-    assert door.admit_browser(None, bench.now) == EVERYTHING
+def test_the_first_token_shuts_out_who_has_none_for_good(bench: Bench) -> None:
+    authenticator = Authenticator(bench.repo, closed=False)
+    assert authenticator.open
+    assert authenticator.admit_browser(None, bench.now) == EVERYTHING
     authentication.create_token(bench.repo, Wanted("ci", "read"), bench.now)
     authentication.revoke_token(bench.repo, "ci", bench.now)
     assert not Authenticator(bench.repo, closed=False).open
     with pytest.raises(Unauthorized):
-        door.admit_browser(None, bench.now)
+        authenticator.admit_browser(None, bench.now)
 
 
 def test_a_browser_is_signed_in_for_a_day_of_work_and_signed_out_at_once(bench: Bench) -> None:
     _, secret = authentication.create_token(bench.repo, Wanted("ci", "read"), 0)
-    door = Authenticator(bench.repo, closed=True)
-    cookie = door.sign_in(secret, 0)
+    authenticator = Authenticator(bench.repo, closed=True)
+    cookie = authenticator.sign_in(secret, 0)
     end = authentication.SIGNED_IN_S * 1_000_000
-    assert door.admit_browser(cookie, end - 1).scope == "read"
+    assert authenticator.admit_browser(cookie, end - 1).scope == "read"
     with pytest.raises(Unauthorized):
-        door.admit_browser(cookie, end)
-    door.sign_out(cookie)
+        authenticator.admit_browser(cookie, end)
+    authenticator.sign_out(cookie)
     with pytest.raises(Unauthorized):
-        door.admit_browser(cookie, 1)
+        authenticator.admit_browser(cookie, 1)
 
 
 def test_only_branches_within_the_limits_are_seen(bench: Bench) -> None:

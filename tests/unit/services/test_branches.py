@@ -110,7 +110,7 @@ def test_forks_under_one_name_get_numbers(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     ("point", "made"),
-    [("fork.after_intent", False), ("fork.after_deed", True), ("fork.after_ledger", True)],
+    [("fork.after_intent", False), ("fork.after_engine", True), ("fork.after_ledger", True)],
 )
 def test_a_fork_whose_process_died_is_there_if_its_ref_is(
     bench: Bench, point: str, made: bool
@@ -122,7 +122,9 @@ def test_a_fork_whose_process_died_is_there_if_its_ref_is(
     assert ("side" in bench.repo.history.branches()) == made
 
 
-@pytest.mark.parametrize(("point", "rows"), [("fork.after_deed", False), ("fill.after_rows", True)])
+@pytest.mark.parametrize(
+    ("point", "rows"), [("fork.after_engine", False), ("fill.after_rows", True)]
+)
 def test_a_branch_that_begins_with_rows_is_there_only_with_them(
     bench: Bench, point: str, rows: bool
 ) -> None:
@@ -141,7 +143,7 @@ def test_a_branch_that_begins_with_rows_is_there_only_with_them(
 
 
 @pytest.mark.parametrize(
-    ("point", "gone"), [("delete.after_keep", False), ("delete.after_deed", True)]
+    ("point", "gone"), [("delete.after_keep", False), ("delete.after_engine", True)]
 )
 def test_a_deletion_whose_process_died_is_finished_or_withdrawn(
     bench: Bench, point: str, gone: bool

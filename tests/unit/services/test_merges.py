@@ -101,7 +101,7 @@ def test_a_squash_leaves_nothing_undecided_and_closes_its_source(bench: Bench) -
 
 
 @pytest.mark.parametrize(
-    ("point", "done"), [("merge.after_intent", False), ("merge.after_deed", True)]
+    ("point", "done"), [("merge.after_intent", False), ("merge.after_engine", True)]
 )
 def test_a_merge_whose_process_died_has_its_record_if_it_was_done(
     bench: Bench, point: str, done: bool

@@ -57,7 +57,7 @@ def test_merged_branches_and_those_past_their_days_may_be_retired(bench: Bench) 
 
 
 @pytest.mark.parametrize(
-    ("point", "retired"), [("retire.marked", False), ("retire.after_deed", True)]
+    ("point", "retired"), [("retire.marked", False), ("retire.after_engine", True)]
 )
 def test_a_branch_whose_retiring_process_died_is_retired_if_its_ref_is_gone(
     bench: Bench, point: str, retired: bool
