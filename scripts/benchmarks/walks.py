@@ -109,7 +109,7 @@ def walks() -> dict[str, Walk]:
 
         for _ in range(2):
             call("memory_write_fact", fact_text="The gateway is slow on Tuesdays.")
-            call("memory_search", query="gateway")
+            call("memory_search", query="gateway", search_type="keyword")
         walk("memory_write_fact", fact_text="The gateway is counted.")
         for name in ("first", "second"):
             fork(name)
@@ -117,7 +117,7 @@ def walks() -> dict[str, Walk]:
                 walk("memory_branch_diff", source_branch=name, target_branch="main")
             walk("memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
         for _ in range(2):
-            walk("memory_search", query="gateway")
+            walk("memory_search", query="gateway", search_type="keyword")
         return found
 
 

@@ -12,9 +12,9 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
+from day1.services.search.filters import Filter
 from day1.services.search.indexing import follow
-from day1.services.search.view_cache import ViewCache
-from day1.services.search.views import Filter
+from day1.services.search.views import ViewCache
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture

@@ -14,7 +14,7 @@ from day1.model.values.ids import content_hash
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.search.searching import SearchPorts
-from day1.services.search.view_cache import ViewCache
+from day1.services.search.views import ViewCache
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
 from tests.suites.engine_memory import EngineMemory

@@ -11,7 +11,7 @@ from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexLost
-from day1.services.search.view_cache import ViewCache
+from day1.services.search.views import ViewCache
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture

@@ -52,16 +52,13 @@ class LocalIndex:
         neighbours = None
         if chroma and not read_only:
             neighbours = _neighbours(self._database, chroma_server)
+        self.generation = self._database.generation
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, neighbours, chroma_above)
 
     def in_memory(self) -> MemoryIndex:
         """An empty one of this process's own, for words, which needs no file."""
         return MemoryIndex(self._database.folder)
-
-    def generation(self) -> str:
-        """Changes when the index was begun anew."""
-        return self._database.generation()
 
     def check(self) -> None:
         """Read all of it and compare what has a hash or a checksum."""
@@ -106,6 +103,7 @@ class MemoryIndex(LocalIndex):
         """Replace the index of a folder, and use nothing there."""
         self.read_only = False
         self._database = MemoryDatabase(folder)
+        self.generation = self._database.generation
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, None)
 

@@ -6,6 +6,7 @@ lists show a row are derived from the columns below. A new column is a line here
 the schema.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -335,7 +336,8 @@ def canonical(value: object) -> str:
 
 def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
     """Name the content of a row: a hash of all columns but id and origin, 32 hex digits."""
-    return short_hash(canonical([row[c] for c in kind.group(WHOLE)]))
+    content = canonical([row[c] for c in kind.group(WHOLE)])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:

@@ -15,7 +15,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from day1.model.search.ranking import Candidate
-from day1.services.search.views import CachedView, Entry, Filter, LiveQuery
+from day1.services.search.filters import Filter
+from day1.services.search.views import CachedView, Entry, LiveQuery
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder

@@ -13,9 +13,9 @@ from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
 from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.repository.repository import Repository
+from day1.services.search.filters import Filter
 from day1.services.search.indexing import EMBEDDED_AT_ONCE, catch_up
 from day1.services.search.searching import SearchPorts
-from day1.services.search.views import Filter
 
 log = logging.getLogger(__name__)
 

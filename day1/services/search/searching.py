@@ -24,7 +24,7 @@ from day1.model.rows.change import CommitId, Pending, Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Cell, Kind, Row
 from day1.model.search.ranking import Candidate, Mode, Scored, Weights, rank
 from day1.model.search.wording import content_words, embedding_query, keyword_query
-from day1.ports.index import IndexBehind, IndexLost, TextId
+from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.search.candidates import (
     CandidateQuery,
     Candidates,
@@ -33,9 +33,9 @@ from day1.services.search.candidates import (
     SearchLimits,
     candidates,
 )
+from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import catch_up, embed_pending
-from day1.services.search.view_cache import ViewCache, state_of
-from day1.services.search.views import SCOPES, CachedView, Filter, LiveQuery
+from day1.services.search.views import CachedView, LiveQuery, ViewCache, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -183,20 +183,20 @@ class _Search:
         self._many = False
 
     def run(self) -> SearchAnswer:
-        """Prepare with one reading, embed the query with none open, then search with a new one.
+        """Search with one reading; by meaning, after preparing with one and embedding with none.
 
         Raises:
             IndexLost: the index was damaged, or was begun anew meanwhile.
         """
-        reduced: dict[str, str] = {}
-        with self._ports.store.reading(self._ref) as reading:
-            self._follow(reading)
-            if self._mode != "keyword":
-                reduced = self._reduced(reading)
+        followed = False
         if self._mode != "keyword":
+            with self._ports.store.reading(self._ref) as reading:
+                self._follow(reading)
+                followed = self._ref.until is not None  # the past stays as it is
+                reduced = self._reduced(reading)
             self._embed(reduced)
         with self._ports.store.reading(self._ref) as reading:
-            if self._ref.until is None:
+            if not followed:
                 self._follow(reading)
             generation = self._index.generation()
             hits = self._find(reading)
@@ -219,6 +219,10 @@ class _Search:
         within_s = None if self._request.wait else self._ports.words_wait_s
         history = self._ports.history
         try:
+            if self._live_id is not None:
+                state = Cursor(reading.tip, reading.pending.newest)
+                if self._index.words.cursor(self._live_id) == state:
+                    return  # as most often
             if self._ref.until is None or not reading.tip:
                 done = catch_up(reading, history, self._index, self._live_id, within_s)
             else:
@@ -287,9 +291,10 @@ class _Search:
         for wanted in self._filters:
             some = self._candidates(reading, wanted)
             self._missing += some.missing
-            trouble = self._index.vectors.trouble()
-            if trouble and self._many and self._meanings:
-                self._note(trouble)
+            if self._many and self._meanings:
+                trouble = self._index.vectors.trouble()
+                if trouble:
+                    self._note(trouble)
             found |= {c.row_id: (c, wanted.kind, some.texts[c.row_id]) for c in some.found}
         candidates = [candidate for candidate, _, _ in found.values()]
         weights = self._ports.weights

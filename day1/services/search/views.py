@@ -3,31 +3,29 @@
 There are two ways. A `CachedView` holds the few columns of every row that search needs, and is
 moved to a later state of its branch by the rows that changed; so a repeated search reads hardly
 anything. A `LiveQuery` holds nothing and asks SQL about the texts in question: it is for states of
-so many rows that reading all of them would take too long.
+so many rows that reading all of them would take too long. A `ViewCache` keeps a process's views.
 """
 
 import threading
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Query, Ref
-from day1.model.rows.kind import FACT, Cell, Kind, Row
+from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.wording import content_words
 from day1.model.values.ids import content_hash
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
-
-SCOPES = ("task_id", "agent_id")
-"""The columns by which a view itself is narrowed, so that a question about the few rows of a task
-does not cost what all rows of the branch would."""
+from day1.services.search.filters import Filter
 
 SAMPLE = 400
 """Texts by which the words of a state are judged; a share of a quarter is then known to 2 %."""
@@ -55,65 +53,22 @@ class Entry(NamedTuple):
     facets: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which rows of one kind are wanted."""
-
-    kind: Kind
-    inactive: bool = False
-    """Also facts that are superseded, archived or invalidated."""
-    equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Facet of the kind -> value."""
-    after: int | None = None
-    before: int | None = None
-    scope: Mapping[str, Cell] = field(default_factory=dict)
-    """Column of `SCOPES` -> value: what a view is held of."""
-
-    @property
-    def narrows(self) -> bool:
-        """Whether a row that a view holds may be unwanted."""
-        return bool(self.equal) or self.after is not None or self.before is not None
-
-    def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
-        """Ask SQL for what is wanted."""
-        held = self.held
-        return replace(
-            held,
-            equal={**held.equal, **self.equal},
-            among=among,
-            after=self.after,
-            before=self.before,
-        )
-
-    @property
-    def held(self) -> Query:
-        """The rows that a view for this filter holds."""
-        active = active_rows(self.kind, inactive=self.inactive)
-        return replace(active, equal={**active.equal, **self.scope})
-
-    @property
-    def view(self) -> ViewKey:
-        """What the views of one state are told apart by."""
-        return (self.kind.table, self.inactive, *sorted(self.scope.items()))
-
-    def among(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Those that are wanted of rows that a view for this filter holds."""
-        wanted = list(entries)
-        for name, cell in self.equal.items():
-            facet = self.kind.facets.index(name)
-            wanted = [entry for entry in wanted if entry.facets[facet] == cell]
-        if self.after is not None:
-            wanted = [entry for entry in wanted if entry.when >= self.after]
-        if self.before is not None:
-            wanted = [entry for entry in wanted if entry.when <= self.before]
-        return wanted
+def _key(wanted: Filter) -> ViewKey:
+    """What the views of one state are told apart by."""
+    return (wanted.kind.table, wanted.inactive, *sorted(wanted.scope.items()))
 
 
-def active_rows(kind: Kind, *, inactive: bool) -> Query:
-    """The rows that search finds unless asked for more."""
-    if inactive or kind is not FACT:
-        return Query()
-    return Query(equal={"status": "active"}, without={"verification": ("invalidated",)})
+def _among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
+    """The wanted ones of rows that a view for this filter holds."""
+    found = list(entries)
+    for name, cell in wanted.equal.items():
+        facet = wanted.kind.facets.index(name)
+        found = [entry for entry in found if entry.facets[facet] == cell]
+    if wanted.after is not None:
+        found = [entry for entry in found if entry.when >= wanted.after]
+    if wanted.before is not None:
+        found = [entry for entry in found if entry.when <= wanted.before]
+    return found
 
 
 class CachedView:
@@ -125,7 +80,7 @@ class CachedView:
     def __init__(self, wanted: Filter) -> None:
         """Hold nothing yet."""
         self.kind = kind = wanted.kind
-        self.key = wanted.view
+        self.key = _key(wanted)
         self.lock = threading.Lock()
         """Held by whoever moves it, or comes or goes as a reader."""
         self.readers = 0
@@ -147,12 +102,13 @@ class CachedView:
 
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
         """The wanted rows that have one of `texts`, in their order."""
-        return wanted.among(self._rows[r] for text in texts for r in self._by_text.get(text, ()))
+        found = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
+        return _among(wanted, found)
 
     def texts(self, wanted: Filter) -> Sequence[TextId]:
         """The texts of all wanted rows, each once."""
-        if wanted.narrows:
-            return list({entry.text for entry in wanted.among(self._rows.values())})
+        if wanted.equal or wanted.after is not None or wanted.before is not None:
+            return list({entry.text for entry in _among(wanted, self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)
         return self._texts
@@ -315,3 +271,85 @@ def _common(texts: Sequence[str]) -> frozenset[str]:
         return frozenset()
     counts = Counter(word for text in texts for word in content_words(text))
     return frozenset(word for word, count in counts.items() if count * 4 > len(texts))
+
+
+class ViewCache:
+    """The cached views of the states that a process searched; threads may share it."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._guard = threading.Lock()
+        self._generation = ""
+        self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
+        self._common: dict[ViewKey, tuple[int, frozenset[str]]] = {}
+        self._rows: dict[ViewKey, tuple[object, int]] = {}
+
+    @contextmanager
+    def at(
+        self, reading: Reading, ref: Ref, wanted: Filter, history: History, index: Index
+    ) -> Iterator[CachedView]:
+        """Lend the view of an open state; `ref` is the state that was asked for."""
+        with self._guard:
+            generation = index.generation()
+            if generation != self._generation:  # the numbers of texts mean nothing any more
+                self._views.clear()
+                self._generation = generation
+            key = (*state_of(reading, ref), *_key(wanted))
+            view = self._views.pop(key, None)
+            view = self._views[key] = CachedView(wanted) if view is None else view
+            while len(self._views) > 1 and self._full():
+                self._views.popitem(last=False)
+        with view.lock:
+            read = view.readers and not view.is_at(reading, index)
+            moved = view.copy() if read else view
+            moved.advance(reading, history, index)
+            moved.readers += 1
+            if read:
+                with self._guard:
+                    if generation == self._generation:
+                        self._views[key] = moved
+        try:
+            yield moved
+        finally:
+            with moved.lock:
+                moved.readers -= 1
+
+    def _full(self) -> bool:
+        rows = sum(map(len, self._views.values()))
+        return rows > _ROWS_KEPT or len(self._views) > _VIEWS_KEPT
+
+    def rows(self, reading: Reading, ref: Ref, kind: Kind) -> int:
+        """How many rows of a kind are visible; counted when the state has moved."""
+        key = (*state_of(reading, ref), kind.table)
+        moved = (reading.tip, reading.pending)
+        known = self._rows.get(key)
+        if known is None or known[0] != moved:
+            if len(self._rows) > SAMPLE:
+                self._rows.clear()
+            known = self._rows[key] = moved, reading.count(kind)
+        return known[1]
+
+    def common(
+        self, state: ViewKey, visible: CachedView | LiveQuery, rows: int, index: Index
+    ) -> frozenset[str]:
+        """The words in more than a quarter of the visible memories, judged by a sample.
+
+        The sample is taken anew when there are a tenth more or fewer `rows` than then.
+        """
+        key = (*state, *visible.key)
+        known = self._common.get(key)
+        if known is None or abs(known[0] - rows) * 10 > known[0]:
+            if len(self._common) > SAMPLE:
+                self._common.clear()
+            texts = index.words.texts(visible.kind, visible.sample(SAMPLE))
+            known = self._common[key] = rows, _common(list(texts.values()))
+        return known[1]
+
+
+def state_of(reading: Reading, ref: Ref) -> ViewKey:
+    """What the views of a state are stored under: a branch keeps its key while it moves.
+
+    A redaction changes the key, since rows of the cached view may be masked now.
+    """
+    live = ref.branch is not None and ref.until is None
+    return (ref.branch, reading.mask) if live else (reading.tip, ref.until, reading.mask)

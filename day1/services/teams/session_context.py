@@ -10,7 +10,7 @@ from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, Cell,
 from day1.ports.reading import Reading
 from day1.services.conversations.order import messages_of
 from day1.services.repository.repository import Repository
-from day1.services.search.views import active_rows
+from day1.services.search.filters import active_rows
 from day1.services.teams.sessions import WrittenBranch, written_branches
 
 MOST_CHARACTERS = 32_000
