@@ -1,6 +1,6 @@
-"""What failures of the operating system and of drivers mean, as errors of day1.
+"""Translates failures of the operating system and of drivers into errors of day1.
 
-What the errors of one driver mean is in `sqlite_failures.py` and `mysql/failures.py`.
+The errors of single drivers are translated in `sqlite_failures.py` and `mysql/failures.py`.
 """
 
 import errno

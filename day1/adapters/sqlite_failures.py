@@ -1,4 +1,4 @@
-"""What the errors of SQLite and DoltLite mean, by SQLite's names for them."""
+"""Translates errors of SQLite and DoltLite, by SQLite's names for them."""
 
 from contextlib import AbstractContextManager
 from functools import partial

@@ -1,4 +1,4 @@
-"""Work beside the calls of a server, which goes on as long as the server does."""
+"""Runs background work of a server, and starts it again when it fails."""
 
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""From a store that was written to, by whomever, to everybody who listens in this process."""
+"""Tells every listener in this process when a branch has changed, whoever changed it."""
 
 from __future__ import annotations
 

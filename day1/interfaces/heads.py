@@ -1,4 +1,4 @@
-"""Which branch a client is on, and who calls."""
+"""The HEAD of a client (the branch it is on), and the caller."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The stdio server, where the seed places it; `day1 mcp` starts the same."""
+"""Starts the MCP server on stdin and stdout, as `day1 mcp` does."""
 
 import sys
 

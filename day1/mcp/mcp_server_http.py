@@ -1,4 +1,4 @@
-"""The HTTP server, where the seed places it (checklist S1-006); `day1 serve` starts the same."""
+"""Starts the HTTP server, as `day1 serve` does (checklist S1-006)."""
 
 import sys
 

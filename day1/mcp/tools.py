@@ -1,4 +1,4 @@
-"""Where the seed places tools and their handler: thin, over toolsets and wiring."""
+"""The core tools by name, and a function that runs one of them, for programs that import day1."""
 
 from __future__ import annotations
 

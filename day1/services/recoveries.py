@@ -1,4 +1,4 @@
-"""Every operation that a killed process may leave half done, with what finishes or withdraws it."""
+"""The list of all operations that use intents, each with its recovery after a killed process."""
 
 from typing import Final
 

@@ -1,8 +1,8 @@
-"""The archive as a file: a gzipped tar, so that any machine opens it.
+"""The archive as one file: a gzipped tar, which any machine can open.
 
-Reading it trusts nothing: the manifest comes first, then exactly the files that day1 keeps, with
-the sizes and hashes that it says. Each header is one block, read here: no link, path or extension
-is ever followed, and no size that the manifest does not have.
+Reading trusts nothing. The manifest must come first, then exactly the files that day1 keeps, with
+the sizes and hashes that the manifest names. Each header is one block and is read here: links,
+paths and tar extensions are never followed, and a size other than the manifest's is refused.
 """
 
 import gzip

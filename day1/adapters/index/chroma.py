@@ -1,10 +1,10 @@
-"""Approximate neighbours by Chroma over the vector files, owned by one process at a time.
+"""Approximate neighbours by Chroma over the vector files, in one process at a time.
 
-A client that was opened before another process wrote stays blind for good, so Chroma is opened
-only after the lock is had, which a process then keeps until it ends; a Chroma server is used in
-another way (`chroma_server`). What Chroma holds can be told from `index.db`: all rows of a kind
-before the `fed` mark; later rows are few and compared exactly. chromadb takes a second to import,
-so nothing but `update_neighbours` imports it.
+A Chroma client never sees what another process writes after the client was opened. So a process
+takes a lock before it opens Chroma, and keeps the lock until it ends. (A Chroma server is used in
+another way: `chroma_server`.) `index.db` tells what Chroma holds: all rows of a kind before the
+`fed` mark. The later rows are few and are compared exactly. chromadb takes a second to import, so
+only `update_neighbours` imports it.
 """
 
 from __future__ import annotations

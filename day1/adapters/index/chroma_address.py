@@ -1,4 +1,4 @@
-"""Where a Chroma server is; apart from what uses it, which brings numpy."""
+"""The address of a Chroma server. It has a module of its own, since its user imports numpy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,9 +1,10 @@
 """Approximate neighbours by a Chroma server that the nodes of a store share.
 
-A collection is the store's. A row is known by its text's hash and its passage, so it is the same
-for every node: each puts in what it has embedded and is not there yet, in any order, as often as it
-likes. What a node put in is marked in its `index.db` under the collection's own id: a collection
-that was lost and made anew has no mark, and is fed again. Each node takes out what is redacted.
+One collection belongs to one store. A row is known by the hash of its text and the number of its
+passage, so it is the same for every node. Each node adds the rows that it has embedded and that are
+missing, in any order; adding one twice is harmless. A node marks what it has added in its
+`index.db`, under the id of the collection. A collection that was lost and created again has another
+id, so it is filled again. Each node removes what is redacted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the operating system says of the index's files becomes day1's error here."""
+"""Translates what the operating system says about the index's files into errors of day1."""
 
 import errno
 from collections.abc import Iterator

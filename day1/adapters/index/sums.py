@@ -1,6 +1,6 @@
 """Checksums of the rows of a vector file, in a file beside it: four bytes for each row.
 
-A row whose bits have changed would only be found at another rank, and nobody could tell.
+Without them a damaged row would only get another rank, and nobody would notice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The vector side of the index: who embeds what, and comparing."""
+"""The vector side of the index: embeds texts, and compares vectors."""
 
 from __future__ import annotations
 

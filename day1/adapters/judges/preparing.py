@@ -1,4 +1,4 @@
-"""What every judge does with a case first: leave out what speaks to the judge, read each stance."""
+"""Prepares a case for any judge: removes orders to the judge, and reads the stance of each text."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,8 +1,9 @@
-"""What one memory says of another: whether it supports it, contradicts it, or is about the same.
+"""The stance of one memory towards another: support, contradiction, or only the same topic.
 
-Neither words nor vectors tell a contradiction from an agreement ("30 seconds" and "60 seconds" are
-0.96 alike). So two texts that are nearly equal are laid side by side, and what differs decides: a
-number, a negation or a word and its opposite. It reads English; in other languages numbers remain.
+Neither words nor vectors tell a contradiction from an agreement ("30 seconds" and "60 seconds" have
+a similarity of 0.96). So two texts that are nearly equal are compared word by word, and their
+difference decides: a number, a negation, or a word and its opposite. It knows English only; in
+other languages it compares numbers.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a server's errors mean: by MySQL's numbers, or by the text where Dolt has one number."""
+"""Translates errors of a server: by the MySQL number, or by the text where Dolt uses one number."""
 
 import re
 from contextlib import AbstractContextManager

@@ -1,6 +1,6 @@
-"""Named locks of a SQL server, which keep apart the day1s that share a store on it.
+"""Named locks of a SQL server: they keep apart the processes that share a store on it.
 
-The server frees a lock when the connection that has it ends, however that ends.
+The server frees a lock when the connection that holds it ends, however it ends.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Rows as engines give them; of a difference each before and after."""
+"""Turns the columns that an engine answers into rows, and a difference into row changes."""
 
 from collections.abc import Iterable, Sequence
 

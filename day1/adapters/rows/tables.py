@@ -1,9 +1,9 @@
-"""The versioned tables, once for all engines.
+"""The versioned tables, defined once for all engines.
 
-A primary key and nothing else unique, no foreign keys (a merge would leave violations),
-secondary indexes where a query needs them. Nothing is NOT NULL either: after a merge the engine
-checks such a column over the whole table (20 ms and more at 100,000 rows), and the models refuse
-what is missing before it comes here.
+A table has a primary key and no other unique key. It has no foreign keys, since a merge would leave
+violations, and secondary indexes only where a query needs them. No column is NOT NULL: after a
+merge the engine would check such a column over the whole table (20 ms and more at 100,000 rows).
+The models refuse missing values before they come here.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Bring the index up to date, and show a person how far it is."""
+"""Updates the index, and shows its progress to a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Create a branch; `branch` and `switch` do."""
+"""Creates a branch, for `day1 branch` and `day1 switch -c`."""
 
 from __future__ import annotations
 

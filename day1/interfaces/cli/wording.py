@@ -1,4 +1,4 @@
-"""Steps that a message advises, as the command line has them."""
+"""Words the next step that an error advises as a command."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Read request bodies whole before a request is handled; refuse those that are too long or slow."""
+"""Reads the body of a request before the request is handled; refuses one too long or too slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls over HTTP: the access of the token, and the names in headers or `_meta`."""
+"""The caller of an HTTP request: the access of the token, and names in headers or `_meta`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Refusals before any tool runs, in the form that MCP clients read: a JSON-RPC error.
+"""Refuses a request in the form that MCP clients read: a JSON-RPC error.
 
-The status and the headers stay, which other programs and OAuth go by. The `data` of the error is
-what REST answers: `code`, `message`, `details`.
+The HTTP status and headers stay, since other programs and OAuth need them. The `data` of the error
+is the body that REST answers: `code`, `message`, `details`.
 """
 
 from __future__ import annotations

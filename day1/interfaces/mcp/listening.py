@@ -1,6 +1,7 @@
-"""Clients that listen: told when a branch that they may see has moved, in both protocol eras.
+"""Clients that subscribe: each is told when a branch that it may see has moved.
 
-A client of 2026 opens a stream (`subscriptions/listen`), one of 2025 subscribes to addresses.
+A client of the 2026 protocol opens a stream (`subscriptions/listen`). One of the 2025 protocol
+subscribes to addresses of resources.
 """
 
 from __future__ import annotations

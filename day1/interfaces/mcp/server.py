@@ -1,4 +1,4 @@
-"""Toolsets as an MCP server: schemas from the models, results in the seed's shape."""
+"""An MCP server for toolsets: schemas come from the models, results from the operations."""
 
 from __future__ import annotations
 

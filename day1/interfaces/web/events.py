@@ -1,4 +1,4 @@
-"""Live pages: a stream of the branches that changed, as far as the listener may see them."""
+"""Live pages: a stream of the branches that changed, of those that the listener may see."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Templates, and how texts of memory become inert and readable HTML.
+"""Templates, and the HTML for texts of memory.
 
-Everything is escaped, wherever it comes from. Marks that turn the direction of writing, and others
-that show nothing, are shown by name: what a reader sees is what is there.
+Every text is escaped, wherever it comes from. Characters that change the direction of writing, and
+other invisible ones, are shown by name. So a reader sees everything that is in a text.
 """
 
 from __future__ import annotations

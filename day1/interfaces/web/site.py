@@ -1,4 +1,4 @@
-"""What all pages share: the caller, the operations, the form and the response."""
+"""What all pages share: the caller, calls of operations, forms and responses."""
 
 from __future__ import annotations
 

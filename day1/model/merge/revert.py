@@ -1,7 +1,7 @@
-"""Which rows a revert keeps together: rows that point to one another go or stay together.
+"""Which rows a revert keeps together: rows that point to one another stay or go together.
 
-A revert is planned as a merge is (`model.merge.plan`), with the commit to undo as the base and the
-state before it as the source; this is what comes on top.
+A revert is planned as a merge (`model.merge.plan`): the commit to undo is the base, and the state
+before it is the source. This module adds the rule for rows that point to one another.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""What becomes of one row in a merge: the rule for its cells, its presence and its verdict.
+"""Merges one row: the rules for its cells, its presence and its verdict.
 
-A cell (column group) that only one side changed is taken from that side; a cell that both
-changed differently keeps the target's value and is *held*.
+A cell is a group of columns. A cell that only one side changed is taken from that side. A cell that
+both sides changed to different values keeps the target's value and is *held*.
 """
 
 from collections.abc import Mapping

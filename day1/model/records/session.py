@@ -1,4 +1,4 @@
-"""Who wrote where: what finds the rows of a session, an agent or a task on many branches."""
+"""Sessions: who wrote on which branch, so that rows of a session, agent or task are found."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is made to be handed on: templates, handoffs, bundles. Each names a commit, which stays."""
+"""Records of templates, handoffs and bundles. Each names a commit, which is kept for it."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

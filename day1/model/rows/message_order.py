@@ -1,8 +1,8 @@
-"""The order of a conversation's messages: a pure rule.
+"""The order of the messages of a conversation: a pure rule.
 
-A message knows the one that it followed when it was logged, and nothing else: its place is computed
-on the branch that it is read from, 1 to n without holes. So two continuations of one conversation
-merge without a clash: both stay whole, and the one that was on the branch first comes first.
+A message knows only the message that it followed when it was logged. Its position, from 1 to n
+without gaps, is computed on the branch that is read. So two continuations of one conversation merge
+without a conflict: both stay whole, and the one that was on the branch first comes first.
 """
 
 from collections import Counter

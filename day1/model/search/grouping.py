@@ -1,7 +1,7 @@
-"""Which texts say nearly the same, and which of them says it best.
+"""Groups texts that say nearly the same, and chooses the one that says it best. Pure.
 
-Pure. How alike two texts are is told by their vectors where there are any (`ALIKE`), else by their
-words (`word_pairs`); neither can tell a claim from its denial, so that is looked at here.
+Similarity is taken from vectors where there are any (`ALIKE`), else from words (`word_pairs`).
+Neither tells a claim from its denial, so denials are looked for here.
 """
 
 import re

@@ -1,7 +1,8 @@
-"""Ids: text, time-ordered, with their kind in front.
+"""Ids: texts that begin with their kind and are ordered by time.
 
-Time-ordered keys keep the engine's tree compact (about ten times less growth per commit than
-random ones); day1 makes every id itself, since auto-increment numbers of two clones collide.
+Keys in the order of time keep the tree of the engine compact (it grows about ten times less for
+each commit than with random keys). day1 makes every id itself, since auto-increment numbers of two
+clones would collide.
 """
 
 import hashlib

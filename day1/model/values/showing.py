@@ -1,4 +1,4 @@
-"""How a text of memory and an id are shown to people, in a terminal and on pages alike."""
+"""Shows texts of memory and ids to people, in a terminal and on pages alike."""
 
 import re
 from typing import Final

@@ -1,8 +1,8 @@
-"""A memory as a token that is limited to branches sees it.
+"""A store, history and ledger as a token that is limited to branches sees them.
 
-Store, history and ledger are wrapped below every operation, so no tool, page or search has to check
-limits. A branch outside the limits is refused by its name, whether it exists or not. A commit is
-visible if a visible branch has it in its past.
+They are wrapped below every operation, so no tool, page or search has to check limits. A branch
+outside the limits is refused by its name, whether it exists or not. A commit is visible if a
+visible branch has it in its past.
 """
 
 from __future__ import annotations

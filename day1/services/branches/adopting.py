@@ -1,4 +1,4 @@
-"""Branches that the engine has and the ledger does not know."""
+"""Adopts branches that the engine has and the ledger does not know."""
 
 import logging
 

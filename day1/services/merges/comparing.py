@@ -1,4 +1,4 @@
-"""What a branch has that another has not, since they last were one."""
+"""The difference of two branches: what one has changed since their merge base."""
 
 from dataclasses import dataclass
 

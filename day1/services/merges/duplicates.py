@@ -1,7 +1,7 @@
 """Possible duplicates: new texts of the two sides of a merge that mean nearly the same.
 
-Only listed: no threshold tells a duplicate from a contradiction ("depends on" and "does not
-depend on" are 0.94 alike), so a person or an agent decides.
+They are only listed. No threshold tells a duplicate from a contradiction ("depends on" and "does
+not depend on" have a similarity of 0.94), so a person or an agent decides.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a merge notes before it begins, and how one that a process left half done is finished."""
+"""The intent of a merge: its record before it begins, and the recovery of one that was killed."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Reviews: opened, looked at as the branches are now, decided by several people, merged, closed."""
+"""Reviews: open, show, decide together, merge and close them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
-"""A write that is said again: known by its request id, or as the same words within a minute.
+"""Repeated writes: known by the request id, or by the same words within a minute.
 
-Both are looked for in the unit that would add the row, so two at once add one, and what is answered
-is the row itself: nothing beside it could say otherwise.
+Both are looked up in the unit of work that would add the row, so two equal writes at once add one
+row. The answer is that row.
 """
 
 from collections.abc import Mapping, Sequence

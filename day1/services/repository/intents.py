@@ -1,8 +1,11 @@
-"""Intents: what a process is about to do to engine and ledger, noted before it begins.
+"""Intents: records of what a process is about to do to engine and ledger, written before it begins.
 
-The ledger notes the intent; the engine acts, and its ref or commit message names the subject of the
-intent; the ledger gets its records; then the intent is removed. Whoever finds an intent whose
-process is gone looks at what the engine did, and finishes the operation or withdraws it.
+1. The ledger notes the intent.
+2. The engine acts. Its ref or commit message names the subject of the intent.
+3. The ledger gets its records, and the intent is removed.
+
+If a process dies in between, the next process finds the intent, looks at what the engine did, and
+finishes the operation or withdraws it.
 """
 
 from collections.abc import Callable

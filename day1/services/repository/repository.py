@@ -1,4 +1,4 @@
-"""What holds a memory: its rows, its history, and what is said about them."""
+"""The repository: the store, its history and its ledger, as services use them."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Copying chosen rows from one state to a branch as they are: same ids, every column.
+"""Copies chosen rows from one state to a branch as they are: with the same ids and all columns.
 
-The same memory on two branches merges silently later; a copy under a new id would be a duplicate.
-Curated branches, handoffs, bundles and imports of day1's own exports use it.
+If the same memory is on two branches, a later merge finds nothing to do; a copy under a new id
+would be a duplicate. Curated branches, handoffs, bundles and imports of exports use this.
 """
 
 from collections import Counter

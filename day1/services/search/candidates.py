@@ -1,7 +1,7 @@
-"""Candidates of one kind: the best rows by meaning and the best by words, with both true scores.
+"""Candidates of one kind: the best rows by meaning and the best by words, each with both scores.
 
-The union of both lists; a score is looked up where a row is on one list only, since to call an
-absent score 0 costs ten points of recall (`model.search.ranking`).
+It is the union of both lists. If a row is on one list only, its other score is looked up: taking 0
+for it would cost ten points of recall (`model.search.ranking`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading in order rather than by relevance: the graph around an entity, and timelines."""
+"""The neighbourhood of an entity in the graph of relations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What day1's own toolsets have in common: a namespace, and what a client is told of them."""
+"""What day1's own toolsets share: their namespace, and the instructions that clients get."""
 
 from typing import Any, Final
 

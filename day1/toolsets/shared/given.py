@@ -1,4 +1,4 @@
-"""Columns that a caller gives for a row, held against the same rules as a write."""
+"""Columns that a caller gives for a row. They are checked by the same rules as a write."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

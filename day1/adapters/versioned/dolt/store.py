@@ -1,4 +1,4 @@
-"""A store on a Dolt server: a database, which any number of day1s share."""
+"""A store on a Dolt server: one database, shared by any number of day1 processes."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""The history of Dolt and DoltLite, which change refs alike, each by its own calls."""
+"""The history of Dolt and DoltLite: both change refs alike, each by calls of its own."""
 
 from abc import abstractmethod
 

@@ -1,7 +1,7 @@
-"""The commit graph, which MatrixOne does not keep: tables of day1's own in a database beside.
+"""The commit graph of a MatrixOne store, in tables of day1's own, since MatrixOne keeps none.
 
-A commit is the database of a branch at a time. It is written in the transaction that makes its
-rows, when that time is not known yet, and stamped after the server has acknowledged it.
+A commit is the database of a branch at a time. The commit is written in the transaction that writes
+its rows. Its time is not known then, so it is stamped after the server has acknowledged.
 """
 
 import time

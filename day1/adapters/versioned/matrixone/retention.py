@@ -1,7 +1,7 @@
-"""How far back a server keeps what was: by its point-in-time recovery (PITR), which it must have.
+"""How far back a MatrixOne server keeps past states: as far as its point-in-time recovery (PITR).
 
-MatrixOne answers a read of a time that it has cleaned away without a word, and nobody knows with
-what. So day1 asks nothing that old.
+A server must have PITR. If a read asks for a time that MatrixOne has already cleaned away, it
+answers without an error, and the answer may be wrong. So day1 never asks for a time that old.
 """
 
 import logging

@@ -1,8 +1,8 @@
-"""The cursor that reads a past state: it puts the time into each statement.
+"""A cursor that reads a past state: it adds the time to each statement.
 
-A statement of the past names its time beside each table. Statements are the same for all engines
-and are compiled once, so the cursor puts the time in; one that it does not understand is refused,
-since without a time it would read the present and be silently wrong.
+On MatrixOne a statement about the past names a time beside each table. Statements are the same for
+all engines and are compiled once, so this cursor adds the time. It refuses a statement that it does
+not understand: without a time, the statement would read the present and nobody would notice.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Tokens for HTTP: made, listed, revoked."""
+"""Tools for HTTP tokens: create, list, revoke."""
 
 from typing import Annotated, Literal
 

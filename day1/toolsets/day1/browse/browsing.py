@@ -1,4 +1,4 @@
-"""Looking around without a question: rows, lists, the log, and the tree of branches."""
+"""Tools that read without a query: rows, lists, the log, and the tree of branches."""
 
 from collections.abc import Mapping
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The core toolset: seed 001's tools, in the seed's order."""
+"""The core toolset: the tools that every agent needs, in the order in which clients list them."""
 
 from day1.toolsets.day1.core import (
     branches,

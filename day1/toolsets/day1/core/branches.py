@@ -1,4 +1,4 @@
-"""Seed 001, "Branch Operations" and "Branch Topology": create, list, switch, topology, enrich."""
+"""Tools for branches: create, list, switch, show the tree, and note what a branch is for."""
 
 from __future__ import annotations
 

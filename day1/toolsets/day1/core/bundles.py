@@ -1,4 +1,4 @@
-"""Seed 001, "Knowledge Bundles": create, import, list."""
+"""Tools for knowledge bundles: create, import, list."""
 
 from day1.call.context import Context
 from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written

@@ -1,4 +1,4 @@
-"""Seed 001, "Conversation Management": log, list, search, fork, cherry-pick."""
+"""Tools for conversations: log, list, search, fork, cherry-pick."""
 
 from dataclasses import replace
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Seed 001, "Curation": a branch of chosen rows, and what a session left behind."""
+"""Tools for curated branches and for the context of a session."""
 
 from typing import Annotated
 

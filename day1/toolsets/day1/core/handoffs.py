@@ -1,4 +1,4 @@
-"""Seed 001, "Handoff": create, get."""
+"""Tools for handoffs: create, get."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Seed 001, "Memory Operations": write a fact, an observation, a relation."""
+"""Tools that write: a fact, an observation, a relation."""
 
 from typing import Annotated
 

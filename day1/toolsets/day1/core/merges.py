@@ -1,4 +1,4 @@
-"""Seed 001, "Branch Operations": diff and merge."""
+"""Tools that compare and merge branches."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any

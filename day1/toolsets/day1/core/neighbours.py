@@ -1,4 +1,4 @@
-"""The messages around a found one."""
+"""The messages just before and after a message that a search found."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Seed 001, "Task Memory": what tasks of one type had in common."""
+"""The tool that tells what tasks of one type had in common."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Seed 001, "Search Operations": search, graph query, timeline."""
+"""Tools that find: search, graph query, timeline."""
 
 import json
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Seed 001, "Snapshot & Time Travel"."""
+"""Tools for snapshots, and for looking at a past state."""
 
 from typing import Annotated
 

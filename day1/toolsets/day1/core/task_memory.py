@@ -1,4 +1,4 @@
-"""Seed 001, "Task Memory": what a team wrote becomes facts, is searched, told and compared."""
+"""Tools for the memory of a team: consolidate, search, timeline of an agent, replay."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Seed 001, "Task Management": create, join, status, update."""
+"""Tools for tasks: create, join, status, update."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Seed 001, "Templates": list, create, instantiate."""
+"""Tools for templates: list, create, instantiate."""
 
 from typing import Annotated
 

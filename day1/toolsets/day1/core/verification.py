@@ -1,4 +1,4 @@
-"""Seed 001, "Verification": judge a fact, judge many, the merge gate."""
+"""Tools that verify: judge one fact, judge many, ask the merge gate."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Correct, supersede and retract what is remembered (checklist S1-089)."""
+"""Tools that correct: update, supersede, retract (checklist S1-089)."""
 
 from typing import Annotated, Any
 

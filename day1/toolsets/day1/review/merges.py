@@ -1,4 +1,4 @@
-"""See what a merge would do, and decide what merges held back (checklist S1-089)."""
+"""Tools that preview a merge, and that decide held items (checklist S1-089)."""
 
 from typing import Annotated, Any, Literal
 

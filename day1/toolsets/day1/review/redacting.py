@@ -1,4 +1,4 @@
-"""Make a memory unreadable, everywhere and for good (design section 8)."""
+"""The tool that redacts: it makes a memory unreadable on every branch, for good."""
 
 from typing import Annotated
 

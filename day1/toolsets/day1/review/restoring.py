@@ -1,4 +1,4 @@
-"""Bring a row or a branch back to a past state (checklist S1-047)."""
+"""The tool that brings a row or a branch back to a past state (checklist S1-047)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Undo a commit or a merge as a new commit, or show what that would do."""
+"""The tool that undoes a commit or a merge by a new commit, or previews that."""
 
 from typing import Annotated, Any
 

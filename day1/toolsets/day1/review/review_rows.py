@@ -1,4 +1,4 @@
-"""The rows of a review as a reviewer sees them: three sides, words, who wrote them, decisions."""
+"""The rows of a review as a reviewer sees them: base, both sides, authors, decisions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

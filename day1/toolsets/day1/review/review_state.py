@@ -1,4 +1,4 @@
-"""A review as it is shown: in short, and with what stands between it and its merge."""
+"""A review as tools show it: a summary, and what is still missing before it can be merged."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Where a memory comes from: all its versions, and who wrote each part of it."""
+"""Tools that tell where a memory comes from: all its versions, and the author of each part."""
 
 from typing import Annotated, Any
 
