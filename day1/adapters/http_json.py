@@ -124,17 +124,19 @@ class JsonEndpoint:
         """Ask once; in an event loop, since that can end the whole of it in time."""
         import httpx  # noqa: PLC0415 - see above
 
-        request = httpx.Request("POST", self._url, content=body, headers=self._headers)
         try:
+            request = httpx.Request("POST", self._url, content=body, headers=self._headers)
             return anyio.run(self._answer, request)
-        except (httpx.HTTPError, OSError, ImportError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ImportError, ValueError) as error:
             raise EndpointFailed(f"it cannot be reached ({_reason(error)})") from error
 
     async def _answer(self, request: httpx.Request) -> bytes:
         """The body of a good answer. A client of httpx would log the address, and a key in it."""
         import httpx  # noqa: PLC0415 - see above
 
-        proxy = None if proxy_bypass(self.host) else getproxies().get(request.url.scheme)
+        # An entry of NO_PROXY may have a port.
+        bypassed = proxy_bypass(request.url.netloc.decode())
+        proxy = None if bypassed else getproxies().get(request.url.scheme)
         if proxy and "://" not in proxy:
             proxy = f"http://{proxy}"
         with anyio.fail_after(self._bounds.timeout_s):

@@ -78,9 +78,16 @@ def test_the_proxy_of_the_environment_is_used_for_the_scheme_and_not_for_excepte
     monkeypatch.setenv("http_proxy", server.url.removeprefix("http://").removesuffix("/v1"))
     assert ask(OpenAiChat("http://model.invalid/v1", "m")).value == {"a": 1}
     assert server.asked[-1]["path"] == "http://model.invalid/v1/chat/completions"
-    monkeypatch.setenv("no_proxy", "model.invalid")
+    for excepted, host in (("model.invalid", "model.invalid"), ("other.invalid:81",) * 2):
+        monkeypatch.setenv("no_proxy", excepted)
+        with pytest.raises(ChatUnavailable, match="cannot be reached"):
+            ask(OpenAiChat(f"http://{host}/v1", "m"))
+    assert ask(OpenAiChat("http://other.invalid/v1", "m")).value == {"a": 1}
+
+
+def test_an_address_that_nobody_can_ask_is_an_endpoint_that_cannot_be_reached() -> None:
     with pytest.raises(ChatUnavailable, match="cannot be reached"):
-        ask(OpenAiChat("http://model.invalid/v1", "m"))
+        ask(OpenAiChat("http://model\0.invalid/v1", "m"))
 
 
 @pytest.mark.parametrize(
