@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -31,12 +32,22 @@ class Day1:
 
     def __call__(self, *arguments: str) -> str:
         """Run a command; answers what it printed. Exit code 3 says that a merge held something."""
-        command = [sys.executable, "-m", "day1", *arguments]
-        ran = subprocess.run(
-            command, cwd=self.folder, env=self._env, capture_output=True, text=True, check=False
-        )
+        ran = self._run(arguments, self._env)
         assert ran.returncode in (0, 3), (arguments, ran.stderr)
         return ran.stdout
+
+    def killed(self, at: str, *arguments: str) -> None:
+        """Run a command that kills itself at a named point."""
+        ran = self._run(arguments, {**self._env, "DAY1_KILL_AT": at})
+        assert ran.returncode == -signal.SIGKILL, (arguments, ran.stderr)
+
+    def _run(
+        self, arguments: tuple[str, ...], env: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "day1", *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=env, capture_output=True, text=True, check=False
+        )
 
     def json(self, *arguments: str) -> Any:
         """Run a command with `--json`."""
@@ -268,6 +279,71 @@ def make(into: Path, work: Path) -> None:
     keep(into / "answers.json.xz", json.dumps(answers, ensure_ascii=False, indent=1))
 
 
+def interrupted(work: Path) -> Answers:
+    """Make a store for each operation that a killed process leaves half done.
+
+    Answers what that version itself said of each, after it had finished or withdrawn the operation.
+    """
+    begun = Day1(work / "begun")
+    begun.folder.mkdir()
+    begun("init")
+    begun.call("memory_branch_protect", branch_name="main", requires=[])
+    tea = begun.call("memory_write_fact", fact_text="Ada drinks tea.")["id"]
+    begun.call("memory_branch_create", branch_name="side")
+    begun.call("memory_write_fact", fact_text="Tea is green.", branch="side")
+    task = {"name": "Upgrade", "task_type": "feature", "objectives": [{"description": "Plan."}]}
+    chosen = {"branch_name": "chosen", "fact_ids": [tea]}
+    merge = {"source_branch": "side", "strategy": "auto", "agent_id": "carol"}
+    redact = {"id": tea, "confirm": tea, "reason": "It was private."}
+    killed: dict[str, tuple[str, list[str], list[list[str]]]] = {
+        "fork": ("fork.after_deed", _call("memory_task_create", task), []),
+        "fill": ("fill.after_rows", _call("memory_branch_create_curated", chosen), []),
+        "delete": ("delete.after_deed", ["branch", "-D", "side"], []),
+        "merge": ("merge.after_deed", _call("memory_branch_merge", merge), []),
+        "retire": ("retire.marked", ["gc", "--retire"], [_call("memory_branch_merge", merge)]),
+        "revive": (
+            "revive.forked",
+            ["switch", "side"],
+            [_call("memory_branch_merge", merge), ["gc", "--retire"]],
+        ),
+        "redact": ("redact.after_intent", _call("memory_redact", redact), []),
+        "purge": ("purge.replaced", ["gc", "--purge-redacted"], [_call("memory_redact", redact)]),
+    }
+    for name, (point, command, before) in killed.items():
+        day1 = Day1(work / name)
+        shutil.copytree(begun.folder, day1.folder)
+        for earlier in before:
+            day1(*earlier)
+        day1.killed(point, *command)
+    asked: Answers = [
+        *({"ask": [*command, "--json"]} for command in (["topology"], ["log", "--all"])),
+        *({"ask": _call(tool, {})} for tool in ("memory_branch_list", "memory_graph")),
+        {"ask": _call("memory_list", {"type": "fact"})},
+        {"ask": _call("memory_replay_task_type", {"task_type": "feature"})},
+    ]
+    answers: Answers = []
+    for name in killed:
+        copy = Day1(work / "recovered" / name)
+        shutil.copytree(work / name, copy.folder)
+        answers.append({"operation": name, "answers": answered(copy, asked)})
+    return answers
+
+
+def _call(tool: str, arguments: dict[str, Any]) -> list[str]:
+    return ["call", tool, json.dumps(arguments)]
+
+
+def make_interrupted(into: Path, work: Path) -> None:
+    """Make the interrupted stores and their answers in a folder."""
+    answers = interrupted(work)
+    with tarfile.open(into / "interrupted.tar.xz", "w:xz", preset=9) as packed:
+        for one in answers:
+            name = one["operation"]
+            packed.add(work / name / ".day1", f"{name}/.day1")
+    text = json.dumps(answers, ensure_ascii=False, indent=1)
+    keep(into / "interrupted.json.xz", text)
+
+
 def keep(file: Path, text: str) -> None:
     """Write a text packed."""
     file.write_bytes(lzma.compress(text.encode(), preset=9))
@@ -279,5 +355,6 @@ if __name__ == "__main__":
     working = Path(tempfile.mkdtemp())
     try:
         make(folder, working)
+        make_interrupted(folder, working / "interrupted")
     finally:
         shutil.rmtree(working)

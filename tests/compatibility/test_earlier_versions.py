@@ -6,12 +6,15 @@ No answer to a question asked there was changed on purpose since. Where one is, 
 
 import json
 import lzma
+import sqlite3
 import tarfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from day1.services.recoveries import RECOVERIES
 from tests.wires.command_line import CommandLine
 
 Answers = list[dict[str, Any]]
@@ -125,6 +128,28 @@ def test_a_bundle_of_an_earlier_version_imports_to_the_recorded_rows(
     day1("init")
     day1("bundle", "import", "-", stdin=text_of(made / "bundle.jsonl.xz"))
     answers_as_recorded(day1, recorded(made, "bundle"))
+
+
+def test_what_a_killed_process_of_an_earlier_version_left_is_finished_as_that_version_would(
+    made: Path, tmp_path: Path, day1: CommandLine
+) -> None:
+    """The notes of what was begun are in the ledger as that version wrote them."""
+    recorded = json.loads(text_of(made / "interrupted.json.xz"))
+    with tarfile.open(made / "interrupted.tar.xz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    noted = {of["operation"]: noted_in(tmp_path / of["operation"]) for of in recorded}
+    assert noted == {name: [name] for name in RECOVERIES}
+    for of in recorded:
+        day1.folder = tmp_path / of["operation"]
+        answers_as_recorded(day1, of["answers"])
+        assert noted_in(day1.folder) == []
+        doctor_finds_all_well(day1)
+
+
+def noted_in(folder: Path) -> list[str]:
+    """The operations that a ledger has as begun."""
+    with closing(sqlite3.connect(folder / ".day1" / "ledger.db")) as ledger:
+        return [op for (op,) in ledger.execute("SELECT op FROM intents")]
 
 
 def exported(day1: CommandLine) -> str:
