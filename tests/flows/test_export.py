@@ -9,6 +9,7 @@ from day1.model.rows.kind import CONVERSATION, HELD, MESSAGE
 from day1.model.values.ids import content_hash
 from day1.services.branches import lookup, notes
 from day1.services.exchange.exporting import export_branch
+from day1.services.rows.recording import origin_columns
 from tests.flows.imported_memory import ImportedMemory
 
 
@@ -52,7 +53,7 @@ def fill(memory):
     memory.supersede("main", "fact_2", "fact_5", "Better")
     memory.remove("main", "fact_3")
     with memory.store.adding("main") as work:
-        origin = {**memory.origin.columns(work.now)}
+        origin = origin_columns(memory.origin, work.now)
         conversation = {"id": "conv_1", "title": None, "happened_at": None, **origin}
         work.add(CONVERSATION, [conversation])
         message = dict.fromkeys(MESSAGE.columns) | origin
