@@ -10,11 +10,11 @@ from day1.logs import note_failure
 
 log = logging.getLogger(__name__)
 
-Work = Callable[[], Awaitable[None]]
+Job = Callable[[], Awaitable[None]]
 _PAUSE_S: Final = 1.0
 
 
-async def run_forever(what: str, work: Work) -> None:
+async def run_forever(what: str, work: Job) -> None:
     """Do some work; whatever ends it before its time is logged, and it begins again."""
     while True:
         try:

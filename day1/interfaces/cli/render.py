@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 import click
 
 from day1.interfaces.cli.codes import READER_LEFT
-from day1.model.values.callbacks import Progress
+from day1.model.values.callbacks import ReportProgress
 from day1.model.values.showing import UNSEEN, short_commit, short_id
 
 Part = str | tuple[str, str]
@@ -118,7 +118,7 @@ class Screen:
         Console(file=sys.stdout, no_color=self._plain, highlight=False).print(table)
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Progress]:
+    def progress(self, what: str) -> Iterator[ReportProgress]:
         """Show progress on stderr: a bar on a terminal, else a line for each report."""
         if not sys.stderr.isatty():
             yield lambda done, total: self.note(f"{what}: {_of(done, total)}")

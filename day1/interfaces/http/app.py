@@ -18,7 +18,7 @@ from day1.call.context import Context
 from day1.call.registry import Registry
 from day1.call.toolset import ErrorShape
 from day1.errors import InvalidRequest, NotFound
-from day1.interfaces.background import Work, run_forever
+from day1.interfaces.background import Job, run_forever
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
@@ -98,7 +98,7 @@ def build_app(served: Served) -> Starlette:
 
 @asynccontextmanager
 async def _lifespan(
-    mcp: Streams, background: Mapping[str, Work], _: Starlette
+    mcp: Streams, background: Mapping[str, Job], _: Starlette
 ) -> AsyncIterator[None]:
     """Serve MCP's sessions and run what works beside the calls, until the server ends."""
     async with mcp.running(), anyio.create_task_group() as tasks:

@@ -23,10 +23,10 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-from day1.interfaces.background import Work, run_forever
+from day1.interfaces.background import Job, run_forever
 
 
-def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, Work]) -> None:
+def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, Job]) -> None:
     """Serve until stdin ends or a signal comes; `close` runs once, in any case.
 
     What is to run `beside` it, by name, is begun first, and cancelled at the end.

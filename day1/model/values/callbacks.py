@@ -9,5 +9,5 @@ KillPoint = Callable[[str], object]
 """Called with the name of a point in the code, where a test may kill the process."""
 no_kill_point: Final[KillPoint] = str
 """Does nothing: points are for tests."""
-Progress = Callable[[int, int | None], None]
+ReportProgress = Callable[[int, int | None], None]
 """Called with how many items are done, and with their total if that is known."""

@@ -6,7 +6,7 @@ from day1.errors import BranchProtected, Conflict, Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark, unmark_retired
-from day1.services.repository.intents import Operation, open_intent
+from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -82,4 +82,4 @@ def _finish_delete(repo: Repository, intent: DeleteIntent) -> None:
         repo.ledger.remove_branch(intent.id)
 
 
-DELETE = Operation("delete", DeleteIntent, _finish_delete)
+DELETE = IntentKind("delete", DeleteIntent, _finish_delete)

@@ -11,7 +11,7 @@ from day1.model.records.sharing import FILLED, Bundle, Template
 from day1.model.records.task import Objective, Task, TaskAgent
 from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.intents import Operation, open_intent
+from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -180,5 +180,5 @@ def _finish_fill(repo: Repository, intent: ForkIntent) -> None:
         intent.record(repo)
 
 
-FORK = Operation("fork", ForkIntent, _finish_fork)
-FILL = Operation("fill", ForkIntent, _finish_fill)
+FORK = IntentKind("fork", ForkIntent, _finish_fork)
+FILL = IntentKind("fill", ForkIntent, _finish_fill)

@@ -24,7 +24,7 @@ from day1.model.rows.kind import (
     cell_value,
 )
 from day1.model.rows.origin import Origin
-from day1.model.values.callbacks import Progress
+from day1.model.values.callbacks import ReportProgress
 from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft, Source
 from day1.ports.store import Work
 from day1.services.branches.lookup import find_open
@@ -85,7 +85,7 @@ class Imported:
 
 
 def import_foreign(
-    repo: Repository, branch: str, source: Source, origin: Origin, report: Progress
+    repo: Repository, branch: str, source: Source, origin: Origin, report: ReportProgress
 ) -> Imported:
     """Import a foreign source into a branch; a second run adds what is new since.
 

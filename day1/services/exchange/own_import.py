@@ -9,7 +9,7 @@ from day1.errors import Day1Error
 from day1.model.branches.branch import Branch
 from day1.model.files.export import BranchLine, RowLine, parsed
 from day1.model.rows.kind import Kind, Row
-from day1.model.values.callbacks import Progress
+from day1.model.values.callbacks import ReportProgress
 from day1.services.branches.forking import fork
 from day1.services.branches.lookup import find, find_open, first_commit
 from day1.services.exchange.importing import UNIT_ROWS, Imported, commit_unit, in_units
@@ -18,7 +18,7 @@ from day1.services.rows.transplanting import put
 
 
 def import_own(
-    repo: Repository, branch: str, lines: Iterable[bytes], now: int, report: Progress
+    repo: Repository, branch: str, lines: Iterable[bytes], now: int, report: ReportProgress
 ) -> Imported:
     """Import an export of day1, every column as it was (`model.files.export`).
 

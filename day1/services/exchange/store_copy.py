@@ -17,7 +17,7 @@ from day1.model.files.backup import BranchContent, RowsHash
 from day1.model.records.store_copy import Clone
 from day1.model.rows.change import Changes, Commit, CommitId, Query, Ref, Writes
 from day1.model.rows.kind import HELD, KINDS, MEMORIES
-from day1.model.values.callbacks import Progress
+from day1.model.values.callbacks import ReportProgress
 from day1.ports.ledger import Ledger
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import first_commit
@@ -98,7 +98,7 @@ def begin(source: Repository, target: Repository, where: str, now: int) -> None:
 
 
 def copy_store(
-    source: Repository, target: Repository, carry: Carry, report: Progress
+    source: Repository, target: Repository, carry: Carry, report: ReportProgress
 ) -> CopiedStore:
     """Copy a store while others use it, and check that the copy is equal.
 
@@ -135,7 +135,7 @@ def copy_store(
 class CommitReplay:
     """Repeats the commits of one store in another."""
 
-    def __init__(self, source: Repository, target: Repository, report: Progress) -> None:
+    def __init__(self, source: Repository, target: Repository, report: ReportProgress) -> None:
         """Read how far the target is."""
         self._source, self._target, self._report = source, target, report
         first = {first_commit(source): first_commit(target)}

@@ -8,7 +8,7 @@ from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review
 from day1.model.rows.change import CommitId
-from day1.services.repository.intents import Operation
+from day1.services.repository.intents import IntentKind
 from day1.services.repository.repository import Repository
 
 
@@ -64,4 +64,4 @@ def _finish(repo: Repository, intent: MergeIntent) -> None:
             return
 
 
-MERGE = Operation("merge", MergeIntent, _finish)
+MERGE = IntentKind("merge", MergeIntent, _finish)

@@ -20,13 +20,13 @@ from day1.model.redaction.quotes import Clean, without
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import CommitId
 from day1.model.rows.kind import BY_TABLE, Row, kind_of
-from day1.model.values.callbacks import Progress
+from day1.model.values.callbacks import ReportProgress
 from day1.ports.index import IndexLost
 from day1.ports.rewriting import Rewriting
 from day1.services.exchange.store_copy import Carry, CommitReplay, born
 from day1.services.redaction.redacting import texts_of
 from day1.services.repository.commit_ids import carried, new_ids, put, rename_all
-from day1.services.repository.intents import Operation, open_intent
+from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def purge(
     source: Repository,
     redactions: Collection[Redaction],
     rewriting: Rewriting,
-    report: Progress,
+    report: ReportProgress,
     now: int,
 ) -> Purged:
     """Write the store anew without the texts of these redactions.
@@ -160,4 +160,4 @@ def _finish(repo: Repository, intent: PurgeIntent) -> None:
         rename_all(repo.ledger, ids)
 
 
-PURGE = Operation("purge", PurgeIntent, _finish)
+PURGE = IntentKind("purge", PurgeIntent, _finish)

@@ -18,7 +18,7 @@ from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_TABLE, HELD, MEMORIES, Kind, Row, kind_of, text_of
 from day1.ports.index import IndexBehind, IndexLost
-from day1.services.repository.intents import Operation, open_intent
+from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import INDEXED
 
@@ -186,5 +186,5 @@ def _quoting(
             yield fresh
 
 
-REDACT = Operation("redact", Redaction, record_redaction)
+REDACT = IntentKind("redact", Redaction, record_redaction)
 """What was to be redacted is: the redaction is its own intent."""

@@ -22,8 +22,8 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Generic[P]):
-    """An operation with a part in the engine and a part in the ledger.
+class IntentKind(Generic[P]):
+    """A kind of intent: an operation with a part in the engine and a part in the ledger.
 
     Its name and the fields of its payload are kept in stores, so they never change.
     """
@@ -40,7 +40,7 @@ class Operation(Generic[P]):
 
 
 def open_intent(
-    repo: Repository, operation: Operation[P], payload: P, now: int
+    repo: Repository, operation: IntentKind[P], payload: P, now: int
 ) -> AbstractContextManager[None]:
     """Note an intent in the ledger until the block is left; no other one is open meanwhile."""
     intent = Intent(repo.new_id("intent", now), operation.name, to_json(payload), now)

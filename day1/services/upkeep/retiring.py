@@ -12,7 +12,7 @@ from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark, unmark_retired
 from day1.services.branches.tree import BranchState, states
 from day1.services.merges.held import offers
-from day1.services.repository.intents import Operation, open_intent
+from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -118,5 +118,5 @@ def _finish(repo: Repository, intent: RetireIntent) -> None:
     unmark_retired(repo, intent.name)
 
 
-RETIRE = Operation("retire", RetireIntent, _finish)
-REVIVE = Operation("revive", RetireIntent, _finish)
+RETIRE = IntentKind("retire", RetireIntent, _finish)
+REVIVE = IntentKind("revive", RetireIntent, _finish)

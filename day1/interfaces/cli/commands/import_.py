@@ -15,7 +15,7 @@ from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
-    from day1.model.values.callbacks import Progress
+    from day1.model.values.callbacks import ReportProgress
     from day1.services.exchange.importing import Imported
 
 
@@ -85,7 +85,7 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
     context = session.context(create=True)
     branch = context.branch(given["branch"])
 
-    def bring(report: Progress) -> Imported:
+    def bring(report: ReportProgress) -> Imported:
         with lines_of(path) as lines:
             return import_own(context.repo, branch, lines, session.now(), report)
 
@@ -102,7 +102,7 @@ def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, An
     source = session.app.import_source(kind, paths, session.store().folder.parent)
     origin = context.origin(WriteRequest(agent_id=given["agent"]))
 
-    def bring(report: Progress) -> Imported:
+    def bring(report: ReportProgress) -> Imported:
         return import_foreign(context.repo, branch, source, origin, report)
 
     _run(session, f"{kind} {' '.join(map(str, paths))}", branch, bring, given)
@@ -112,7 +112,7 @@ def _run(
     session: Session,
     what: str,
     branch: str,
-    bring: Callable[[Progress], Imported],
+    bring: Callable[[ReportProgress], Imported],
     given: dict[str, Any],
 ) -> None:
     """Import with a progress bar, print the counts, and update the index."""
