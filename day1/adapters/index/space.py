@@ -34,7 +34,7 @@ _WASTE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class SpaceSnapshot:
     """What was known at one time; never changed, only replaced.
 
     Shape: `matrix` (rows, dimension); `text_of` (rows,), -1 where the text was forgotten; `first`
@@ -174,7 +174,7 @@ class Space:
         self._guard = threading.Lock()
         self._seen = self._empty()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SpaceSnapshot:
         """What is known now.
 
         Raises:
@@ -210,11 +210,11 @@ class Space:
         np.maximum.at(count, texts, passages + 1)
         sound = np.zeros(end, np.bool_)
         sound[:known] = seen.sound
-        self._seen = Snapshot(matrix, text_of, first, count, sound, self._compare)
+        self._seen = SpaceSnapshot(matrix, text_of, first, count, sound, self._compare)
 
-    def _empty(self) -> Snapshot:
+    def _empty(self) -> SpaceSnapshot:
         matrix, none = np.empty((0, self.dimension), np.float32), np.empty(0, np.int64)
-        return Snapshot(matrix, none, none, none, np.empty(0, np.bool_), self._compare)
+        return SpaceSnapshot(matrix, none, none, none, np.empty(0, np.bool_), self._compare)
 
     def _compare(self, matrix: Matrix, positions: Integers) -> None:
         with usable(self._file.name):

@@ -22,11 +22,11 @@ _REST_S: Final = 0.05
 _TEXTS: Final = frozenset({"fact_text", "category", "summary", "content", "title"})
 """Cells that can be written in an editor."""
 
-Conflict = Mapping[str, Any]
+AskedConflict = Mapping[str, Any]
 ChoiceDocument = dict[str, Any]
 
 
-def show_conflict(screen: Screen, conflict: Conflict, source: str, target: str) -> None:
+def show_conflict(screen: Screen, conflict: AskedConflict, source: str, target: str) -> None:
     """Show both sides of a conflict, with the words that differ in colour."""
     cell = "the whole memory" if conflict["cell"] == WHOLE else conflict["cell"]
     why = {"delete_modify": "changed on one side, removed on the other"}
@@ -45,7 +45,7 @@ def _side(value: str) -> tuple[tuple[str, str]]:
     return (("(not there)", "dim") if not value else (one_spaced(value), ""),)
 
 
-def ask(screen: Screen, conflict: Conflict, source: str, target: str) -> ChoiceDocument | None:
+def ask(screen: Screen, conflict: AskedConflict, source: str, target: str) -> ChoiceDocument | None:
     """Ask how to decide one conflict; None means that it will be held.
 
     Raises:
@@ -92,14 +92,14 @@ def _key() -> str:
 
 
 def decided(
-    conflict: Conflict, take: str, value: Mapping[str, Any] | None = None
+    conflict: AskedConflict, take: str, value: Mapping[str, Any] | None = None
 ) -> ChoiceDocument:
     """A choice for a conflict, as operations take it."""
     choice: ChoiceDocument = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
     return choice if value is None else {**choice, "value": dict(value)}
 
 
-def _edited(conflict: Conflict, source: str, target: str) -> str | None:
+def _edited(conflict: AskedConflict, source: str, target: str) -> str | None:
     """What the person wrote in the editor; None if it is empty or still has the marks."""
     marked = (
         f"<<<<<<< {target}\n{conflict['target']}\n=======\n{conflict['source']}\n>>>>>>> {source}\n"

@@ -112,7 +112,7 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
             # An export or a bundle leaves it out: a side that lacks it says nothing about it.
             result[name] = source[name] or result[name]
             continue
-        reason = _cell_clash(row, group)
+        reason = _cell_conflict(row, group)
         if name in open_cells or WHOLE in open_cells:
             row.held[name] = reason or "both_changed"
         elif not source_changed(row, name):
@@ -128,7 +128,7 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
         _match_verdict_to_text(row, result, decided=_VERDICT in row.decided)
 
 
-def _cell_clash(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
+def _cell_conflict(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
     """Why a cell that differs between the sides cannot merge by itself, if it cannot."""
     base = cells(row.base, group)
     if cells(row.source, group) == base or cells(row.target, group) == base:

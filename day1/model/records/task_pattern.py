@@ -13,7 +13,7 @@ _LONGEST_RUN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TaskStep:
     """An observation, and what its agent noted next."""
 
     id: str
@@ -35,7 +35,7 @@ class Pattern:
     """The rows that show it."""
     value: float | None = None
     """What was counted or measured: uses of a tool, seconds."""
-    followed_by: list[Step] = field(default_factory=list)
+    followed_by: list[TaskStep] = field(default_factory=list)
     """What came after it, once each time."""
 
 

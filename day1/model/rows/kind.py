@@ -108,7 +108,7 @@ _ORIGIN = (
     Column("origin_branch", shown=False),
 )
 ORIGIN: Final = tuple(column.name for column in _ORIGIN)
-"""Columns written once, when the row first enters a store. They never clash in a merge."""
+"""Columns written once, when the row first enters a store. They never conflict in a merge."""
 
 _CONTENT_HASH = Column(
     "content_hash", "id", required=True, indexed=True, redacted="with_text", shown=False

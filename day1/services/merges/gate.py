@@ -28,7 +28,7 @@ class Gate:
 
     @property
     def held(self) -> int:
-        """Rows of the plan that clash: a merge would hold them."""
+        """Rows of the plan with conflicts: a merge would hold them."""
         return self.seen.plan.rejected_count
 
 
@@ -49,7 +49,7 @@ def verdicts(plan: MergePlan) -> dict[str, Verdict]:
 
 
 def _verdict(row: PlanRow) -> Verdict | None:
-    """The verdict a fact would have; of a clash, which may be decided either way, the worse one."""
+    """The verdict a fact would have; of a conflict, which may be decided either way, the worse."""
     sides = (row.result, row.source) if row.held else (row.result,)
     verdicts = {
         cast("Verdict", side["verification"])

@@ -7,7 +7,7 @@ from statistics import median
 
 from day1.model.branches.branch import Branch
 from day1.model.records.task import Objective, Task, status_of
-from day1.model.records.task_pattern import FEWEST, Pattern, PatternName, Step, recurring_runs
+from day1.model.records.task_pattern import FEWEST, Pattern, PatternName, TaskStep, recurring_runs
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row
 from day1.model.search.grouping import at_odds, complete_links, plain, word_pairs, worded
@@ -36,7 +36,7 @@ class Replay:
     branch: str | None
     """Name of its branch; None when that is gone."""
     tools: Counter[str]
-    errors: list[Step]
+    errors: list[TaskStep]
     """In their order, each with what its agent noted next."""
     counts: dict[str, int]
     """Rows by table."""
@@ -126,10 +126,10 @@ def _replay(repo: Repository, state: TaskState) -> Replay:
     )
 
 
-def _errors(rows: Sequence[Row]) -> Iterator[Step]:
+def _errors(rows: Sequence[Row]) -> Iterator[TaskStep]:
     """Every error with the next observation of the same agent."""
-    following: dict[str, Step] = {}
-    latest: dict[object, Step] = {}
+    following: dict[str, TaskStep] = {}
+    latest: dict[object, TaskStep] = {}
     for row in reversed(rows):
         after = latest.get(row["agent_id"])
         latest[row["agent_id"]] = step = _step(row)
@@ -141,9 +141,9 @@ def _errors(rows: Sequence[Row]) -> Iterator[Step]:
             yield replace(step, followed_by=following.get(step.id))
 
 
-def _step(row: Row) -> Step:
+def _step(row: Row) -> TaskStep:
     agent = row["agent_id"]
-    return Step(
+    return TaskStep(
         str(row["id"]),
         str(row["observation_type"]),
         str(row["summary"]),
@@ -189,7 +189,7 @@ def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
 
 
 def _recurring(
-    ports: SearchPorts, kind: Kind, rows: Sequence[Row], following: Mapping[str, Step]
+    ports: SearchPorts, kind: Kind, rows: Sequence[Row], following: Mapping[str, TaskStep]
 ) -> tuple[list[Pattern], list[str]]:
     """Errors or facts that several tasks have, with what followed them."""
     if len({row["task_id"] for row in rows}) < FEWEST:

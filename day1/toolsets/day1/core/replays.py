@@ -9,7 +9,7 @@ from day1.call.fields import Label, Read, Request, Response
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import MAIN
 from day1.model.records.task import Objective, status_of
-from day1.model.records.task_pattern import Pattern, Step
+from day1.model.records.task_pattern import Pattern, TaskStep
 from day1.model.values.instant import show, show_optional
 from day1.services.teams.replaying import Replay, replay, seconds
 from day1.toolsets.shared.state import state_of
@@ -142,14 +142,14 @@ def _objective(objective: Objective) -> ObjectiveReplayed:
     )
 
 
-def _error(step: Step) -> ErrorShown:
+def _error(step: TaskStep) -> ErrorShown:
     after = step.followed_by
     return ErrorShown(
         **_step(step).model_dump(), followed_by=None if after is None else _step(after)
     )
 
 
-def _step(step: Step) -> StepShown:
+def _step(step: TaskStep) -> StepShown:
     return StepShown(
         id=step.id, type=step.observation_type, summary=step.summary, agent_id=step.agent_id
     )

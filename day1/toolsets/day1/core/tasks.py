@@ -26,7 +26,7 @@ from day1.services.teams.tasks import (
 from day1.toolsets.shared.state import state_of
 
 MOST_OBJECTIVES = 200
-Index = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]
+ObjectiveIndex = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]
 
 
 def _within(number: int) -> int:
@@ -137,7 +137,7 @@ class TaskJoin(Repeatable):
     task_id: Label
     agent_id: Label
     role: Annotated[Label | None, Field(description="implementer, reviewer, tester …")] = None
-    assigned_objectives: list[Index] | None = None
+    assigned_objectives: list[ObjectiveIndex] | None = None
 
 
 class TaskJoined(Response):
@@ -249,7 +249,7 @@ class TaskUpdate(Repeatable):
     """
 
     task_id: Label
-    objective_id: Annotated[Index, Field(description="index, from 0")]
+    objective_id: Annotated[ObjectiveIndex, Field(description="index, from 0")]
     status: ObjectiveStatus
     agent_id: Label | None = None
     notes: Text | None = None

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from day1.adapters.versioned.doltlite.dbapi import library as engine
 from day1.adapters.versioned.doltlite.dbapi.library import library
-from day1.adapters.versioned.doltlite.dbapi.statement import Result, Row, Statement, prepare
+from day1.adapters.versioned.doltlite.dbapi.statement import Result, RowTuple, Statement, prepare
 
 apilevel = "2.0"
 paramstyle = "qmark"
@@ -250,7 +250,7 @@ class Connection:
                 kept = self._bind(statement, parameters)
                 code = lib.step(statement.handle)
                 description = statement.description() if statement.columns else None
-                rows: list[Row] = []
+                rows: list[RowTuple] = []
                 if code == engine.ROW:
                     code, rows = statement.fetch(len(description or ()))
                 del kept
@@ -372,19 +372,19 @@ class Cursor:
         """Run one statement without results for each row. Raises as `Connection.run_many`."""
         return self._show(self.connection.run_many(sql, rows))
 
-    def fetchone(self) -> Row | None:
+    def fetchone(self) -> RowTuple | None:
         """The next row, None after the last."""
         return next(self._rows, None)
 
-    def fetchmany(self, size: int | None = None) -> list[Row]:
+    def fetchmany(self, size: int | None = None) -> list[RowTuple]:
         """The next `size` rows, fewer at the end."""
         return list(islice(self._rows, size or self.arraysize))
 
-    def fetchall(self) -> list[Row]:
+    def fetchall(self) -> list[RowTuple]:
         """All rows that are left."""
         return list(self._rows)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[RowTuple]:
         return self._rows
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from day1.adapters.versioned.doltlite.dbapi.library import (
     pointer,
 )
 
-Row = tuple[Any, ...]
+RowTuple = tuple[Any, ...]
 Description = tuple[tuple[Any, ...], ...]
 
 LONGEST = 1_000_000_000
@@ -37,7 +37,7 @@ _CHANGING = {"INSERT", "UPDATE", "DELETE", "REPLACE"}
 class Result(NamedTuple):
     """What a statement came to; the fields are those of a PEP 249 cursor."""
 
-    rows: Sequence[Row] = ()
+    rows: Sequence[RowTuple] = ()
     description: Description | None = None
     rowcount: int = -1
     lastrowid: int | None = None
@@ -122,7 +122,7 @@ class Statement:
                 kept += self.bind((_plain(value, index),), index)
         return kept
 
-    def fetch(self, width: int) -> tuple[int, list[Row]]:
+    def fetch(self, width: int) -> tuple[int, list[RowTuple]]:
         """Read the statement's current row, and all after it.
 
         Returns the result code that ended it, and the rows, each of `width` values.
@@ -134,7 +134,7 @@ class Statement:
         kind_of, int_of = lib.column_type, lib.column_int64
         text_of, size_of = lib.column_text, lib.column_bytes
         columns, step, code = range(width), lib.next_step, ROW
-        rows: list[Row] = []
+        rows: list[RowTuple] = []
         while code == ROW:
             row: list[Any] = []
             for i in columns:
