@@ -93,6 +93,19 @@ def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
     assert peer.merge("side", "main").merged == 1
 
 
+def test_a_merge_never_takes_a_new_branch_for_a_deleted_target_of_its_name(memory):
+    memory.fork("into", "main")
+    ends = lookup.find(memory.repo, "side"), lookup.find(memory.repo, "into")
+    request = planning.MergeRequest(*ends, "auto")
+    deleting.delete(memory.repo, "into", "main", memory.clock())
+    memory.fork("into", "main")
+    before = memory.state("into")
+    with pytest.raises(UnknownBranch, match="made anew"):
+        merging.merge(memory.repo, request, memory.origin, memory.clock())
+    assert memory.state("into") == before
+    assert memory.ledger.records(MergeRecord) == memory.ledger.open_intents() == []
+
+
 def test_a_merge_that_left_rows_held_does_not_close_the_source(memory):
     memory.update_fact("main", "fact_a", category="ours")
     assert memory.merge("side", "main").rejected == 1

@@ -26,6 +26,22 @@ def find(repo: Repository, name: str) -> Branch:
     raise UnknownBranch(f"There is no branch {name!r}.", hint, branch=name)
 
 
+def find_again(repo: Repository, branch: Branch) -> Branch:
+    """A branch that was found before, as it is now; its name may be another branch's by now.
+
+    Raises:
+        UnknownBranch: it was deleted or retired meanwhile.
+        BranchClosed: it was squashed meanwhile.
+    """
+    there = refuse_closed(find(repo, branch.name))
+    if there.id != branch.id:
+        raise UnknownBranch(
+            f"{branch.name!r} was deleted meanwhile, and made anew: ask again if you mean it.",
+            branch=branch.name,
+        )
+    return there
+
+
 def name_of(repo: Repository, branch_id: str) -> str:
     """The name of a branch, retired or not; empty if the branch was deleted."""
     branch = repo.ledger.record(Branch, branch_id)

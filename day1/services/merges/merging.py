@@ -12,7 +12,7 @@ from day1.model.rows.change import CommitId, Message, Ref
 from day1.model.rows.kind import FACT, HELD, WHOLE, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.branches.lookup import find, refuse_closed, refuse_protected
+from day1.services.branches.lookup import find_again, refuse_closed, refuse_protected
 from day1.services.merges.intent import MERGE, MergeIntent, record_merge
 from day1.services.merges.planning import MergeRequest, check, check_digest, plan_of
 from day1.services.repository.idempotency import made_by
@@ -90,7 +90,7 @@ def merge(
             with repo.store.reading(Ref(commit=commit)) as merged:
                 plan, *_ = plan_of(repo, request, base, (merged, work))
             _check_plan(request, plan)
-            guard(source, find(repo, target.name), plan)
+            guard(source, find_again(repo, target), plan)
             what = _Deed(repo, request, commit, merge_id, origin, base)
             done = _do(work, plan, what)
             at = work.now
