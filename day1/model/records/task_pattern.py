@@ -20,7 +20,7 @@ class TaskStep:
     observation_type: str
     summary: str
     agent_id: str | None
-    followed_by: "Step | None" = None
+    followed_by: "TaskStep | None" = None
 
 
 @dataclass(frozen=True, slots=True)

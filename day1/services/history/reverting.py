@@ -1,8 +1,8 @@
 """Undoing a commit or a merge by a new commit, planned as a merge with the state before it.
 
 The base is the commit, the source its first parent, the target the branch as it is. So what
-changed since is a conflict: it keeps its present value unless `choices` decide. Edits and held items
-are history and stay.
+changed since is a conflict: it keeps its present value unless `choices` decide. Edits and held
+items are history and stay.
 """
 
 from collections.abc import Collection, Iterable

@@ -146,9 +146,9 @@ class CachedView:
             self._drop(self._waiting)
             self._waiting = set()
             if pending.oldest is not None:
-                self._add_waiting(reading, index, pending.oldest - 1)
+                self._add_pending(reading, index, pending.oldest - 1)
         elif pending.newest is not None and self._newest != pending.newest:
-            self._add_waiting(reading, index, self._newest or 0)
+            self._add_pending(reading, index, self._newest or 0)
         self._tip, self._oldest, self._newest = reading.tip, pending.oldest, pending.newest
 
     def _move(
@@ -176,9 +176,9 @@ class CachedView:
         self._put([tuple(row[name] for name in self._columns) for row in shown], index)
         self._waiting = set()
         if reading.pending.oldest is not None:
-            self._add_waiting(reading, index, reading.pending.oldest - 1)
+            self._add_pending(reading, index, reading.pending.oldest - 1)
 
-    def _add_waiting(self, reading: Reading, index: Index, since: int) -> None:
+    def _add_pending(self, reading: Reading, index: Index, since: int) -> None:
         query = replace(self._active, created_after=since)
         rows = reading.scan(self.kind, self._columns, query)
         self._put(rows, index)

@@ -89,7 +89,7 @@ class Consolidated(Response):
 def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
     equal = _scope(request)
-    found = _places(ctx, equal)
+    found = _written_branches(ctx, equal)
     newest = Query(equal=equal, limit=MOST)
     seen = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, newest)
     if not seen.rows:
@@ -128,7 +128,7 @@ def _scope(request: Consolidate) -> dict[str, Cell]:
     return given
 
 
-def _places(ctx: Context, equal: Mapping[str, Cell]) -> list[WrittenBranch]:
+def _written_branches(ctx: Context, equal: Mapping[str, Cell]) -> list[WrittenBranch]:
     if "task_id" in equal:
         return task_branches_written(ctx.repo, str(equal["task_id"]))
     return written_branches(ctx.repo, session_id=str(equal["session_id"]))
