@@ -153,7 +153,8 @@ class Context:
         agent = self.agent(getattr(request, "agent_id", None))
         where = ("", *self.caller.access.branches) if branch is None else (branch.id,)
         whose = (agent or "", *where)
-        return replace(self.repo, new_id=ids_of_request(request.request_id, *whose))
+        ids = ids_of_request(request.request_id, *whose)
+        return replace(self.repo, new_id=ids, of_request=True)
 
     def here(self) -> str | None:
         """The branch of a call that names none; None where it is gone or beyond the limits."""

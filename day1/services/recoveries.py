@@ -4,7 +4,7 @@ from typing import Final
 
 from day1.services.branches.deleting import DELETE
 from day1.services.branches.forking import FILL, FORK
-from day1.services.merges.intent import MERGE
+from day1.services.merges.merging import MERGE
 from day1.services.redaction.purging import PURGE
 from day1.services.redaction.redacting import REDACT
 from day1.services.repository.repository import Recoveries

@@ -222,7 +222,8 @@ class SqlLedger(Ledger):
         version = self.stamp()
         seen, mask = self._masked
         if version is None or version != seen:
-            fresh = mask_of(self.records(Redaction))
+            redactions = self.records(Redaction)
+            fresh = mask_of(redactions) if redactions else CLEAR
             mask = mask if fresh == mask else fresh
             self._masked = version, mask
         return mask

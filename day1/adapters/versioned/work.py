@@ -163,7 +163,7 @@ def commit_rows(
     The transaction is begun by the caller, alone on the branch, and ended here.
     """
     found = dialect.uncommitted(connection, CLEAR, {})
-    added = {c.id for changes in found.values() for c in changes if c.how == "added"}
+    added = {c.id for changes in found.values() for c in changes if c.before is None}
     others = {c.id for changes in found.values() for c in changes} - added
     memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)
     if others or memories != pending.count or pending.newest is None:

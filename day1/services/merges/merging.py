@@ -1,22 +1,23 @@
 """Merging: plan anew and do exactly the plan under the target's lock."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from day1.errors import Json, Refused, WouldHold
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closing_row, held_id, value_json
 from day1.model.merge.plan import MergePlan
+from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
+from day1.model.records.review import Review
 from day1.model.rows.change import CommitId, Message, Ref
 from day1.model.rows.kind import FACT, HELD, WHOLE, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
 from day1.services.branches.lookup import find_again, refuse_closed, refuse_protected
-from day1.services.merges.intent import MERGE, MergeIntent, record_merge
 from day1.services.merges.planning import MergeRequest, check, check_digest, plan_of
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.intents import open_intent
+from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import decided_edits, origin_columns
 
@@ -35,6 +36,29 @@ class Merged:
     """Facts that a picked fact supersedes and that stay active on the target."""
     repeated: bool = False
     """The same request did it before; what the plan was is not known any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeIntent:
+    """A merge that is to be done: its record, without what only doing it tells."""
+
+    id: str
+    source_id: str
+    target_id: str
+    source_commit: CommitId
+    strategy: str
+    choices: Json
+    decided_by: str | None
+    created_at: int
+    target: str
+    """The name of the target branch."""
+    review_id: str | None = None
+
+    def record(self, **done: Json) -> MergeRecord:
+        """The record of the merge, once it is done."""
+        fields = to_json(self)
+        del fields["target"]
+        return from_json(MergeRecord, {**fields, **done})
 
 
 def _unprotected(_source: Branch, target: Branch, _plan: MergePlan) -> None:
@@ -103,6 +127,8 @@ def merge(
 
 
 def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:
+    if not repo.of_request:
+        return None
     ends = {"source_id": request.source.id, "target_id": request.target.id}
     asked = {"strategy": request.strategy, "choices": _decided_json(request)}
     first = made_by(repo.ledger, MergeRecord, merge_id, **ends, **asked)
@@ -141,9 +167,10 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
         return None
     work.not_before(what.repo.history.commit(what.source_commit).ts)
     writes = plan.writes
-    edits = decided_edits(plan, what.origin, work.now, what.repo.new_id)
-    for kind, row in (*_held_rows(work, plan, what), *edits):
-        writes.setdefault(kind.table, {})[str(row["id"])] = row
+    if plan.holds or plan.declines or plan.closes or decided:
+        edits = decided_edits(plan, what.origin, work.now, what.repo.new_id)
+        for kind, row in (*_held_rows(work, plan, what), *edits):
+            writes.setdefault(kind.table, {})[str(row["id"])] = row
     if plan.strategy == "auto":
         work.merge(what.source_commit, writes)
     else:
@@ -217,3 +244,35 @@ def _decided_json(request: MergeRequest) -> list[Json]:
     ]
     picks = sorted(set(request.items or ()))
     return choices + [{"id": i, "cell": WHOLE, "take": "pick", "value": None} for i in picks]
+
+
+def record_merge(repo: Repository, record: MergeRecord) -> None:
+    """Write a merge to the ledger, and what follows for its review and its source."""
+    with repo.ledger.together():
+        repo.ledger.put(record)
+        review = repo.ledger.record(Review, record.review_id or "")
+        if review is not None and record.commit is not None:
+            repo.ledger.put(review.merged(record))
+        source = repo.ledger.record(Branch, record.source_id)
+        if source is None or record.commit is None:
+            return
+        if record.strategy == "squash":
+            repo.ledger.put_branch(replace(source, closed=True, merged_tip=record.source_commit))
+        elif record.strategy == "auto" and record.rejected_count == 0:
+            repo.ledger.put_branch(replace(source, merged_tip=record.source_commit))
+
+
+def _finish(repo: Repository, intent: MergeIntent) -> None:
+    """A merge was done if a commit of the target carries its id, with the counts beside it."""
+    if intent.target not in repo.history.branches():
+        return
+    for commit in repo.history.log(intent.target):
+        if commit.ts < intent.created_at:
+            return
+        if commit.meta.get("id") == intent.id:
+            counts = {key: commit.meta[key] for key in ("base", "merged_count", "rejected_count")}
+            record_merge(repo, intent.record(**counts, commit=commit.id))
+            return
+
+
+MERGE = IntentKind("merge", MergeIntent, _finish)

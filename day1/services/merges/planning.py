@@ -1,7 +1,7 @@
 """Planning a merge: read the two sides, each as one state, and say what merging would do."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from day1.errors import InvalidRequest, NotFound, PlanChanged, Refused
 from day1.model.branches.branch import Branch
@@ -115,14 +115,12 @@ def plan_of(
         as `preview`.
     """
     source, target = both
-    changes, target_items = source.changes(base), target.find(HELD, Query())
-    source_items = source.find(HELD, Query())
+    changes = source.changes(base)
     # A decision that comes along with the merge counts; a pick brings none.
-    rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
-    target_held = open_items(target_items, closings(() if request.items else rows))
-    source_held = open_items(source_items, closings(target_items))
+    coming = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
+    held = _held(source, target, coming, picks=bool(request.items))
     items = None if request.items is None else _items(source, request.items, changes)
-    named = {i.row_id for i in (*target_held, *source_held)} | set(items or ())
+    named = {i.row_id for i in (*held.target, *held.source)} | set(items or ())
     named |= {choice.row_id for choice in request.choices}
     source_rows = rows_by_id(source, named)
     changed = {c.id for table in changes.values() for c in table}
@@ -137,22 +135,51 @@ def plan_of(
     for choice in request.choices:
         on_both = choice.row_id in source_rows and choice.row_id in target_rows
         check_cell(choice.row_id, choice.cell, choice.take, both=on_both)
-    waiting = [item.row_id for item in target_held if keeps_out(item)]
     sides = Sides(
         changes,
         source_rows,
         target_rows,
-        source_held,
-        target_held,
+        held.source,
+        held.target,
         request.source.id,
-        kept_out(source_items),
-        # Who picks a row wants it; what is open on it stays so.
-        dict.fromkeys(waiting, frozenset[str]()) if items else kept_out(target_items, rows),
-        _removed(repo, target, target_rows, source_held),
+        held.kept_out_of_source,
+        held.kept_out_of_target,
+        _removed(repo, target, target_rows, held.source),
     )
     choices = [completed(choice) for choice in request.choices]
     plan = plan_merge(sides, request.strategy, choices, items)
-    return plan, sides, tuple(open_items(target_items))
+    return plan, sides, held.every
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The held items that a plan has to do with; most often there are none."""
+
+    source: Sequence[HeldItem] = ()
+    """Open on the source, and not closed on the target."""
+    target: Sequence[HeldItem] = ()
+    """Open on the target, and not closed by what comes along."""
+    kept_out_of_source: Collection[str] = ()
+    kept_out_of_target: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    every: tuple[HeldItem, ...] = ()
+    """Every open item of the target."""
+
+
+def _held(source: Reading, target: Reading, coming: Sequence[Row], *, picks: bool) -> _Held:
+    """Read the held items of both sides; `coming` are those that the merge would bring along."""
+    target_items, source_items = target.find(HELD, Query()), source.find(HELD, Query())
+    if not (target_items or source_items):
+        return _Held()
+    target_held = open_items(target_items, closings(() if picks else coming))
+    withheld = [item.row_id for item in target_held if keeps_out(item)]
+    return _Held(
+        open_items(source_items, closings(target_items)),
+        target_held,
+        kept_out(source_items),
+        # Who picks a row wants it; what is open on it stays so.
+        dict.fromkeys(withheld, frozenset[str]()) if picks else kept_out(target_items, coming),
+        tuple(open_items(target_items)),
+    )
 
 
 def _removed(

@@ -37,3 +37,5 @@ class Repository:
         default_factory=dict
     )
     """By limits of tokens: tips, and every commit in their past (`services.access.scoped`)."""
+    of_request: bool = False
+    """The ids are those of a request, so what it makes may be there already."""

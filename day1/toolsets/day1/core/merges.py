@@ -8,8 +8,8 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Read, Request, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
-from day1.model.branches.branch import MAIN
-from day1.model.merge.plan import Strategy
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.merge.plan import MergePlan, Strategy
 from day1.model.rows.change import Changes, RowChange
 from day1.model.rows.kind import BY_TABLE, FACT, OBSERVATION, RELATION, Kind
 from day1.services.branches.lookup import find
@@ -126,22 +126,29 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
         find(ctx.repo, request.source_branch),
         find(ctx.repo, request.target_branch or MAIN),
         request.strategy,
-        chosen(request.choices),
+        chosen(request.choices) if request.choices else (),
         None if request.items is None else tuple(request.items),
         request.expect,
     )
-    may = guard(ctx.repo, Merger(ctx.caller.access.token_id))
+
+    def may(source: Branch, target: Branch, plan: MergePlan) -> None:
+        if target.protection:
+            guard(ctx.repo, Merger(ctx.caller.access.token_id))(source, target, plan)
+
     if asked.writes:
         ctx.note_token(asked.target)
     done = merge(ctx.repeatable(request), asked, ctx.origin(request), ctx.clock(), may)
     record = done.record
     notes = [] if record.commit else ["Nothing new to merge."]
     notes += [BY_REQUEST] if done.repeated else []
+    conflicts: list[Clash] = []
+    if record.rejected_count:
+        conflicts = held_by(ctx, record) if done.repeated else clashes(done.plan)
     return BranchMerged(
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,
         merge_id=record.id,
-        conflicts=held_by(ctx, record) if done.repeated else clashes(done.plan),
+        conflicts=conflicts,
         left=list(done.left),
         written=Written(
             branch=asked.target.name,
