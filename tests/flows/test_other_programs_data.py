@@ -371,7 +371,7 @@ def test_the_package_has_no_statement_that_drops() -> None:
                 written.add((path.name, node.attr))
     assert written == {
         # Of a table that an earlier day1 made, and only then: `own_tables` has looked.
-        ("ledger.py", "ALTER TABLE {}"),
+        ("schema.py", "ALTER TABLE {}"),
         # Advice to an administrator, never sent.
         ("store.py", "ALTER PITR with"),
     }

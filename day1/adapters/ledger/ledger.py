@@ -1,9 +1,11 @@
 """The ledger as tables of a SQL database of its own."""
 
+import sqlite3
 import threading
-from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import (
@@ -16,26 +18,21 @@ from sqlalchemy import (
     delete,
     insert,
     select,
-    update,
 )
 from typing_extensions import override
 
+from day1.adapters.ledger.schema import make_tables
 from day1.adapters.ledger.tables import (
     BRANCHES,
     HEADS,
-    OLDEST,
-    SUM,
     TABLES,
-    VERSION,
     as_record,
     as_row,
     is_changed,
-    metadata,
-    sum_of,
 )
-from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, tables
+from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
-from day1.errors import BranchExists, Conflict, StoreDamaged, StoreVersionUnknown
+from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
 from day1.model.redaction.mask import CLEAR, Mask, mask_of
@@ -65,6 +62,37 @@ class Watch(Protocol):
 
     def close(self) -> None:
         """Close what was opened for it."""
+
+
+class FileWatch(Watch):
+    """Tells whether a SQLite file was written to, by anybody, in a few microseconds."""
+
+    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        """Open nothing yet; `connect` opens the file."""
+        self._path, self._connect = path, connect
+        self._guard = threading.Lock()
+        self._opened: tuple[object, ...] = ()
+        self._connection: sqlite3.Connection | None = None
+
+    @override
+    def version(self) -> Hashable:
+        """Changes with every commit of another connection; this one makes none."""
+        opened: tuple[object, ...] = ()
+        with suppress(OSError):
+            found = self._path.stat()
+            opened = found.st_dev, found.st_ino
+        with self._guard:
+            if self._connection is None or opened != self._opened:
+                self.close()
+                self._connection = self._connect()
+                self._opened = opened
+            return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
+
+    @override
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 class SqlLedger(Ledger):
@@ -107,16 +135,7 @@ class SqlLedger(Ledger):
             ForeignStore: it has tables that are another program's.
         """
         with self._writing() as connection:
-            there = own_tables(connection, version, self._name, self._marks)
-            metadata.create_all(connection)
-            for table in metadata.tables.values():
-                for column in table.columns:
-                    if column.name not in there.get(table.name, table.columns):
-                        kind = column.type.compile(connection.dialect)
-                        name = connection.dialect.identifier_preparer.quote(column.name)
-                        connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
-            for kept, table in TABLES.items():
-                _add_sums(connection, kept, table)
+            make_tables(connection, version, self._name, self._marks)
 
     @override
     def check(self) -> list[str]:
@@ -215,7 +234,11 @@ class SqlLedger(Ledger):
 
     @override
     def stamp(self) -> Hashable:
-        return None if self._watch is None else self._watch.version()
+        try:
+            return None if self._watch is None else self._watch.version()
+        except Exception as exc:
+            raise_translated(exc, self._name, self._if_damaged)
+            raise
 
     @override
     def mask(self) -> Mask:
@@ -335,57 +358,6 @@ class SqlLedger(Ledger):
         if self._watch is not None:
             self._watch.close()
         self._engine.dispose()
-
-
-def _add_sums(connection: Connection, kind: type, table: Table) -> None:
-    """Give rows that an earlier version of day1 wrote their checksums."""
-    rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
-    sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
-    if sums:
-        one = update(table).where(table.c.id == bindparam("row"))
-        connection.execute(one.values({SUM: bindparam("sum")}), sums)
-
-
-def own_tables(
-    connection: Connection, version: int, where: str, marks: Columns | None = None
-) -> Columns:
-    """A ledger's tables as they are there, if they are day1's: a mark alone could be anybody's.
-
-    What an earlier day1 made lacks columns that have a default, and no others. Beside a ledger
-    there may be other tables, which are left alone.
-
-    Args:
-        connection: to the ledger's database.
-        version: the one that it says it has, 0 if none.
-        where: names it in messages.
-        marks: the table that says so, if there is one.
-
-    Raises:
-        ForeignStore: it has tables that are another program's.
-    """
-    there, marks = tables(connection), marks or {}
-    oldest, newest = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
-    found = {name: columns(connection, name) for name in there & oldest.keys()}
-    strange = {name for name, has in found.items() if not oldest[name] <= has <= newest[name]}
-    if not version or BRANCHES.name not in found:
-        strange |= there - found.keys()
-    if strange:
-        raise foreign(where, strange)
-    return found
-
-
-def check_version(version: int, where: str) -> None:
-    """Make sure that this day1 knows the tables of a ledger.
-
-    Raises:
-        StoreVersionUnknown: a later one made them.
-    """
-    if version > VERSION:
-        raise StoreVersionUnknown(
-            f"{where} has version {version}, this day1 reads up to {VERSION}: install a newer "
-            "day1.",
-            version=version,
-        )
 
 
 @lru_cache(maxsize=128)

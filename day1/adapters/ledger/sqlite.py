@@ -2,9 +2,9 @@
 
 import os
 import sqlite3
-import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,12 +12,12 @@ from urllib.parse import quote
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool, StaticPool
-from typing_extensions import override
 
 from day1.adapters.failures import of_system
-from day1.adapters.ledger.ledger import Lock, SqlLedger, Watch, check_version, own_tables
+from day1.adapters.ledger.ledger import FileWatch, Lock, SqlLedger
+from day1.adapters.ledger.schema import check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
-from day1.adapters.sqlite_failures import raise_translated, translated
+from day1.adapters.sqlite_failures import translated
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"
@@ -62,7 +62,8 @@ def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10
         if connection.get_execution_options().get("writes"):
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    watch = None if read_only else FileWatch(path, wait_s)
+    connect = partial(_connect, path, read_only=False, wait_s=wait_s)
+    watch = None if read_only else FileWatch(path, connect)
     ledger = SqlLedger(engine, lock, FILE, IF_DAMAGED, watch)
     try:
         _bring_up(ledger, path, wait_s, read_only=read_only)
@@ -162,38 +163,6 @@ def count_records(folder: Path) -> dict[str, int]:
         names = [n for (n,) in opened.execute(_TABLES_THERE)]
         count = 'SELECT count(*) FROM "{}"'
         return {n: opened.execute(count.format(n)).fetchone()[0] for n in names}
-
-
-class FileWatch(Watch):
-    """Tells whether the file was written to, by anybody, in a few microseconds."""
-
-    def __init__(self, path: Path, wait_s: float) -> None:
-        """Open nothing yet."""
-        self._path, self._wait_s = path, wait_s
-        self._guard = threading.Lock()
-        self._opened: tuple[object, ...] = ()
-        self._connection: sqlite3.Connection | None = None
-
-    @override
-    def version(self) -> Hashable:
-        """Changes with every commit of another connection; this one makes none."""
-        opened = _opened(self._path, read_only=False)
-        try:
-            with self._guard:
-                if self._connection is None or opened != self._opened:
-                    self.close()
-                    self._connection = _connect(self._path, read_only=False, wait_s=self._wait_s)
-                    self._opened = opened
-                return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
-        except sqlite3.Error as exc:
-            raise_translated(exc, FILE, IF_DAMAGED)
-            raise
-
-    @override
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
 
 def _open(path: Path, *, read_only: bool, wait_s: float) -> sqlite3.Connection:
