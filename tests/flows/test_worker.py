@@ -27,7 +27,7 @@ def test_the_worker_goes_on_when_a_memory_that_was_away_is_back(tmp_path):
     with Session(store) as session:
         (store / "memory.db").rename(tmp_path / "away")
         until(
-            lambda: "tending waits: store_unavailable" in session.log.read_text(),
+            lambda: "background work waits: store_unavailable" in session.log.read_text(),
             "the worker met it",
         )
         (tmp_path / "away").rename(store / "memory.db")
@@ -59,7 +59,7 @@ def test_the_worker_survives_what_nobody_foresaw(tmp_path, monkeypatch, caplog):
     background.run()
     memory.close()
     assert paused == sorted(set(paused)), "each failure lets it wait for longer"
-    assert "tending failed with LookupError" in caplog.text
+    assert "background work failed with LookupError" in caplog.text
     assert "in step" in caplog.text
     assert remembered not in caplog.text
 
