@@ -120,7 +120,19 @@ class Context:
         Raises:
             UnknownBranch: there is no such branch.
         """
-        return self._branch(given).name
+        return self.find(given).name
+
+    def find(self, given: str | None) -> Branch:
+        """The same as its record.
+
+        Raises:
+            UnknownBranch: there is no such branch.
+        """
+        name = given or self.branch_rule(self.caller)
+        branch = self.repo.ledger.branch(name)
+        if branch is None or branch.name != name or branch.retired_tip is not None:
+            return find(self.repo, name)  # which tells why there is none
+        return branch
 
     def writable(self, given: str | None) -> Branch:
         """The branch of this call, if it takes writes; which token writes there is noted.
@@ -129,7 +141,9 @@ class Context:
             UnknownBranch: there is no such branch.
             BranchClosed, BranchProtected: it takes none.
         """
-        branch = refuse_protected(self._branch(given))
+        branch = self.find(given)
+        if branch.closed or branch.protection:
+            refuse_protected(branch)
         self.note_token(branch)
         return branch
 
@@ -138,9 +152,6 @@ class Context:
         token = self.caller.access.token_id
         if token is not None:
             note(self.repo, branch, Origin(), self.clock(), token)
-
-    def _branch(self, given: str | None) -> Branch:
-        return find(self.repo, given or self.branch_rule(self.caller))
 
     def repeatable(self, request: Repeatable, branch: Branch | None = None) -> Repository:
         """The repository; with a `request_id` its new ids follow from the request.

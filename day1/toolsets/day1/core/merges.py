@@ -12,7 +12,6 @@ from day1.model.branches.branch import MAIN, Branch
 from day1.model.merge.plan import MergePlan, Strategy
 from day1.model.rows.change import Changes, RowChange
 from day1.model.rows.kind import BY_TABLE, FACT, OBSERVATION, RELATION, Kind
-from day1.services.branches.lookup import find
 from day1.services.merges.comparing import compare
 from day1.services.merges.merging import merge
 from day1.services.merges.planning import MergeRequest
@@ -52,8 +51,8 @@ class Diff(Response):
 
 def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
     """What merging source into target would bring, and what clashes. Changes nothing."""
-    source = find(ctx.repo, request.source_branch)
-    target = find(ctx.repo, request.target_branch)
+    source = ctx.find(request.source_branch)
+    target = ctx.find(request.target_branch)
     both = compare(ctx.repo, source, target, request.category)
     rows = both.changes
     ids = {c.id for table in rows.values() for c in table}
@@ -123,8 +122,8 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     makes one commit and closes the source.
     """
     asked = MergeRequest(
-        find(ctx.repo, request.source_branch),
-        find(ctx.repo, request.target_branch or MAIN),
+        ctx.find(request.source_branch),
+        ctx.find(request.target_branch or MAIN),
         request.strategy,
         chosen(request.choices) if request.choices else (),
         None if request.items is None else tuple(request.items),

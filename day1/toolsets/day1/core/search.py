@@ -12,7 +12,6 @@ from day1.errors import InvalidRequest
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
-from day1.services.branches.lookup import find
 from day1.services.search.graph import neighbourhood
 from day1.services.search.searching import Hit, SearchAnswer, SearchRequest, search
 from day1.services.search.timeline import Moment, timeline
@@ -113,9 +112,9 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
 
 def found(ctx: Context, branch: str | None, until: int | None, request: SearchRequest) -> Hits:
     """Search a branch as it is, or as it was at an instant."""
-    name = ctx.branch(branch)
-    answer = search(ctx.search, Ref(branch=name, until=until), find(ctx.repo, name).id, request)
-    return Hits(result=[shown_hit(hit) for hit in answer.hits], read=read_found(name, answer))
+    where = ctx.find(branch)
+    answer = search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
+    return Hits(result=[shown_hit(hit) for hit in answer.hits], read=read_found(where.name, answer))
 
 
 def shown_hit(hit: Hit) -> MemoryHit:

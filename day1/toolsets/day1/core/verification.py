@@ -26,7 +26,6 @@ from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.judgement import DIMENSIONS, VERIFIED, Judgement, Score, Verdict, verdict_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
-from day1.services.branches.lookup import find
 from day1.services.merges.gate import gate
 from day1.services.teams.verifying import (
     BatchWatch,
@@ -270,8 +269,8 @@ class GateSeen(Response):
 
 def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     """Whether what a branch would bring is verified; an invalidated fact always blocks."""
-    source = find(ctx.repo, request.source_branch)
-    seen = gate(ctx.repo, source, find(ctx.repo, request.target_branch or MAIN))
+    source = ctx.find(request.source_branch)
+    seen = gate(ctx.repo, source, ctx.find(request.target_branch or MAIN))
     counts = seen.counts
     blocking: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
     if request.require_verified in {None, True}:

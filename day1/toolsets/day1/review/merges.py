@@ -21,7 +21,6 @@ from day1.model.branches.branch import MAIN
 from day1.model.merge.plan import Strategy
 from day1.model.rows.kind import Row
 from day1.model.values.instant import show
-from day1.services.branches.lookup import find
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
 from day1.services.merges.planning import MergeRequest, preview
@@ -81,8 +80,8 @@ class Plan(Response):
 
 def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     """Show what a merge would do, with conflicts and possible duplicates. Changes nothing."""
-    source = find(ctx.repo, request.source_branch)
-    target = find(ctx.repo, request.target_branch or MAIN)
+    source = ctx.find(request.source_branch)
+    target = ctx.find(request.target_branch or MAIN)
     items = None if request.items is None else tuple(request.items)
     asked = MergeRequest(source, target, request.strategy or "auto", chosen(request.choices), items)
     seen = preview(ctx.repo, asked, both=may_find(ctx.search))

@@ -10,7 +10,6 @@ from day1.call.operation import Effect, Operation
 from day1.errors import ConfirmationNeeded
 from day1.model.rows.kind import CONVERSATION
 from day1.model.values.instant import show
-from day1.services.branches.lookup import find
 from day1.services.redaction.redacting import look, redact
 
 
@@ -50,7 +49,7 @@ class Redacted(Response):
 
 def redact_memory(ctx: Context, request: Redact) -> Redacted:
     """Make a memory and equal texts read [redacted] everywhere, past included. Cannot be undone."""
-    branch = find(ctx.repo, ctx.branch(request.branch)).name
+    branch = ctx.find(request.branch).name
     target = look(ctx.repo, request.id)
     if request.confirm != request.id:
         raise ConfirmationNeeded(

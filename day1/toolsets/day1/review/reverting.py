@@ -8,7 +8,7 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.model.merge.row_merge import PlanRow
-from day1.services.branches.lookup import find, name_of
+from day1.services.branches.lookup import name_of
 from day1.services.history.reverting import Revert, RevertRequest, preview, revert
 from day1.services.repository.repository import Repository
 from day1.toolsets.shared.choices import Choices, Clash, clashes
@@ -64,13 +64,13 @@ def undo(ctx: Context, request: Undo) -> Undone:
     """Undo a commit or merge as a new commit; what changed since stays unless choices decide."""
     choices = tuple(given.choice() for given in request.choices or ())
     if request.preview:
-        branch = find(ctx.repo, ctx.branch(request.branch))
+        branch = ctx.find(request.branch)
         seen = preview(ctx.repo, RevertRequest(branch, request.commit, choices))
         read = Read(
             branch=branch.name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen)
         )
         return _answer(seen, read, None)
-    branch = find(ctx.repo, ctx.branch(request.branch))
+    branch = ctx.find(request.branch)
     ctx.note_token(branch)
     asked = RevertRequest(branch, request.commit, choices, request.expect)
     done = revert(ctx.repo, asked, ctx.origin(request, branch))

@@ -10,7 +10,6 @@ from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import Branch
 from day1.model.rows.kind import Row, text_of
 from day1.model.values.instant import show
-from day1.services.branches.lookup import find
 from day1.services.history.tracing import Blame, Passage, Traced, Version, blame, history
 from day1.toolsets.shared.shown import shown, shown_columns
 
@@ -63,7 +62,7 @@ class RowHistory(Response):
 
 def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
     """All versions of a memory across merges, newest first: who made them, when and where."""
-    branch = find(ctx.repo, ctx.branch(request.branch))
+    branch = ctx.find(request.branch)
     traced, versions = history(ctx.repo, branch, request.id)
     limit = request.limit or 50
     return RowHistory(
@@ -159,7 +158,7 @@ class RowBlame(Response):
 
 def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
     """Who wrote each part of a memory, when, on which branch, and by which merges it came."""
-    branch = find(ctx.repo, ctx.branch(request.branch))
+    branch = ctx.find(request.branch)
     traced, cells = blame(ctx.repo, branch, request.id)
     row = traced.row or {}
     return RowBlame(
