@@ -17,36 +17,34 @@ NO_PROSE = re.compile(
 )
 
 
-EVERYDAY = set(
-    [
-        "agent",
-        "blame",
-        "branch",
-        "choice",
-        "commit",
-        "edit",
-        "engine",
-        "head",
-        "index",
-        "kind",
-        "mask",
-        "merge",
-        "node",
-        "operation",
-        "plan",
-        "port",
-        "restore",
-        "revision",
-        "row",
-        "session",
-        "store",
-        "task",
-        "tip",
-        "token",
-        "view",
-        "wire",
-    ]
-)
+EVERYDAY = {
+    "agent",
+    "blame",
+    "branch",
+    "choice",
+    "commit",
+    "edit",
+    "engine",
+    "head",
+    "index",
+    "kind",
+    "mask",
+    "merge",
+    "node",
+    "operation",
+    "plan",
+    "port",
+    "restore",
+    "revision",
+    "row",
+    "session",
+    "store",
+    "task",
+    "tip",
+    "token",
+    "view",
+    "wire",
+}
 """Words that pages also use as everybody does (a TCP port, a model's tokens): no link is asked."""
 
 
