@@ -33,8 +33,8 @@ from day1.services.recoveries import RECOVERIES
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
-from day1.services.search.candidates import SearchLimits
-from day1.services.search.searching import SearchPorts
+from day1.services.search.nearest import SearchLimits
+from day1.services.search.request import SearchPorts
 from day1.settings import (
     ChatSettings,
     EmbedderSettings,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from day1.ports.chat import Chat
     from day1.ports.judge import Judge
     from day1.services.repository.repository import Repository
-    from day1.services.search.searching import SearchPorts
+    from day1.services.search.request import SearchPorts
 
 
 class Head(Protocol):

@@ -12,7 +12,7 @@ from day1.call.context import Caller, Context, Limits
 from day1.errors import Day1Error
 from day1.services.access.scoped import scoped
 from day1.services.repository.repository import Repository
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 from day1.settings import Settings
 
 if TYPE_CHECKING:

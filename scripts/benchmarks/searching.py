@@ -22,7 +22,8 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
 from day1.services.branches import forking
-from day1.services.search.searching import SearchPorts, SearchRequest, search
+from day1.services.search.request import SearchPorts, SearchRequest
+from day1.services.search.searching import search
 
 _BRANCH_QUESTIONS = 40
 _FORKS = 30

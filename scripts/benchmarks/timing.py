@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 
 Spent = dict[str, float]
 """Seconds by part."""

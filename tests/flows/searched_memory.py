@@ -8,7 +8,8 @@ import pytest
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.change import Ref
 from day1.services.branches.lookup import find
-from day1.services.search.searching import SearchAnswer, SearchPorts, SearchRequest, search
+from day1.services.search.request import SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.searching import search
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.suites.engine_memory import EngineMemory
 

@@ -14,8 +14,9 @@ from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.instant import DAY
-from day1.services.search.candidates import SearchLimits
-from day1.services.search.searching import SearchRequest, search
+from day1.services.search.nearest import SearchLimits
+from day1.services.search.request import SearchRequest
+from day1.services.search.searching import search
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture

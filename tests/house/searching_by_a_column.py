@@ -12,7 +12,8 @@ from day1.adapters.rows.tables import TABLES
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.services.branches.lookup import find
-from day1.services.search.searching import SearchRequest, search
+from day1.services.search.request import SearchRequest
+from day1.services.search.searching import search
 from tests.flows.opened_store import call, opened
 
 

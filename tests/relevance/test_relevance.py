@@ -18,7 +18,8 @@ from day1.model.rows.origin import Origin
 from day1.model.values.instant import parse
 from day1.services.branches.lookup import find
 from day1.services.rows.recording import NewFact, fact_row
-from day1.services.search.searching import SearchRequest, search
+from day1.services.search.request import SearchRequest
+from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from day1.model.rows.change import Changes
 from day1.model.rows.kind import FACT, Row
 from day1.services.merges.planning import Preview
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 
 ALIKE = 0.85
 """Cosine above which two texts are shown side by side."""

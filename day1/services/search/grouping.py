@@ -15,7 +15,7 @@ from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import Filter
 from day1.services.search.indexing import EMBEDDED_AT_ONCE, catch_up
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 
 log = logging.getLogger(__name__)
 

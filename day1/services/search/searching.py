@@ -13,126 +13,31 @@ in a process that has none to ask, and when they do not suffice, all are compare
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
-from day1.model.rows.change import CommitId, Pending, Ref
-from day1.model.rows.kind import BY_TABLE, KINDS, Cell, Kind, Row
-from day1.model.search.ranking import Candidate, Mode, Scored, Weights, rank
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
+from day1.model.search.ranking import Candidate, Mode, Scored, rank
 from day1.model.search.wording import content_words, embedding_query, keyword_query
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
-from day1.services.search.candidates import (
-    CandidateQuery,
-    Candidates,
-    QueryVector,
-    QueryVectorCache,
-    SearchLimits,
-    candidates,
-)
 from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import catch_up, embed_pending
-from day1.services.search.views import CachedView, LiveQuery, ViewCache, state_of
+from day1.services.search.nearest import Best, CandidateQuery, QueryVector, nearest
+from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.views import CachedView, Entry, LiveQuery, state_of
 
 if TYPE_CHECKING:
-    from day1.ports.embedder import Embedder
-    from day1.ports.history import History
-    from day1.ports.index import Index
     from day1.ports.reading import Reading
-    from day1.ports.store import Store
 
 log = logging.getLogger(__name__)
 
 _QUOTED = 300
 """Characters of the passage that a hit quotes."""
-
-
-class Aside:
-    """An index of words in memory, for while the files of the index cannot be used."""
-
-    def __init__(self) -> None:
-        """Hold nothing yet."""
-        self._guard = threading.Lock()
-        self._held: tuple[Index, ViewCache] | None = None
-
-    def take(self, index: Index) -> tuple[Index, ViewCache]:
-        """An index in memory, the same until it is given back, and its views."""
-        with self._guard:
-            self._held = self._held or (index.in_memory(), ViewCache())
-            return self._held
-
-    def give_back(self) -> None:
-        """Drop the index in memory: the files can be used again."""
-        self._held = None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchPorts:
-    """What a search works with. Made once for a process: `views` is what makes it quick."""
-
-    store: Store
-    history: History
-    index: Index
-    embedder: Embedder | None
-    weights: Weights = field(default_factory=Weights)
-    reach: SearchLimits = field(default_factory=SearchLimits)
-    embedded_at_once: int = 16
-    """How many texts a search embeds at most, unless it is to wait for all."""
-    words_wait_s: float = 5.0
-    """How long a search indexes words, unless it is to wait for all."""
-    views: ViewCache = field(default_factory=ViewCache)
-    questions: QueryVectorCache = field(default_factory=QueryVectorCache)
-    aside: Aside = field(default_factory=Aside)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """What is asked. Units: instants in microseconds UTC, both ends included."""
-
-    query: str
-    mode: Mode = "hybrid"
-    kinds: tuple[str, ...] = ("facts",)
-    """Tables whose rows are wanted: facts, observations, messages."""
-    category: str | None = None
-    after: int | None = None
-    before: int | None = None
-    limit: int = 10
-    min_score: float = 0.0
-    include_inactive: bool = False
-    """Also facts that are superseded, archived or invalidated."""
-    wait: bool = False
-    """Wait until every text of the branch has its words and vectors."""
-    equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, task_id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A found row. `score`, `cosine` and `keyword` are in 0..1."""
-
-    row: Row
-    kind: Kind
-    score: float
-    cosine: float | None
-    keyword: float
-    passage: str | None
-    """The part of a long text that fits best; None for a short one."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """What a search answers, and what it was read from."""
-
-    hits: list[Hit]
-    mode_used: Mode
-    pending_vectors: int
-    """Texts that have no vector yet, and so were found by words only."""
-    notes: list[str]
-    commit: CommitId
-    pending: Pending
 
 
 def search(
@@ -153,7 +58,8 @@ def search(
         except IndexLost:
             notes.append("the index was damaged and is being built anew; vectors follow")
             found = _Search(ports, ref, branch_id, request).run()
-        ports.aside.give_back()
+        if ports.aside.held is not None:
+            ports.aside.give_back()
     except (IndexBehind, IndexLost) as error:
         code = error.details.get("engine_code") or error.code
         log.warning("the index cannot be used: %s", code)
@@ -372,3 +278,68 @@ def _filters(request: SearchRequest) -> list[Filter]:
             window = (request.after, request.before)
             filters.append(Filter(kind, inactive, facets, *window, scope))
     return filters
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What was found. `texts` by row id; `missing` texts have no vector."""
+
+    found: list[Candidate]
+    texts: dict[str, TextId]
+    missing: int
+
+
+def candidates(
+    looking: CandidateQuery, visible: CachedView | LiveQuery, *, by_words: bool
+) -> Candidates:
+    """The best rows by meaning and, with `by_words`, the best by words, each with both true scores.
+
+    A score is looked up where a row is on one list only: to call an absent score 0 costs ten points
+    of recall (`model.search.ranking`).
+    """
+    index, wanted, meaning = looking.index, looking.wanted, looking.meaning
+    near, missing = Best(), 0
+    if meaning is not None:
+        near, missing = nearest(looking, visible, meaning)
+    worded = _worded(looking, visible) if by_words and looking.match else Best()
+    entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries)}
+    texts = {entry.text for entry in entries.values()}
+    bm25, cosines = worded.scores, near.scores
+    if looking.match:
+        bm25 |= index.words.scores(wanted.kind, looking.match, list(texts - bm25.keys()))
+    if meaning is not None:
+        others = list(texts - cosines.keys())
+        cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
+    contents = index.words.texts(wanted.kind, list(texts))
+    found = [
+        Candidate(
+            entry.row_id,
+            contents[entry.text],
+            entry.created_at,
+            entry.happened_at,
+            cosines.get(entry.text),
+            bm25.get(entry.text, 0.0),
+        )
+        for entry in entries.values()
+        if entry.text in contents
+    ]
+    return Candidates(found, {entry.row_id: entry.text for entry in entries.values()}, missing)
+
+
+def _worded(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
+    """The visible rows with the best scores by words."""
+    most = looking.reach.candidates
+    if looking.wanted.scope and isinstance(visible, CachedView):  # so few that they are asked for
+        texts = visible.texts(looking.wanted)
+        found = looking.index.words.scores(looking.wanted.kind, looking.match, list(texts))
+        best = sorted(found, key=lambda text: (-found[text], -text))
+        return Best(visible.entries(best, looking.wanted)[:most], found)
+    limit, seen = most, 0
+    entries: list[Entry] = []
+    while True:
+        scores = looking.index.words.best(looking.wanted.kind, looking.match, limit)
+        entries += visible.entries(islice(scores, seen, None), looking.wanted)
+        if len(entries) >= most or len(scores) < limit:
+            return Best(entries[:most], scores)
+        # So many as should suffice if the rest is as visible, since each time all are scored.
+        seen, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))

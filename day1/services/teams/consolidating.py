@@ -26,7 +26,7 @@ from day1.services.branches.lookup import find_open
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
 from day1.services.search.grouping import Groups, group_rows, said_by_facts
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 
 log = logging.getLogger(__name__)
 

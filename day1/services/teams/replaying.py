@@ -14,7 +14,7 @@ from day1.model.search.grouping import at_odds, complete_links, plain, word_pair
 from day1.model.values.instant import SECOND
 from day1.services.repository.repository import Repository
 from day1.services.search.grouping import group_rows
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 from day1.services.teams.task_rows import NewestRows, count_rows, newest_rows, task_branches_written
 from day1.services.teams.tasks import TaskState, task_state
 

@@ -7,7 +7,8 @@ from day1.model.rows.kind import Row
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import catch_up
-from day1.services.search.searching import Hit, SearchAnswer, SearchPorts, SearchRequest, search
+from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.searching import search
 from day1.services.teams.sessions import WrittenBranch
 from day1.services.teams.task_rows import task_branches_written
 

@@ -22,7 +22,8 @@ from day1.ports.reading import Reading
 from day1.services.branches.lookup import branches_with, find_open
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
-from day1.services.search.searching import Hit, SearchPorts, SearchRequest, search
+from day1.services.search.request import Hit, SearchPorts, SearchRequest
+from day1.services.search.searching import search
 
 _EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
 _LOOKED = 100

@@ -12,7 +12,7 @@ from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import find
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import follow
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 from day1.services.upkeep.clocks import ahead, lasting, set_right
 from day1.services.upkeep.compacting import is_wasteful
 

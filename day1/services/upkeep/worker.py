@@ -12,7 +12,7 @@ from day1.model.rows.change import CommitId
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import embed_pending, follow
-from day1.services.search.searching import SearchPorts
+from day1.services.search.request import SearchPorts
 from day1.services.upkeep.compacting import compact_if_brief
 
 log = logging.getLogger(__name__)

@@ -36,7 +36,8 @@ from day1.services.conversations.messages import MessageRequest, NewMessage, add
 from day1.services.conversations.order import order_of
 from day1.services.repository.idempotency import BY_REQUEST
 from day1.services.rows.transplanting import commit_copy, put
-from day1.services.search.searching import Hit, SearchRequest, search
+from day1.services.search.request import Hit, SearchRequest
+from day1.services.search.searching import search
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.memory import secret_notes
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from day1.call.fields import Response
 from day1.model.rows.kind import MESSAGE
 from day1.ports.reading import Reading
-from day1.services.search.searching import Hit
+from day1.services.search.request import Hit
 
 _CUT = 200
 """Characters of a neighbour's content."""

@@ -13,7 +13,8 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.search.graph import neighbourhood
-from day1.services.search.searching import Hit, SearchAnswer, SearchRequest, search
+from day1.services.search.request import Hit, SearchAnswer, SearchRequest
+from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import read_of

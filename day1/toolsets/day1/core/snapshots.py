@@ -19,7 +19,7 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.model.values.instant import parse, show
 from day1.services.branches.snapshots import snapshot, snapshots
-from day1.services.search.searching import SearchRequest
+from day1.services.search.request import SearchRequest
 from day1.toolsets.day1.core.search import Hits, found
 from day1.toolsets.shared.fields import Limit
 

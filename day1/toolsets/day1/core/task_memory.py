@@ -12,7 +12,7 @@ from day1.errors import InvalidRequest, Refused
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
-from day1.services.search.searching import SearchRequest
+from day1.services.search.request import SearchRequest
 from day1.services.teams.agent_timeline import agent_timeline
 from day1.services.teams.consolidating import (
     COLUMNS,

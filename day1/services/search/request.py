@@ -1,0 +1,106 @@
+"""What a search works with, what is asked of it, and what it answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from day1.model.rows.change import CommitId, Pending
+from day1.model.rows.kind import Cell, Kind, Row
+from day1.model.search.ranking import Mode, Weights
+from day1.services.search.nearest import QueryVectorCache, SearchLimits
+from day1.services.search.views import ViewCache
+
+if TYPE_CHECKING:
+    from day1.ports.embedder import Embedder
+    from day1.ports.history import History
+    from day1.ports.index import Index
+    from day1.ports.store import Store
+
+
+class Aside:
+    """An index of words in memory, for while the files of the index cannot be used."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._guard = threading.Lock()
+        self.held: tuple[Index, ViewCache] | None = None
+        """The index, and its views."""
+
+    def take(self, index: Index) -> tuple[Index, ViewCache]:
+        """An index in memory, the same until it is given back, and its views."""
+        with self._guard:
+            self.held = self.held or (index.in_memory(), ViewCache())
+            return self.held
+
+    def give_back(self) -> None:
+        """Drop the index in memory: the files can be used again."""
+        self.held = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPorts:
+    """What a search works with. Made once for a process: `views` is what makes it quick."""
+
+    store: Store
+    history: History
+    index: Index
+    embedder: Embedder | None
+    weights: Weights = field(default_factory=Weights)
+    reach: SearchLimits = field(default_factory=SearchLimits)
+    embedded_at_once: int = 16
+    """How many texts a search embeds at most, unless it is to wait for all."""
+    words_wait_s: float = 5.0
+    """How long a search indexes words, unless it is to wait for all."""
+    views: ViewCache = field(default_factory=ViewCache)
+    questions: QueryVectorCache = field(default_factory=QueryVectorCache)
+    aside: Aside = field(default_factory=Aside)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What is asked. Units: instants in microseconds UTC, both ends included."""
+
+    query: str
+    mode: Mode = "hybrid"
+    kinds: tuple[str, ...] = ("facts",)
+    """Tables whose rows are wanted: facts, observations, messages."""
+    category: str | None = None
+    after: int | None = None
+    before: int | None = None
+    limit: int = 10
+    min_score: float = 0.0
+    include_inactive: bool = False
+    """Also facts that are superseded, archived or invalidated."""
+    wait: bool = False
+    """Wait until every text of the branch has its words and vectors."""
+    equal: Mapping[str, Cell] = field(default_factory=dict)
+    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, task_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found row. `score`, `cosine` and `keyword` are in 0..1."""
+
+    row: Row
+    kind: Kind
+    score: float
+    cosine: float | None
+    keyword: float
+    passage: str | None
+    """The part of a long text that fits best; None for a short one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """What a search answers, and what it was read from."""
+
+    hits: list[Hit]
+    mode_used: Mode
+    pending_vectors: int
+    """Texts that have no vector yet, and so were found by words only."""
+    notes: list[str]
+    commit: CommitId
+    pending: Pending
