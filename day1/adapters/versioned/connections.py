@@ -11,6 +11,9 @@ from day1.model.rows.change import CommitId
 class Connections(Protocol):
     """Gives connections to a branch or a commit."""
 
+    slow_at_commit: bool = False
+    """Whether a connection at a commit costs much more than one on a branch whose tip it is."""
+
     def on_branch(self, branch: str) -> AbstractContextManager[Connection]:
         """A connection whose plain table names mean `branch`.
 

@@ -1,7 +1,7 @@
 """Readings and units of work, for all engines that keep commits."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, func, select
@@ -16,7 +16,7 @@ from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.work import SqlWork, commit_rows
-from day1.errors import IntegrityBroken, NotAStore, StoreVersionUnknown
+from day1.errors import IntegrityBroken, NotAStore, StoreVersionUnknown, UnknownBranch
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Pending, Ref, Writes
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
@@ -95,7 +95,7 @@ class SqlStore(Store):
             yield EmptyReading(ref.branch)
             return
         if ref.branch is None:
-            with self._connections.at_commit(str(ref.commit)) as connection:
+            with self._at_commit(str(ref.commit)) as connection:
                 state = ReadState(str(ref.commit), until=ref.until, mask=self._mask())
                 yield SqlReading(connection, state, self.history)
             return
@@ -114,6 +114,24 @@ class SqlStore(Store):
                 str(past.commit), branch=ref.branch, until=past.until, mask=self._mask()
             )
             yield SqlReading(connection, state, self.history)
+
+    @contextmanager
+    def _at_commit(self, commit: CommitId) -> Iterator[Connection]:
+        """A connection at a commit, or on a branch that is just there if that is quicker."""
+        tips = list(self._tips.items()) if self._connections.slow_at_commit else ()
+        branch = next((name for name, tip in tips if tip.id == commit), None)
+        if branch is not None:
+            with ExitStack() as opened:
+                connection = None
+                with suppress(UnknownBranch):  # it may have been deleted
+                    connection = opened.enter_context(self._connections.on_branch(branch))
+                if connection is not None:
+                    begun = self._begin(connection, branch)
+                    if begun.tip.id == commit and not begun.pending.count:
+                        yield connection
+                        return
+        with self._connections.at_commit(commit) as connection:
+            yield connection
 
     def _begin(self, connection: Connection, branch: str, *, writes: bool = False) -> _Begun:
         """Begin a transaction, and read the branch's state."""
