@@ -17,7 +17,7 @@ MOST = {
     "write over HTTP": 9,
     "search": 10,
     "first search after a write": 15,
-    "merge of 20 rows": 67,
+    "merge of 20 rows": 59,
     "branch list": 10,
     "status": 16,
 }
