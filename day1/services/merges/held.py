@@ -50,11 +50,25 @@ def offers(repo: Repository, branch: str) -> list[Offer]:
 
 def offers_on(repo: Repository, reading: Reading) -> list[Offer]:
     """The same of a branch that is open already."""
+    return offers_of(repo, reading, open_items(reading.find(HELD, Query())), {})
+
+
+def offers_of(
+    repo: Repository,
+    reading: Reading,
+    items: Sequence[HeldItem],
+    opened: Mapping[str, Reading],
+) -> list[Offer]:
+    """The same of items that are read already; `opened` are readings of branches by their ids."""
+    if not items:
+        return []
     names = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
-    items = open_items(reading.find(HELD, Query()))
     sources: dict[str, dict[str, Row]] = {}
     for source in {item.source_branch for item in items} & names.keys():
         wanted = [item for item in items if item.source_branch == source]
+        if source in opened:
+            sources[source] = _rows(opened[source], wanted)
+            continue
         with repo.store.reading(Ref(branch=names[source])) as other:
             sources[source] = _rows(other, wanted)
     here = _rows(reading, items)

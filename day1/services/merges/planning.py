@@ -12,6 +12,7 @@ from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Row, complete, kind_of
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import refuse_closed
+from day1.services.merges.held import Offer, offers_of
 from day1.services.repository.repository import Repository
 
 
@@ -51,12 +52,17 @@ class Preview:
     """Every open item of the target."""
     target_changes: Changes
     """What the target changed since the base, where that was asked for."""
+    offers: tuple[Offer, ...]
+    """What the open items offer, where that was asked for."""
 
 
-def preview(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
+def preview(
+    repo: Repository, request: MergeRequest, *, both: bool = False, offers: bool = False
+) -> Preview:
     """Plan a merge without a lock and without writing; pending rows count.
 
-    Each side is read as one state; with `both` also what the target changed.
+    Each side is read as one state; with `both` also what the target changed, and with `offers`
+    what the open items of the target offer.
 
     Raises:
         UnknownBranch: one of the branches is gone.
@@ -65,10 +71,12 @@ def preview(repo: Repository, request: MergeRequest, *, both: bool = False) -> P
         BranchClosed: the source was squashed, or is kept.
     """
     refuse_closed(request.source)
-    return look(repo, request, both=both)
+    return look(repo, request, both=both, offers=offers)
 
 
-def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Preview:
+def look(
+    repo: Repository, request: MergeRequest, *, both: bool = False, offers: bool = False
+) -> Preview:
     """`preview`, of a closed source too: it cannot be merged, but be compared."""
     check(request)
     with (
@@ -86,6 +94,7 @@ def look(repo: Repository, request: MergeRequest, *, both: bool = False) -> Prev
             sides,
             held,
             target.changes(base) if both and sides.changes.get(FACT.table) else {},
+            tuple(offers_of(repo, target, held, {request.source.id: source})) if offers else (),
         )
 
 

@@ -84,9 +84,9 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     target = ctx.find(request.target_branch or MAIN)
     items = None if request.items is None else tuple(request.items)
     asked = MergeRequest(source, target, request.strategy or "auto", chosen(request.choices), items)
-    seen = preview(ctx.repo, asked, both=may_find(ctx.search))
+    seen = preview(ctx.repo, asked, both=may_find(ctx.search), offers=True)
     twins = possible_duplicates(ctx.search, seen)
-    held = [o.item.id for o in offers(ctx.repo, target.name)]
+    held = [offer.item.id for offer in seen.offers]
     return Plan(
         digest=seen.plan.digest,
         merged_count=seen.plan.merged_count,
