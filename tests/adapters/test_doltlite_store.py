@@ -122,6 +122,33 @@ def test_a_commit_says_who_and_what_and_when(store, clock):
     assert change.ts > both.ts > one.ts > init.ts
 
 
+@pytest.mark.parametrize("agent", ["ada", "ada (laptop)", None])
+def test_a_commit_just_made_is_known_as_the_engine_tells_it(store, tmp_path, clock, agent):
+    add(store, 1, agent=agent)
+    made = store.commit_pending("main")
+    other = DoltLiteStore(tmp_path, clock)
+    assert store.history.commit(made) == other.history.commit(made)
+    other.close()
+
+
+def test_a_commit_reads_the_same_whatever_its_branch_gets(store, tmp_path, clock):
+    add(store, 1)
+    commit = Ref(commit=store.commit_pending("main"))
+
+    def held():
+        with store.reading(commit) as reading:
+            return reading.branch, reading.tip, [r for (r,) in reading.scan(FACT, ("id",), Query())]
+
+    before = held()
+    assert before == (None, commit.commit, ["fact_0001"])
+    add(store, 2)
+    assert held() == before
+    other = DoltLiteStore(tmp_path, clock)
+    other.commit_pending("main")
+    other.close()
+    assert held() == before
+
+
 def add_and_fail(store):
     with store.adding("main") as work:
         work.add(FACT, [fact(2, work.now)])
