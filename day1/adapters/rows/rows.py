@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -27,7 +27,7 @@ from typing_extensions import override
 
 from day1.adapters.rows.tables import TABLES
 from day1.model.redaction.mask import CLEAR, Mask
-from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query
+from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query, RowChange
 from day1.model.rows.kind import MEMORIES, Cell, Kind, Row, when
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
@@ -271,6 +271,28 @@ class Past(Protocol):
 
     def since(self, reading: SqlReading, base: CommitId) -> Changes:
         """As `SqlReading.changes`."""
+
+
+def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list[RowChange]:
+    """Rows that differ, by id; each comes as its columns after, then before.
+
+    A side that has no row has no id there.
+    """
+    columns, found = kind.columns, []
+    width = len(columns)
+
+    def side(values: Sequence[Cell]) -> Row | None:
+        return None if values[0] is None else dict(zip(columns, values, strict=True))
+
+    for values in pairs:
+        after, before = side(values[:width]), side(values[width:])
+        if mask.rows:
+            before, after = (r and mask.row(kind, r) for r in (before, after))
+            if before == after:
+                continue
+        found.append(RowChange(str((after or before or {})["id"]), before, after))
+    found.sort(key=lambda change: change.id)
+    return found
 
 
 def _when(table: Table) -> ColumnElement[int]:

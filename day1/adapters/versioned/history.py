@@ -8,7 +8,6 @@ from sqlalchemy import Connection, Select, column, select, table
 from sqlalchemy.sql.elements import ColumnClause
 from typing_extensions import override
 
-from day1.adapters.rows.changes import row_of, until
 from day1.adapters.rows.rows import SqlReading, pending_rows
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
@@ -99,7 +98,7 @@ class SqlHistory(History):
                 found = self._between(connection, base, tip.id)
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
-        return found if ref.until is None else until(found, ref.until)
+        return found if ref.until is None else _until(found, ref.until)
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
         """The merge base of a state that is read; takes no other connection of the pool."""
@@ -111,7 +110,7 @@ class SqlHistory(History):
             found = self._dialect.changes(reading.connection, base, "WORKING", reading.mask)
         else:
             found = self._between(reading.connection, base, reading.tip)
-        return found if reading.until is None else until(found, reading.until)
+        return found if reading.until is None else _until(found, reading.until)
 
     def _between(self, connection: Connection, base: CommitId, to: CommitId) -> Changes:
         """The difference of two commits, which is for good: a merge plans what its preview did."""
@@ -153,7 +152,7 @@ class SqlHistory(History):
                     columns = _columns(kind)
                     statement = select(*columns).distinct().select_from(table(name, *columns))
                     rows = connection.execute(statement.where(column(kind.about) == row_id)).all()
-                    found |= {tuple(row): row_of(kind, row) for row in rows}
+                    found |= {tuple(row): kind.row(row) for row in rows}
         return list(found.values())
 
     @override
@@ -163,7 +162,7 @@ class SqlHistory(History):
             if not self.read(connection, commit).parents:
                 return None  # the engine's own first commit, before there were tables
             found = self._dialect.row(connection, kind, row_id, commit)
-        return None if found is None else self.mask().row(kind, row_of(kind, found))
+        return None if found is None else self.mask().row(kind, kind.row(found))
 
     @override
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
@@ -177,7 +176,7 @@ class SqlHistory(History):
             for commit, *values in connection.execute(statement.where(column("id") == row_id)):
                 row = read.get(tuple(values))
                 if row is None:
-                    row = read[tuple(values)] = mask.row(kind, row_of(kind, values))
+                    row = read[tuple(values)] = mask.row(kind, kind.row(values))
                 found[str(commit)] = row
         return found
 
@@ -231,6 +230,19 @@ class SqlHistory(History):
         if known is None:
             known = self._known[commit] = self._dialect.read(connection, commit)
         return known
+
+
+def _until(changes: Changes, instant: int) -> Changes:
+    """Leave out rows that were added after an instant."""
+    kept = {
+        table: [
+            c
+            for c in rows
+            if c.before is not None or c.after is None or int(c.after["created_at"] or 0) <= instant
+        ]
+        for table, rows in changes.items()
+    }
+    return {table: rows for table, rows in kept.items() if rows}
 
 
 def _columns(kind: Kind) -> list[ColumnClause[Any]]:

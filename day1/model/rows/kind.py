@@ -8,7 +8,7 @@ the schema.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -50,6 +50,10 @@ class Kind:
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, id first."""
         return tuple(self.column)
+
+    def row(self, values: Sequence[Cell]) -> Row:
+        """A row from its columns, in their order."""
+        return dict(zip(self.columns, values, strict=True))
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:

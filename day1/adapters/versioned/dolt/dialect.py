@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 from typing_extensions import override
 
-from day1.adapters.rows.changes import row_changes
+from day1.adapters.rows.rows import row_changes
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables

@@ -7,8 +7,7 @@ from sqlalchemy import Connection
 from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
-from day1.adapters.rows.changes import row_changes
-from day1.adapters.rows.rows import chunks
+from day1.adapters.rows.rows import chunks, row_changes
 from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.position import Position, position_of

@@ -11,7 +11,6 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
-from day1.adapters.rows.changes import row_of
 from day1.adapters.rows.rows import chunks
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
@@ -101,7 +100,7 @@ class MatrixOneHistory(SqlHistory):
                 columns = ", ".join(f"`{column}`" for column in kind.columns)
                 statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
                 rows = connection.exec_driver_sql(statement, (row_id,)).all()
-                found |= {tuple(row): row_of(kind, row) for row in rows}
+                found |= {tuple(row): kind.row(row) for row in rows}
         return list(found.values())
 
     def _states(self, connection: Connection) -> Iterator[PastState]:

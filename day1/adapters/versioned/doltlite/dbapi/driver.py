@@ -157,7 +157,7 @@ class Connection:
         self._functions: dict[tuple[str, int], Any] = {}
         opened = ctypes.c_void_p()
         code = self._lib.open_v2(uri.encode(), ctypes.byref(opened), engine.OPEN_FLAGS, None)
-        self._handle = engine.pointer(opened)
+        self._handle = ctypes.c_void_p.from_param(opened.value)
         if code != engine.OK:
             error = self._error(code)
             self.close()

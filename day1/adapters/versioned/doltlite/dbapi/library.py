@@ -52,7 +52,7 @@ class Library:
     What may wait for a lock or work for long lets other threads run meanwhile (`blocking`). What
     only moves a value keeps the interpreter (`quick`): it is cheaper, and beside a busy thread
     each letting go costs up to 5 ms. Arguments are not declared, since ctypes' own conversion
-    is right for them and twice as fast: a pointer is a `c_void_p` or comes from `pointer`, text is
+    is right for them and twice as fast: a pointer is a `c_void_p` or its `from_param`, text is
     bytes, an index or length is an int of 32 bits.
     """
 
@@ -121,11 +121,6 @@ def _bound(dll: ctypes.CDLL, name: str, result: Any = ctypes.c_int) -> Any:
     function = dll._FuncPtr((f"sqlite3_{name}", dll))
     function.restype = result
     return function
-
-
-def pointer(value: ctypes.c_void_p) -> Any:
-    """A pointer in the form that ctypes passes on with the least work."""
-    return ctypes.c_void_p.from_param(value.value)
 
 
 def library_path() -> Path:

@@ -17,7 +17,6 @@ from day1.adapters.versioned.doltlite.dbapi.library import (
     ROW,
     TEXT,
     Library,
-    pointer,
 )
 
 RowTuple = tuple[Any, ...]
@@ -179,7 +178,9 @@ def prepare(lib: Library, connection: Any, sql: str) -> tuple[int, Statement | N
     if code == OK and not _BLANK.fullmatch(tail.value or b""):
         lib.finalize(handle)
         raise ValueError("one statement at a time")
-    return code, Statement(lib, pointer(handle), sql) if handle.value else None
+    if not handle.value:
+        return code, None
+    return code, Statement(lib, ctypes.c_void_p.from_param(handle.value), sql)
 
 
 def _length(data: bytes) -> int:
