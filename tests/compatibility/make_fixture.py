@@ -265,7 +265,7 @@ def make(into: Path, work: Path) -> None:
     keep(into / "bundle.jsonl.xz", bundle.read_text(encoding="utf-8"))
 
     with tarfile.open(store) as packed:
-        packed.extractall(places["unpacked"], filter="data")
+        packed.extractall(places["unpacked"])
     of_store = answered(Day1(places["unpacked"]), asked)
     bundled = Day1(places["bundled"])
     bundled("init")

@@ -7,7 +7,6 @@ No answer to a question asked there was changed on purpose since. Where one is, 
 import json
 import lzma
 import sqlite3
-import tarfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from day1.services.recoveries import RECOVERIES
+from tests.compatibility.archives import unpack
 from tests.wires.command_line import CommandLine
 
 Answers = list[dict[str, Any]]
@@ -39,8 +39,7 @@ def day1(tmp_path: Path) -> CommandLine:
 @pytest.fixture
 def store(made: Path, day1: CommandLine) -> CommandLine:
     """The earlier version's store, unpacked."""
-    with tarfile.open(made / "store.tar.xz") as packed:
-        packed.extractall(day1.folder, filter="data")
+    unpack(made / "store.tar.xz", day1.folder)
     return day1
 
 
@@ -135,8 +134,7 @@ def test_what_a_killed_process_of_an_earlier_version_left_is_finished_as_that_ve
 ) -> None:
     """The notes of what was begun are in the ledger as that version wrote them."""
     recorded = json.loads(text_of(made / "interrupted.json.xz"))
-    with tarfile.open(made / "interrupted.tar.xz") as packed:
-        packed.extractall(tmp_path, filter="data")
+    unpack(made / "interrupted.tar.xz", tmp_path)
     noted = {of["operation"]: noted_in(tmp_path / of["operation"]) for of in recorded}
     assert noted == {name: [name] for name in RECOVERIES}
     for of in recorded:
