@@ -101,11 +101,19 @@ def first_commit(repo: Repository, branch: str = MAIN) -> CommitId:
 def branches_with(
     repo: Repository, kind: Kind, row_id: str, first: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The branches that have a row: those of `first`, then main, then the others, oldest first."""
-    there = repo.history.branches()
+    """The branches that have a row: those of `first`, then main, then the others, oldest first.
+
+    To open a branch takes some hundred times as long as to read one row at a commit, so only
+    branches with pending rows are opened.
+    """
+    pending = repo.history.dirty_branches()  # before the tips, or a row could be in neither
+    tips = repo.history.branches()
     every = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
     for name in dict.fromkeys(every):
-        if name in there:
+        if name in pending:
             with repo.store.reading(Ref(branch=name)) as reading:
-                if reading.get(kind, [row_id]):
-                    yield name
+                found = bool(reading.get(kind, [row_id]))
+        else:
+            found = name in tips and repo.history.row(kind, row_id, tips[name]) is not None
+        if found:
+            yield name
