@@ -73,6 +73,14 @@ class Words(Protocol):
     def scores(self, kind: Kind, match: str, texts: Sequence[TextId]) -> dict[TextId, float]:
         """BM25 of those of `texts` in which any word of the expression occurs."""
 
+    def each(
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId]
+    ) -> list[dict[TextId, float]]:
+        """For each expression the BM25 of those of `texts` that match it.
+
+        Where each of `terms` is a word or a phrase, `scores` of their OR is the sum of these.
+        """
+
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
         """Texts by number; those of other kinds, and deleted ones, are left out."""
 
@@ -86,10 +94,13 @@ class Vectors(Protocol):
     def pending(self, embedder: Embedder) -> int:
         """The number of texts without a vector of this embedder."""
 
-    def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
-        """Embed the newest texts without vectors, some `limit` passages; returns how many are left.
+    def embed(
+        self, embedder: Embedder, limit: int, *, wait: bool = False, first: Sequence[TextId] = ()
+    ) -> int:
+        """Embed texts without vectors, some `limit` passages; returns how many are left.
 
-        One process does this at a time. With `wait` others wait for it, else they do nothing.
+        Those of `first` come first, in their order, then the newest. One process does this at a
+        time. With `wait` others wait for it, else they do nothing.
 
         Raises:
             EmbedderUnavailable: there is no model.
@@ -122,6 +133,9 @@ class Vectors(Protocol):
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, float]:
         """The cosine of the best passage of each of `texts` that has vectors."""
+
+    def likeness(self, embedder: Embedder, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
+        """The cosine of the first passages of each pair of texts that both have vectors."""
 
     def pairs(
         self,

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION
-from day1.model.search.wording import keyword_query
 from day1.model.values.ids import content_hash
 from day1.ports.index import Cursor, Index, TextId
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -72,7 +71,7 @@ class IndexSuite:
 
     def test_words_are_stemmed_and_the_best_come_first(self, index):
         numbers = learn(index, *TEXTS)
-        best = list(index.words.best(FACT, keyword_query("Who is deploying the gateway?"), 9))
+        best = list(index.words.best(FACT, '"deploying" OR "gateway"', 9))
         assert best[0] == numbers[3]
         assert set(best) == {numbers[0], numbers[1], numbers[3]}
         assert list(index.words.best(FACT, '"deploy" OR "gateway"', 1)) == best[:1]
@@ -88,6 +87,20 @@ class IndexSuite:
             (numbers[0], scores[numbers[0]]),
         ]
         assert index.words.scores(FACT, match, numbers[:1]) == {numbers[0]: scores[numbers[0]]}
+
+    def test_the_score_of_several_words_is_the_sum_of_each_one_s(self, index):
+        numbers = learn(index, *TEXTS)
+        terms = ['"alice"', '"deploy"', '"tuesday before"', '"before noon"', '"gateway"', '"none"']
+        each = index.words.each(FACT, terms, numbers)
+        assert len(each) == len(terms)
+        summed = {n: sum(found.get(n, 0) for found in each) for n in numbers}
+        scores = index.words.scores(FACT, " OR ".join(terms), numbers)
+        assert scores == pytest.approx({n: score for n, score in summed.items() if score})
+        assert len(scores) == 3
+        assert index.words.each(FACT, ['"deploy"'], numbers[:2]) == [
+            {numbers[1]: each[terms.index('"deploy"')][numbers[1]]}
+        ]
+        assert index.words.each(FACT, [], numbers) == []
 
     def test_a_cursor_moves_and_the_last_moved_comes_first(self, index):
         assert index.words.cursor("main") is None
@@ -105,6 +118,15 @@ class IndexSuite:
         assert cosines == {numbers[3]: pytest.approx(1)}
         embed_all(index, embedder)
         assert index.vectors.pending(embedder) == 0
+
+    def test_texts_that_are_named_get_their_vectors_before_the_newest(self, index, embedder):
+        numbers = learn(index, *TEXTS)
+        named = [numbers[1], 99, numbers[0]]
+        assert index.vectors.embed(embedder, 1, first=named) == 3
+        asked = vector(embedder, TEXTS[0])
+        assert index.vectors.cosines(embedder, asked, numbers).keys() == {numbers[1]}
+        assert index.vectors.embed(embedder, 2, first=named) == 1  # the first of these has one
+        assert numbers[2] not in index.vectors.cosines(embedder, asked, numbers)
 
     def test_a_text_is_embedded_once(self, index, embedder):
         learn(index, *TEXTS)
@@ -145,6 +167,17 @@ class IndexSuite:
         expected = embedder.embed([texts[n] for n in some]) @ asked
         cosines = index.vectors.cosines(embedder, asked, [numbers[n] for n in some])
         assert list(cosines.values()) == pytest.approx(expected.tolist(), abs=1e-6)
+
+    def test_likeness_is_the_cosine_of_each_pair_that_has_vectors(self, index, embedder):
+        numbers = learn(index, *TEXTS)
+        embed_all(index, embedder)
+        (late,) = learn(index, "Learned late.")
+        pairs = [(numbers[0], numbers[3]), (numbers[1], late), (numbers[1], numbers[2])]
+        vectors = embedder.embed(TEXTS)
+        expected = [float(vectors[0] @ vectors[3]), float(vectors[1] @ vectors[2])]
+        assert index.vectors.likeness(embedder, pairs) == pytest.approx(expected, abs=1e-6)
+        assert index.vectors.likeness(embedder, []) == []
+        assert index.vectors.likeness(embedder, [(late, 10_000)]) == []
 
     def test_a_long_text_counts_by_its_best_passage(self, index, embedder):
         texts = ["kestrel alone", long_text("kestrel", "heron", "osprey"), "short one"]

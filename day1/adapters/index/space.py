@@ -106,6 +106,15 @@ class SpaceSnapshot:
         scores = self.scores(vector, np.asarray(texts, np.int64)).tolist()
         return {t: score for t, score in zip(texts, scores, strict=True) if score == score}  # noqa: PLR0124 - not NaN
 
+    def likeness(self, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
+        """The cosine of the first passages of each of `pairs` that both have vectors."""
+        one, other = (
+            self.firsts(np.asarray(pairs, np.int64).reshape(-1, 2).ravel()).reshape(-1, 2).T
+        )
+        both = (one >= 0) & (other >= 0)
+        found: list[float] = np.vecdot(self.rows(one[both]), self.rows(other[both])).tolist()
+        return found
+
     def pairs(
         self, some: Sequence[TextId], others: Sequence[TextId], above: float
     ) -> list[tuple[TextId, TextId, float]]:

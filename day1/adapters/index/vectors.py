@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -51,29 +54,27 @@ class FileVectors(Vectors):
             return int(found.fetchone()[0])
 
     @override
-    def embed(self, embedder: Embedder, limit: int, *, wait: bool = False) -> int:
+    def embed(
+        self, embedder: Embedder, limit: int, *, wait: bool = False, first: Sequence[TextId] = ()
+    ) -> int:
         pending = self.pending(embedder)
         if pending == 0 or self._database.read_only:
             return pending
         with self._database.embedding.held(wait=wait) as mine:
             if mine:
-                self._embed(embedder, limit)
+                self._embed(embedder, limit, first)
         return self.pending(embedder)
 
-    def _embed(self, embedder: Embedder, limit: int) -> None:
+    def _embed(self, embedder: Embedder, limit: int, first: Sequence[TextId]) -> None:
         space = self._space(embedder)
         if space is None:
             return
         space.sweep()
         with self._database.reading() as connection:
-            newest = connection.execute(
-                "SELECT t.id, t.text FROM waiting AS w JOIN texts AS t ON t.id = w.text"
-                " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
-                (space.number, limit),
-            ).fetchall()
+            waiting = _waiting(connection, space.number, first, limit)
         texts: list[tuple[TextId, int]] = []
         passages: list[str] = []
-        for text, content in newest:
+        for text, content in waiting.items():
             cut = embedder.passages(content)
             if passages and len(passages) + len(cut) > limit:
                 break
@@ -131,6 +132,11 @@ class FileVectors(Vectors):
         if space is None or not texts:
             return {}
         return space.snapshot().cosines(vector, texts)
+
+    @override
+    def likeness(self, embedder: Embedder, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
+        space = self._space(embedder)
+        return [] if space is None else space.snapshot().likeness(pairs)
 
     @override
     def pairs(
@@ -242,3 +248,21 @@ class FileVectors(Vectors):
                 )
                 found = connection.execute(statement, values).fetchone()
         return None if found is None else int(found[0])
+
+
+def _waiting(
+    connection: sqlite3.Connection, space: int, first: Sequence[TextId], limit: int
+) -> dict[TextId, str]:
+    """Up to `limit` texts without vectors: those of `first` in their order, then the newest."""
+    asked = connection.execute(
+        "SELECT t.id, t.text FROM json_each(?) AS wanted"
+        " CROSS JOIN waiting AS w ON w.space = ? AND w.text = wanted.value"
+        " CROSS JOIN texts AS t ON t.id = w.text ORDER BY wanted.key LIMIT ?",
+        (json.dumps(first), space, limit),
+    ).fetchall()
+    newest = connection.execute(
+        "SELECT t.id, t.text FROM waiting AS w JOIN texts AS t ON t.id = w.text"
+        " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
+        (space, limit),
+    ).fetchall()
+    return dict(islice(dict(asked + newest).items(), limit))

@@ -95,19 +95,26 @@ class SqliteWords(Words):
 
     @override
     def scores(self, kind: Kind, match: str, texts: Sequence[TextId]) -> dict[TextId, float]:
+        return self.each(kind, [match], texts)[0]
+
+    @override
+    def each(
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId]
+    ) -> list[dict[TextId, float]]:
         """Score only the wanted texts of all that match (0.3 ms among 10,000 texts).
 
         Without the `+` FTS5 would be asked for one text after the other, and count all texts
         each time.
         """
-        words = words_of(kind.table)
+        words, wanted = words_of(kind.table), json.dumps(texts)
+        statement = (
+            f"SELECT rowid, -bm25({words}) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
+            " AND +rowid IN (SELECT value FROM json_each(?))"
+        )
         with self._database.reading() as connection:
-            found = connection.execute(
-                f"SELECT rowid, -bm25({words}) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
-                " AND +rowid IN (SELECT value FROM json_each(?))",
-                (match, json.dumps(texts)),
-            )
-            return dict(found.fetchall())
+            return [
+                dict(connection.execute(statement, (term, wanted)).fetchall()) for term in terms
+            ]
 
     @override
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:

@@ -7,7 +7,7 @@ A past commit that is searched has a cursor of its own, under its id.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from day1.errors import NotFound, StoreUnavailable
@@ -16,7 +16,7 @@ from day1.model.rows.change import Changes, CommitId, Query, Ref
 from day1.model.rows.kind import KINDS, Kind
 from day1.ports.embedder import Embedder
 from day1.ports.history import History
-from day1.ports.index import Cursor, Index
+from day1.ports.index import Cursor, Index, TextId
 from day1.ports.reading import Reading
 from day1.ports.store import Store
 
@@ -43,17 +43,22 @@ def follow(store: Store, history: History, index: Index, branch: str, branch_id:
         catch_up(reading, history, index, branch_id)
 
 
-def embed_pending(index: Index, embedder: Embedder, limit: int | None) -> int:
-    """Embed texts that have no vectors, the newest first; returns how many are left.
+def embed_pending(
+    index: Index, embedder: Embedder, limit: int | None, first: Sequence[TextId] = ()
+) -> int:
+    """Embed texts that have no vectors, those of `first` first, then the newest.
 
     Some `limit` passages if no other process is at it; with None all, however long that takes.
+
+    Returns:
+        How many are left.
 
     Raises:
         EmbedderUnavailable: there is no model.
         IndexBehind: the index cannot be written now.
     """
     if limit is not None or index.read_only:
-        return index.vectors.embed(embedder, limit or 0)
+        return index.vectors.embed(embedder, limit or 0, first=first)
     while left := index.vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
         pass
     return left
