@@ -23,7 +23,7 @@ from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
 
 HERE = Path(__file__).parent
-COMMITTED = {"hybrid": (0.950, 0.783), "vector": (0.960, 0.818), "keyword": (0.665, 0.549)}
+COMMITTED = {"hybrid": (0.960, 0.805), "vector": (0.960, 0.827), "keyword": (0.665, 0.547)}
 """Mode -> recall@10, MRR."""
 SLACK = 0.02
 

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.search.ranking import Candidate, Weights, rank
+from day1.model.search.ranking import Candidate, Weights, in_context, rank
 
 WEIGHTS = Weights()
+PLAIN = Weights(words_boost=0, length_boost=0)
+"""Without the rules that lift by what a text has of its own."""
 MODES = ["hybrid", "vector", "keyword"]
 RELEVANCE = Path(__file__).parents[1] / "relevance"
 
@@ -17,14 +19,27 @@ candidates = st.builds(
     Candidate,
     row_id=st.text("abc", min_size=1, max_size=3),
     text=st.sampled_from(
-        ["Kestrel drops", "kestrel drops", "On 5 May 2024 it fell", "", "in 1999"]
+        [
+            "Kestrel drops",
+            "kestrel drops",
+            "On 5 May 2024 it fell",
+            "",
+            "in 1999",
+            "What? ",
+            "w " * 50,
+        ]
     ),
     created_at=st.integers(0, 4 * 10**15),
     happened_at=st.none() | st.integers(-(10**15), 4 * 10**15),
     cosine=st.none() | st.floats(-1, 1) | st.just(float("nan")),
-    bm25=st.floats(0, 1e9) | st.sampled_from([float("inf"), float("nan"), -1.0]),
+    bm25=st.floats(0, 1e9) | st.sampled_from([float("inf"), float("nan"), -1.0, 5e-324]),
+    beside=st.floats(-1, 1) | st.just(float("nan")),
 )
-weights = st.builds(Weights, st.floats(0.1, 9), units, st.floats(0.1, 99), units, units)
+weights = st.builds(
+    Weights,
+    *(st.floats(0.1, 9), units, st.floats(0.1, 99), units, units),
+    *(units, st.floats(0.1, 99), units, units, units),
+)
 queries = st.sampled_from(
     ["Why does Kestrel drop?", "on 5 May", "in 1999", "may", "", "in May 2024"]
 )
@@ -82,6 +97,23 @@ def test_a_score_never_falls_when_the_bm25_rises(candidate, query, mode, weights
     assert low <= high
 
 
+@given(candidates, queries, st.sampled_from(MODES), weights, st.floats(-1, 1), st.floats(-1, 1))
+def test_a_score_never_falls_when_what_stands_beside_is_nearer(
+    candidate, query, mode, weights, one, other
+):
+    low, high = (
+        score(_with(candidate, beside=beside), query, mode, weights)
+        for beside in sorted([one, other])
+    )
+    assert low <= high
+
+
+@given(st.lists(candidates, unique_by=lambda each: each.row_id), queries, st.sampled_from(MODES))
+def test_a_score_follows_from_its_own_candidate(found, query, mode):
+    alone = {each.row_id: score(each, query, mode) for each in found}
+    assert {hit.row_id: hit.score for hit in rank(found, query, mode, WEIGHTS)} == alone
+
+
 @given(st.lists(candidates, unique_by=lambda each: each.row_id), queries, st.randoms())
 def test_the_order_does_not_depend_on_the_order_given(found, query, random):
     shuffled = random.sample(found, len(found))
@@ -95,9 +127,9 @@ def _with(candidate, **changes):
 
 def test_hybrid_is_seven_parts_vector_and_three_parts_keyword():
     candidate = a_candidate(cosine=0.6, bm25=8.0)
-    assert score(candidate) == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
-    assert score(candidate, mode="vector") == 0.6
-    assert score(candidate, mode="keyword") == 0.5
+    assert score(candidate, weights=PLAIN) == pytest.approx(0.7 * 0.6 + 0.3 * 0.5)
+    assert score(candidate, mode="vector", weights=PLAIN) == 0.6
+    assert score(candidate, mode="keyword", weights=PLAIN) == 0.5
 
 
 def test_weights_count_by_their_ratio():
@@ -110,15 +142,15 @@ def test_a_row_without_a_vector_is_judged_by_its_words():
         a_candidate("p", cosine=None, bm25=8.0),
         a_candidate("u", cosine=0.1, bm25=8.0),
     )
-    assert score(pending) == 0.5
+    assert score(pending, weights=PLAIN) == 0.5
     assert order([unlike, pending]) == ["p", "u"]
-    assert rank([pending], "?", "vector", WEIGHTS)[0].score == 0
+    assert rank([pending], "?", "vector", PLAIN)[0].score == 0
     assert rank([pending], "?", "hybrid", WEIGHTS)[0].cosine is None
 
 
 def test_a_vector_of_zeros_is_no_vector():
     zeros = a_candidate(cosine=float("nan"), bm25=8.0)
-    assert score(zeros) == 0.5
+    assert score(zeros, weights=PLAIN) == 0.5
     assert rank([zeros], "?", "hybrid", WEIGHTS)[0].cosine is None
 
 
@@ -131,6 +163,11 @@ def test_a_vector_of_zeros_is_no_vector():
         {"bm25_half": 0},
         {"subject_boost": 1.1},
         {"date_boost": -0.1},
+        {"words_boost": 1.1},
+        {"words_half": 0},
+        {"beside_boost": -0.1},
+        {"length_boost": 2},
+        {"question_discount": 1.1},
     ],
 )
 def test_weights_that_would_leave_0_to_1_are_refused(bad):
@@ -159,11 +196,20 @@ def test_recency_never_outweighs_evidence():
 # --- boosts
 
 
-def test_a_memory_that_opens_with_a_word_of_the_question_is_about_it():
+def test_a_memory_that_opens_with_what_the_question_is_about_is_lifted():
     about = a_candidate("about", "Kestrel drops a call", cosine=0.5)
-    beside = a_candidate("beside", "Heron calls Kestrel", cosine=0.52)
-    assert order([about, beside], "when does kestrel drop?") == ["about", "beside"]
-    assert order([about, beside], "when does it drop?") == ["beside", "about"]
+    other = a_candidate("other", "Heron calls Kestrel", cosine=0.52)
+    assert order([about, other], "when does Kestrel drop?") == ["about", "other"]
+    assert order([about, other], "when does it drop?") == ["other", "about"]
+    names = frozenset({"kestrel"})
+    ranked = rank([about, other], "kestrel drops when?", "hybrid", WEIGHTS, names)
+    assert [hit.row_id for hit in ranked] == ["about", "other"]
+
+
+def test_an_ordinary_word_that_a_memory_opens_with_lifts_nothing():
+    scripts = a_candidate(text="Deploy scripts live in ops")
+    assert score(scripts, "how do we deploy?") == score(scripts, "?")
+    assert score(scripts, "Deploy with what?") == score(scripts, "?")
 
 
 def test_a_word_that_only_contains_the_subject_is_another_word():
@@ -201,7 +247,8 @@ def test_what_a_text_says_counts_before_when_it_was_learned():
 
 def test_nearness_fades_within_days():
     days = ["2024-02-10", "2024-02-24", "2024-02-28", "2024-03-01", "2024-03-31"]
-    scores = [score(a_candidate(happened=each), "in March 2024", "vector") for each in days]
+    found = [a_candidate(happened=each) for each in days]
+    scores = [score(each, "in March 2024", "vector", PLAIN) for each in found]
     assert scores[0] == 0.5 < scores[1] < scores[2] < scores[3]
     assert scores[3] == scores[4] == pytest.approx(0.5 + 0.3 * 0.5)
 
@@ -210,6 +257,87 @@ def test_a_year_in_a_text_is_not_near_each_of_its_days():
     year = a_candidate("year", "The plan for 2024")
     month = a_candidate("month", "The plan for May 2024")
     assert score(year, "on 5 May 2024") < score(month, "on 5 May 2024")
+
+
+# --- words, length, neighbours and questions
+
+
+def test_most_words_in_one_place_count_more_than_twice_half_of_them():
+    [none, half, most] = (
+        score(a_candidate(bm25=bm25), weights=Weights(vector=1, keyword=0)) for bm25 in (0, 10, 20)
+    )
+    assert most - none > 2 * (half - none) > 0
+    at_half = score(a_candidate(cosine=0.5, bm25=16.0), weights=Weights(vector=1, keyword=0))
+    assert at_half - none == pytest.approx((1 - none) * 0.4 / 2)
+    assert score(a_candidate(bm25=99), mode="vector") == score(a_candidate(bm25=0), mode="vector")
+
+
+def test_keywords_count_little_up_to_a_few_and_half_at_the_half():
+    [hit] = rank([a_candidate(bm25=8.0)], "?", "keyword", WEIGHTS)
+    assert hit.keyword == 0.5
+    [hit] = rank([a_candidate(bm25=2.0)], "?", "keyword", WEIGHTS)
+    assert hit.keyword == pytest.approx(1 / 9)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_short_filler_comes_after_a_text_that_says_as_much(mode):
+    short = a_candidate("a", "sure, yes")
+    long = a_candidate("b", "one " * 40)
+    assert order([short, long], mode=mode) == ["b", "a"]
+    full, longer = (score(a_candidate(text="one " * words), mode=mode) for words in (40, 400))
+    assert full == longer
+
+
+def test_what_stands_beside_a_good_hit_is_lifted_in_hybrid_only():
+    alone, beside = a_candidate("a"), _with(a_candidate("b"), beside=0.9)
+    assert order([alone, beside]) == ["b", "a"]
+    for mode in ("vector", "keyword"):
+        assert score(alone, mode=mode) == score(beside, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_a_question_comes_after_what_may_be_its_answer(mode):
+    asks, says = a_candidate("a", "who is it? \n"), a_candidate("b", "what it is")
+    assert order([asks, says], mode=mode) == ["b", "a"]
+    assert score(asks, mode=mode) == pytest.approx(0.9 * score(says, mode=mode))
+
+
+# --- words in context
+
+MOVE, SISTER = {1: 6.0, 3: 5.0}, {2: 4.0}
+
+
+def test_each_word_counts_once_where_it_is_nearest():
+    line = [1, 2, 3, 4, 5, 6]
+    assert in_context([MOVE, SISTER], line) == pytest.approx(
+        [6 + 0.8 * 4, 0.8 * 6 + 4, 5 + 0.8 * 4, 0.8 * 5 + 0.6 * 4, 0.6 * 5, 0]
+    )
+
+
+def test_a_memory_with_all_words_itself_stays_before_its_neighbours():
+    own, beside, further = in_context([{1: 6.0}, {1: 4.0}], [1, 2, 3])
+    assert own == 10 > beside > further > 0
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 9), st.floats(0, 99))), st.lists(st.integers(0, 9)))
+def test_neighbours_only_raise_and_a_line_of_one_has_its_own_bm25(words, line):
+    own = [in_context(words, [text])[0] for text in line]
+    assert own == [pytest.approx(sum(scores.get(text, 0) for scores in words)) for text in line]
+    assert all(low <= high for low, high in zip(own, in_context(words, line), strict=True))
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 9), st.floats(0, 99), min_size=1), min_size=1),
+    st.lists(st.integers(0, 9), min_size=1),
+    st.data(),
+)
+def test_no_place_falls_when_a_neighbours_bm25_rises(words, line, data):
+    at = data.draw(st.integers(0, len(words) - 1))
+    text = data.draw(st.sampled_from(sorted(words[at])))
+    more = words[at][text] + data.draw(st.floats(0, 99))
+    risen = [*words[:at], {**words[at], text: more}, *words[at + 1 :]]
+    before, after = in_context(words, line), in_context(risen, line)
+    assert all(low <= high for low, high in zip(before, after, strict=True))
 
 
 # --- the relevance fixture

@@ -8,11 +8,15 @@ from hypothesis import strategies as st
 from day1.model.search.wording import (
     MAX_KEYWORDS,
     STOP_WORDS,
+    any_of,
+    asked_about,
     content_words,
     dates,
     embedding_query,
-    keyword_query,
+    excerpt,
+    keyword_terms,
     subject,
+    usual,
 )
 
 words = st.text() | st.lists(
@@ -29,6 +33,10 @@ def texts():
     connection.execute("CREATE VIRTUAL TABLE texts USING fts5(body, tokenize='porter unicode61')")
     yield connection
     connection.close()
+
+
+def keyword_query(question, **options):
+    return any_of(keyword_terms(question, **options))
 
 
 def found(texts, body, question, **options):
@@ -134,6 +142,71 @@ def test_a_question_of_common_words_only_is_kept():
 @given(words)
 def test_without_common_words_the_question_keeps_its_words(question):
     assert embedding_query(question, frozenset()).split() == question.split()
+
+
+def test_a_name_is_not_embedded_although_few_memories_have_it():
+    assert embedding_query("Where does Dora live?", frozenset({"dora"})) == "Where does live?"
+
+
+# --- what is usual
+
+
+PEOPLE = ("Ada", "Bela", "Cleo", "Dora", "Emil")
+
+
+def some_memories():
+    said = [f"{name} said thing{number} in town" for name in PEOPLE for number in range(5)]
+    return [*said, "Deploy on Mondays", "Deploy at noon", "Deploy twice", "We deploy seldom"]
+
+
+def test_words_of_more_than_a_quarter_are_common():
+    assert usual(some_memories()).common == {"said", "town"}
+
+
+def test_a_name_opens_three_memories_and_is_written_small_in_none():
+    assert usual(some_memories()).names == {name.lower() for name in PEOPLE}
+    twice = [text for text in some_memories() if text not in ("Ada said thing1 in town",) * 3]
+    assert "ada" in usual(twice).names
+    assert "ada" not in usual([*twice, "an ada of few bits"]).names
+    few = [text for text in some_memories() if not text.startswith("Ada")]
+    assert "ada" not in usual([*few, "Ada is here", "Ada is there"]).names
+
+
+def test_in_few_memories_nothing_is_usual():
+    found = usual(some_memories()[:19])
+    assert (found.common, found.names) == (frozenset(), frozenset())
+
+
+# --- what is asked about
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "about"),
+    [
+        ("When does Kestrel retry?", (), {"kestrel"}),
+        ("Kestrel timeout", (), set()),
+        ("Kestrel timeout", ("kestrel",), {"kestrel"}),
+        ("what does dora like?", ("dora", "emil"), {"dora"}),
+        ("How do we deploy?", ("dora",), set()),
+        ("Does It work for Us and for Dora's mother?", (), {"dora"}),
+        ("", ("dora",), set()),
+    ],
+)
+def test_a_question_is_about_its_capitalised_words_and_the_names(question, names, about):
+    assert asked_about(question, frozenset(names)) == about
+
+
+# --- an excerpt
+
+
+def test_an_excerpt_begins_shortly_before_the_first_word_of_the_question():
+    passage = " ".join(f"word{number}" for number in range(200))
+    quoted = excerpt(passage, "where is word100?")
+    assert "word100" in quoted
+    assert len(quoted) < 320
+    assert quoted.startswith("\u2026 ")
+    assert quoted.endswith(" \u2026")
+    assert excerpt("A short one.", "word") == "A short one."
 
 
 # --- subject

@@ -2,22 +2,33 @@
 
 Pure and without numpy: it is fed some 400 candidates, each with both its true scores, and orders
 them. "Points" are recall of the evidence in the first ten hits, measured on thousands of
-questions over conversational memories. Tried and left out: recency as a weight (always costs),
-maximal marginal relevance, feedback from the first hits and prefix matching (no use).
+questions over conversational memories. Every rule uses a fixed scale and looks at one candidate
+only, so scores mean the same from query to query and from kind to kind. Tried and left out:
+recency as a weight (always costs), maximal marginal relevance, feedback from the first hits and
+prefix matching (no use), a neighbour's score in place of its words (lifts whatever stands beside a
+good hit).
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import add
 from typing import Literal
 
-from day1.model.search.wording import DateSpan, content_words, dates, subject
+from day1.model.search.wording import DateSpan, asked_about, dates, subject
 
 Mode = Literal["hybrid", "vector", "keyword"]
 
 _DAY_US = 86_400_000_000
 _YEAR_US = 31_556_952_000_000
 _DATED_CHARACTERS = 500  # a date further down says little about the whole text
+
+_SHARES = (1.0, 0.8, 0.6)
+"""What a word counts in the memory itself, in one beside it, and in the next but one."""
+_FULL = 40
+_FULLNESS = [math.log(1 + words) / math.log(1 + _FULL) for words in range(_FULL + 1)]
+"""By the number of words, up to `_FULL`: 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +37,8 @@ class Candidate:
 
     Units: times in microseconds of UTC; `cosine` is the true one of the row's best passage, None
     while it has no vector; `bm25` is 0 when no word of the question occurs in the text and grows
-    with the match (the negative of what FTS5 gives).
+    with the match (the negative of what FTS5 gives); where rows have neighbours, it counts the
+    words of these too (`in_context`).
     """
 
     row_id: str
@@ -35,14 +47,17 @@ class Candidate:
     happened_at: int | None
     cosine: float | None
     bm25: float
+    beside: float = 0.0
+    """The higher cosine of the memories written just before and just after; 0 without such."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """The settings of the order.
 
-    Units: `vector` and `keyword` count by their ratio; `bm25_half` is the BM25 that scores one
-    half; boosts are the part of the way from a row's score to 1.
+    Units: `vector` and `keyword` count by their ratio; a half is the BM25 at which its rule has
+    half of its effect; a boost is the part of the way from a row's score to 1, the discount the
+    part of a score that is taken away.
 
     Raises:
         ValueError: a value is out of its range.
@@ -51,16 +66,22 @@ class Weights:
     vector: float = 0.7
     keyword: float = 0.3
     bm25_half: float = 8.0
-    subject_boost: float = 0.1
+    subject_boost: float = 0.25
     date_boost: float = 0.3
+    words_boost: float = 0.4
+    words_half: float = 16.0
+    beside_boost: float = 0.3
+    length_boost: float = 0.1
+    question_discount: float = 0.1
 
     def __post_init__(self) -> None:
         if not (self.vector >= 0 and self.keyword >= 0 and self.vector + self.keyword > 0):
             raise ValueError("vector and keyword must not be negative, nor both 0")
-        if not self.bm25_half > 0:
-            raise ValueError("bm25_half must be above 0")
-        if not (0 <= self.subject_boost <= 1 and 0 <= self.date_boost <= 1):
-            raise ValueError("a boost must be in 0..1")
+        if not (self.bm25_half > 0 and self.words_half > 0):
+            raise ValueError("bm25_half and words_half must be above 0")
+        boosts = (self.subject_boost, self.date_boost, self.words_boost, self.beside_boost)
+        if not all(0 <= part <= 1 for part in (*boosts, self.length_boost, self.question_discount)):
+            raise ValueError("a boost and the discount must be in 0..1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +94,70 @@ class Scored:
     keyword: float
 
 
-def rank(candidates: Sequence[Candidate], query: str, mode: Mode, weights: Weights) -> list[Scored]:
+def rank(
+    candidates: Sequence[Candidate],
+    query: str,
+    mode: Mode,
+    weights: Weights,
+    names: frozenset[str] = frozenset(),
+) -> list[Scored]:
     """Order `candidates` for `query`: best first, then the newest, then by id.
+
+    `names` are those of the memories searched (`wording.usual`).
 
     Units: a score is in 0..1, never NaN, and means the same from query to query; it never falls
     when a cosine or a BM25 rises.
     """
-    words = frozenset(content_words(query))
+    about = asked_about(query, names)
     near_dates = _near_dates(candidates, query)
     ranked = []
     for candidate, near in zip(candidates, near_dates, strict=True):
         cosine = _clamped(candidate.cosine)
         keyword = _keyword_score(candidate.bm25, weights.bm25_half)
-        score = _evidence(cosine, keyword, mode, weights)
-        # A memory that opens with a capitalised word which the question has too is about that
-        # subject: +2 to +5 points.
-        if subject(candidate.text) in words:
+        score = _evidence(candidate, keyword, mode, weights)
+        score = _boosted(score, weights.length_boost * _fullness(candidate.text))
+        # A memory that opens with a capitalised word which the question is about is about it
+        # too: +2 to +5 points.
+        if about and subject(candidate.text) in about:
             score = _boosted(score, weights.subject_boost)
         if near:
             score = _boosted(score, weights.date_boost * near)
+        # A question is like the question, and does not answer it.
+        if candidate.text.rstrip().endswith("?"):
+            score *= 1.0 - weights.question_discount
         when = candidate.created_at if candidate.happened_at is None else candidate.happened_at
         ranked.append((-score, -when, candidate.row_id, cosine, keyword))
     ranked.sort(key=lambda hit: hit[:3])
     return [Scored(row_id, -score, cosine, keyword) for score, _, row_id, cosine, keyword in ranked]
+
+
+def in_context(
+    words: Sequence[Mapping[int, float]], line: Sequence[int], shares: Sequence[float] = _SHARES
+) -> list[float]:
+    """The BM25 of each text of `line` with the words of its neighbours: never below its own.
+
+    Asked "where did the sister move?", one memory says "my sister called" and the next "she is in
+    Lisbon now": neither has all words. Each word of the question counts once, where it is nearest,
+    so a memory that has them all itself stays first. (Most points of all rules.) FTS5's BM25 of an
+    OR is the sum of its terms', so a line of one text gets its plain BM25.
+
+    Args:
+        words: for each word, its BM25 by text.
+        line: texts in the order in which they were written.
+        shares: what a word counts in the text itself, in the ones beside it, and so on.
+    """
+    total = [0.0] * len(line)
+    for scores in words:
+        best = [0.0] * len(line)
+        for at, text in enumerate(line):
+            score = scores.get(text, 0.0)
+            if score > 0:  # seldom: most words are in few texts
+                for far, share in enumerate(shares):
+                    for place in (at - far, at + far):
+                        if 0 <= place < len(line):
+                            best[place] = max(best[place], share * score)
+        total = list(map(add, total, best))
+    return total
 
 
 def _clamped(cosine: float | None) -> float | None:
@@ -110,11 +172,20 @@ def _clamped(cosine: float | None) -> float | None:
 
 
 def _keyword_score(bm25: float, half: float) -> float:
-    """BM25 as `s / (s + half)`, written so that an infinite one is 1 and not NaN."""
-    return 1.0 / (1.0 + half / bm25) if bm25 > 0 else 0.0
+    """BM25 as `s^1.5 / (s^1.5 + half^1.5)`; written so that an infinite one is 1 and not NaN."""
+    if not bm25 > 0:
+        return 0.0
+    ratio = half / bm25
+    return 1.0 / (1.0 + ratio * math.sqrt(ratio))
 
 
-def _evidence(cosine: float | None, keyword: float, mode: Mode, weights: Weights) -> float:
+def _most_words(bm25: float, half: float) -> float:
+    """`s^3 / (s^3 + half^3)`: next to nothing for some words, much for most of them."""
+    ratio = half / bm25 if bm25 > 0 else math.inf
+    return 1.0 / (1.0 + ratio * ratio * ratio)
+
+
+def _evidence(candidate: Candidate, keyword: float, mode: Mode, weights: Weights) -> float:
     """What the vector and the words say together.
 
     0.7 vector + 0.3 keyword of both true scores; reciprocal rank fusion is 4 to 7 points worse.
@@ -122,14 +193,27 @@ def _evidence(cosine: float | None, keyword: float, mode: Mode, weights: Weights
     would cost 10 points, and where both are known the cosine is on average about what the
     keyword score is.
     """
+    cosine = _clamped(candidate.cosine)
     if mode == "keyword":
         return keyword
     if mode == "vector":
         return cosine or 0.0
-    if cosine is None:
-        return keyword
-    both = weights.vector * cosine + weights.keyword * keyword
-    return both / (weights.vector + weights.keyword)
+    score = keyword
+    if cosine is not None:
+        # What stands beside a memory like the question is more likely meant.
+        near = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
+        both = weights.vector * near + weights.keyword * keyword
+        score = both / (weights.vector + weights.keyword)
+    # Most words of a question in one place are more than twice as good as half of them.
+    return _boosted(score, weights.words_boost * _most_words(candidate.bm25, weights.words_half))
+
+
+def _fullness(text: str) -> float:
+    """How much a text can say, 0 to 1 by its words: short fillers are near to every short question.
+
+    The first 40 words count.
+    """
+    return _FULLNESS[min(_FULL, len(text.split(None, _FULL)))]
 
 
 def _boosted(score: float, boost: float) -> float:

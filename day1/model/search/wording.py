@@ -6,13 +6,23 @@ folding of case and accents and Porter stemming are left to FTS5 (`porter unicod
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from typing import NamedTuple
 
 MAX_KEYWORDS = 64
 """Terms in one keyword query: a pasted page must not become a query of thousands of words."""
+
+_FEWEST = 20
+"""In fewer memories, a word that a quarter of them has may still be the one that matters."""
+_OPENS = 3
+"""A name opens at least so many of the sampled memories."""
+
+_QUOTED = 300
+"""Characters of an excerpt."""
 
 YEARS = range(1970, 2101)
 """The years that a bare number can name, and that a day or month without a year stands for."""
@@ -57,16 +67,16 @@ def content_words(text: str) -> list[str]:
     return [word for word in dict.fromkeys(words) if word not in STOP_WORDS]
 
 
-def keyword_query(question: str, *, all_words: bool = False) -> str:
-    """The FTS5 MATCH expression that finds texts with any word of `question`.
+def keyword_terms(question: str, *, all_words: bool = False) -> list[str]:
+    """What to look up of `question`: FTS5 expressions, each of one word or one phrase.
 
     Every word is quoted, so no input is a syntax error or an operator. Stop words are left out
-    unless `all_words`; requiring all words would find nothing. `v2.3.1` and `write-ahead` are
-    asked for as a phrase and by their parts (not by single characters).
+    unless `all_words`. `v2.3.1` and `write-ahead` are asked for as a phrase and by their parts
+    (not by single characters).
 
     Returns:
-        At most `MAX_KEYWORDS` quoted terms joined by OR; "" when no word is left: then ask again
-        with `all_words`, and if that is "" too, there is nothing to look up.
+        At most `MAX_KEYWORDS` terms; none when no word is left: then ask again with `all_words`,
+        and if there is none again, there is nothing to look up.
     """
     terms: dict[str, None] = {}
     for term in _TERM.findall(unicodedata.normalize("NFC", question)):
@@ -76,7 +86,41 @@ def keyword_query(question: str, *, all_words: bool = False) -> str:
             terms[" ".join(parts)] = None
             kept = [part for part in kept if len(part) > 1]
         terms.update(dict.fromkeys(kept))
-    return " OR ".join(f'"{term}"' for term in list(terms)[:MAX_KEYWORDS])
+    return [f'"{term}"' for term in islice(terms, MAX_KEYWORDS)]
+
+
+def any_of(terms: Sequence[str]) -> str:
+    """The FTS5 expression for texts with any of `terms`: to require all would find nothing."""
+    return " OR ".join(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What is usual in the memories of a state; words are in lower case."""
+
+    common: frozenset[str] = frozenset()
+    """Words in more than a quarter of the memories: they do not tell one from another."""
+    names: frozenset[str] = frozenset()
+    """Words that name what memories are about, such as a person or a service."""
+    ordered: bool | None = None
+    """Whether memories that were written one after the other are alike; None: not known yet."""
+
+
+def usual(texts: Sequence[str]) -> Usual:
+    """The common words and the names of a state, judged by a sample of its memories.
+
+    A name opens several memories and is written small in none. "Use" and "Deploy" open memories
+    too, but occur small elsewhere. So no list of names is needed.
+    """
+    if len(texts) < _FEWEST:
+        return Usual()
+    counts = Counter(word for text in texts for word in content_words(text))
+    common = frozenset(word for word, count in counts.items() if count * 4 > len(texts))
+    opening = Counter(map(subject, texts))
+    often = {word for word, count in opening.items() if word is not None and count >= _OPENS}
+    if often:
+        often -= {word for text in texts for word in _WORD.findall(text)}
+    return Usual(common, frozenset(often))
 
 
 def embedding_query(question: str, common: frozenset[str]) -> str:
@@ -84,9 +128,10 @@ def embedding_query(question: str, common: frozenset[str]) -> str:
 
     Args:
         question: what was asked.
-        common: lower-case words that occur in more than a quarter of the visible memories. A
-            speaker's name in every line pulls the vector to filler (+5 points of recall on raw
-            dialogue without it, harmless on facts).
+        common: lower-case words to leave out: those that occur in more than a quarter of the
+            visible memories, and names. A speaker's name in every line pulls the vector to filler
+            (+5 points of recall on raw dialogue without it, harmless on facts). A name that few
+            memories have pulls it to each short memory about that subject.
 
     Returns:
         What is left, or `question` itself when no content word would be left.
@@ -106,6 +151,29 @@ def subject(text: str) -> str | None:
         if word not in STOP_WORDS:
             return word if word != found[0] else None
     return None
+
+
+def asked_about(question: str, names: frozenset[str]) -> frozenset[str]:
+    """What `question` is about, in lower case: its capitalised words past the first, and `names`.
+
+    Not each of its words: "how do we deploy?" is not about a memory that opens with "Deploy".
+    """
+    words = _WORD.findall(unicodedata.normalize("NFC", question))
+    about = {word.lower() for word in words[1:] if word != word.lower()} - STOP_WORDS
+    return frozenset(about | {word for each in words if (word := each.lower()) in names})
+
+
+def excerpt(passage: str, question: str) -> str:
+    """What to quote of a passage; it begins shortly before the first word of the question."""
+    if len(passage) <= _QUOTED:
+        return passage
+    folded = passage.lower()
+    places = [folded.find(word) for word in content_words(question)]
+    first = min((place for place in places if place >= 0), default=0)
+    start = passage.rfind(" ", 0, max(0, first - _QUOTED // 3)) + 1
+    end = start + _QUOTED
+    quoted = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
+    return "\u2026 " * (start > 0) + quoted + " \u2026" * (end < len(passage))
 
 
 _MONTH_NAMES = (

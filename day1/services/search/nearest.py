@@ -9,12 +9,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from day1.model.search.wording import Usual
 from day1.services.search.filters import Filter
-from day1.services.search.views import CachedView, Entry, LiveQuery
+from day1.services.search.live_query import LiveQuery
+from day1.services.search.views import CachedView
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
     from day1.ports.index import Index, TextId, Vector
+    from day1.services.search.entries import Entry
 
 _QUESTIONS = 32
 """Questions whose vectors are remembered."""
@@ -70,18 +73,31 @@ class QueryVector:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedOf:
+    """The query as it is asked of one kind."""
+
+    terms: list[str]
+    """FTS5 expressions."""
+    embedded: str = ""
+    """What of it is embedded; nothing by words alone."""
+    usual: Usual = field(default_factory=Usual)
+
+
+@dataclass(frozen=True, slots=True)
 class CandidateQuery:
     """A query for candidates among the visible rows of one kind."""
 
     index: Index
     reach: SearchLimits
     wanted: Filter
-    match: str
-    """FTS5 expression; empty to look by meaning only."""
+    terms: Sequence[str]
+    """FTS5 expressions; none to look by meaning only."""
     meaning: QueryVector | None
     """None to look by words only."""
     exactly: Callable[[], AbstractContextManager[CachedView]]
     """A view of the same state, for when the neighbours do not suffice."""
+    in_context: bool = False
+    """Whether the words of a row's neighbours count for it."""
 
 
 @dataclass(frozen=True, slots=True)

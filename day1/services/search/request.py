@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from day1.model.rows.change import CommitId, Pending
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
+from day1.services.search.context import UsualCache
 from day1.services.search.nearest import QueryVectorCache, SearchLimits
 from day1.services.search.views import ViewCache
 
@@ -55,6 +56,7 @@ class SearchPorts:
     words_wait_s: float = 5.0
     """How long a search indexes words, unless it is to wait for all."""
     views: ViewCache = field(default_factory=ViewCache)
+    usual: UsualCache = field(default_factory=UsualCache)
     questions: QueryVectorCache = field(default_factory=QueryVectorCache)
     aside: Aside = field(default_factory=Aside)
 

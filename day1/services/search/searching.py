@@ -1,8 +1,8 @@
 """Searching: candidates by meaning and by words, which of them are visible, and their scores.
 
-    query ─ embed ─▶ nearest texts ┐
-          └ words ─▶ best texts    ├─▶ rows visible at the state ─▶ both scores of each ─▶ rank
-                                   ┘
+    query ─ embed ─▶ nearest texts ┐                                  and what was
+          └ words ─▶ best texts    ├─▶ rows visible at the state ─▶ written beside them ─▶ both
+                                   ┘                                  scores of each ─▶ rank
 
 The index finds texts, whatever branch they are on; which rows have them at the state that is asked
 for is decided by SQL (`visible`). Up to `exact_rows` visible rows the vectors of exactly those are
@@ -13,31 +13,32 @@ in a process that has none to ask, and when they do not suffice, all are compare
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
 from day1.model.search.ranking import Candidate, Mode, Scored, rank
-from day1.model.search.wording import content_words, embedding_query, keyword_query
+from day1.model.search.wording import any_of, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
+from day1.services.search.context import in_lines, lines_around
 from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import catch_up, embed_pending
-from day1.services.search.nearest import Best, CandidateQuery, QueryVector, nearest
+from day1.services.search.live_query import LiveQuery
+from day1.services.search.nearest import AskedOf, Best, CandidateQuery, QueryVector, nearest
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
-from day1.services.search.views import CachedView, Entry, LiveQuery, state_of
+from day1.services.search.views import CachedView, among, state_of
 
 if TYPE_CHECKING:
+    from day1.ports.embedder import Embedder
     from day1.ports.reading import Reading
+    from day1.services.search.entries import Entry
 
 log = logging.getLogger(__name__)
-
-_QUOTED = 300
-"""Characters of the passage that a hit quotes."""
 
 
 def search(
@@ -80,9 +81,10 @@ class _Search:
         self._ref, self._request = ref, request
         self._live_id = branch_id if ref.branch is not None and ref.until is None else None
         self._filters = _filters(request)
-        words = keyword_query(request.query)
-        self._match = words or keyword_query(request.query, all_words=True)
         self._mode: Mode = request.mode
+        self._whole = AskedOf(_terms(request.query, request.query))
+        self._asked: dict[str, AskedOf] = {}
+        self._first: list[TextId] = []
         self._meanings: dict[str, QueryVector] = {}
         self._notes: dict[str, None] = {}
         self._missing = 0
@@ -95,12 +97,13 @@ class _Search:
             IndexLost: the index was damaged, or was begun anew meanwhile.
         """
         followed = False
-        if self._mode != "keyword":
+        embedder = self._embedder()
+        if embedder is not None:
             with self._ports.store.reading(self._ref) as reading:
                 self._follow(reading)
                 followed = self._ref.until is not None  # the past stays as it is
-                reduced = self._reduced(reading)
-            self._embed(reduced)
+                asked = {f.kind.table: self._reduced(reading, f, embedder) for f in self._filters}
+            self._embed(embedder, asked)
         with self._ports.store.reading(self._ref) as reading:
             if not followed:
                 self._follow(reading)
@@ -149,7 +152,7 @@ class _Search:
         many = rows > self._ports.reach.exact_rows and not wanted.scope
         self._many |= many
         if many and (self._mode == "keyword" or self._index.vectors.approximate()):
-            yield LiveQuery(wanted.kind, reading, self._index)
+            yield LiveQuery(wanted, reading, self._index)
         else:
             with self._view(reading, wanted) as view:
                 yield view
@@ -158,38 +161,55 @@ class _Search:
         ports = self._ports
         return ports.views.at(reading, self._ref, wanted, ports.history, ports.index)
 
-    def _reduced(self, reading: Reading) -> dict[str, str]:
-        """The query as it is embedded for each table: without the words that all rows have."""
-        reduced = {}
-        for wanted in self._filters:
-            with self._visible(reading, wanted) as visible:
-                all_rows = self._ports.views.rows(reading, self._ref, wanted.kind)
-                rows = len(visible) if isinstance(visible, CachedView) else all_rows
-                state = state_of(reading, self._ref)
-                common = self._ports.views.common(state, visible, rows, self._index)
-            reduced[wanted.kind.table] = embedding_query(self._request.query, common)
-        return reduced
-
-    def _embed(self, reduced: dict[str, str]) -> None:
+    def _embedder(self) -> Embedder | None:
+        """What embeds, if that is wanted and possible."""
         embedder = self._ports.embedder
+        if self._mode == "keyword":
+            return None
         if embedder is None:
             self._words_only("no embedding model; run `day1 model install`")
-            return
+            return None
         try:
-            texts = list(dict.fromkeys(reduced.values()))
+            _ = embedder.dimension  # which an endpoint may have to tell: no reading waits for it
+        except EmbedderUnavailable as error:
+            self._words_only(str(error))
+            return None
+        return embedder
+
+    def _reduced(self, reading: Reading, wanted: Filter, embedder: Embedder) -> AskedOf:
+        """The query as it is asked of one kind: without the words that tell no row from another.
+
+        While vectors wait, the rows with its best words are also noted, to be embedded first.
+        """
+        query, ports, index = self._request.query, self._ports, self._index
+        with self._visible(reading, wanted) as visible:
+            all_rows = ports.views.rows(reading, self._ref, wanted.kind)
+            rows = len(visible) if isinstance(visible, CachedView) else all_rows
+            state = state_of(reading, self._ref)
+            usual = ports.usual.at(state, visible, rows, index, embedder)
+            terms = _terms(embedding_query(query, usual.common), query)
+            if terms and index.vectors.pending(embedder):
+                best = _worded(self._looking(reading, wanted, AskedOf(terms)), visible)
+                self._first += [entry.text for entry in best.entries]
+        return AskedOf(terms, embedding_query(query, usual.common | usual.names), usual)
+
+    def _embed(self, embedder: Embedder, asked: Mapping[str, AskedOf]) -> None:
+        try:
+            texts = list(dict.fromkeys(each.embedded for each in asked.values()))
             vectors = self._ports.questions.vectors(embedder, texts)
+            self._asked = dict(asked)
             self._meanings = {
-                t: QueryVector(embedder, vectors[text]) for t, text in reduced.items()
+                t: QueryVector(embedder, vectors[each.embedded]) for t, each in asked.items()
             }
             limit = None if self._request.wait else self._ports.embedded_at_once
-            embed_pending(self._index, embedder, limit)
+            embed_pending(self._index, embedder, limit, self._first)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:
             log.warning("vectors cannot be kept: %s", error.details.get("engine_code"))
 
     def _words_only(self, why: str) -> None:
-        self._mode, self._meanings = "keyword", {}
+        self._mode, self._meanings, self._asked = "keyword", {}, {}
         self._note(f"keyword only: {why}")
 
     def _find(self, reading: Reading) -> list[Hit]:
@@ -203,8 +223,8 @@ class _Search:
                     self._note(trouble)
             found |= {c.row_id: (c, wanted.kind, some.texts[c.row_id]) for c in some.found}
         candidates = [candidate for candidate, _, _ in found.values()]
-        weights = self._ports.weights
-        ranked = rank(candidates, self._request.query, self._mode, weights)
+        names = frozenset().union(*(asked.usual.names for asked in self._asked.values()))
+        ranked = rank(candidates, self._request.query, self._mode, self._ports.weights, names)
         best = [s for s in ranked if s.score >= self._request.min_score][: self._request.limit]
         rows: dict[str, Row] = {}
         passages: dict[TextId, int] = {}
@@ -224,18 +244,24 @@ class _Search:
         ]
 
     def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
-        looking = CandidateQuery(
-            self._index,
-            self._ports.reach,
-            wanted,
-            self._match,
-            self._meanings.get(wanted.kind.table),
-            lambda: self._view(reading, wanted),
-        )
+        asked = self._asked.get(wanted.kind.table, self._whole)
+        looking = self._looking(reading, wanted, asked)
         with self._visible(reading, wanted) as visible:
             if visible.unindexed:
                 self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
             return candidates(looking, visible, by_words=self._mode != "vector")
+
+    def _looking(self, reading: Reading, wanted: Filter, asked: AskedOf) -> CandidateQuery:
+        meaning = self._meanings.get(wanted.kind.table)
+        return CandidateQuery(
+            self._index,
+            self._ports.reach,
+            wanted,
+            asked.terms,
+            meaning,
+            lambda: self._view(reading, wanted),
+            in_context=self._mode == "hybrid" and asked.usual.ordered is not False,
+        )
 
     def _hit(
         self, row: Row, scored: Scored, candidate: Candidate, kind: Kind, number: int | None
@@ -243,21 +269,13 @@ class _Search:
         passage = None
         embedder = self._ports.embedder
         if number is not None and embedder is not None:
-            passage = _quoted(embedder.passages(candidate.text)[number], self._request.query)
+            passage = excerpt(embedder.passages(candidate.text)[number], self._request.query)
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
 
 
-def _quoted(passage: str, question: str) -> str:
-    """An excerpt of a passage; it begins shortly before the first word of the query."""
-    if len(passage) <= _QUOTED:
-        return passage
-    folded = passage.lower()
-    places = [folded.find(word) for word in content_words(question)]
-    first = min((place for place in places if place >= 0), default=0)
-    start = passage.rfind(" ", 0, max(0, first - _QUOTED // 3)) + 1
-    end = start + _QUOTED
-    quoted = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
-    return "\u2026 " * (start > 0) + quoted + " \u2026" * (end < len(passage))
+def _terms(question: str, whole: str) -> list[str]:
+    """What to look up of a question, or all words of the whole one when those say nothing."""
+    return keyword_terms(question) or keyword_terms(whole, all_words=True)
 
 
 def _filters(request: SearchRequest) -> list[Filter]:
@@ -294,23 +312,31 @@ def candidates(
 ) -> Candidates:
     """The best rows by meaning and, with `by_words`, the best by words, each with both true scores.
 
-    A score is looked up where a row is on one list only: to call an absent score 0 costs ten points
-    of recall (`model.search.ranking`).
+    With `in_context`, also what was written next to the first of them, and the words of neighbours
+    count. A score is looked up where a row is on one list only: to call an absent score 0 costs ten
+    points of recall (`model.search.ranking`).
     """
     index, wanted, meaning = looking.index, looking.wanted, looking.meaning
     near, missing = Best(), 0
     if meaning is not None:
         near, missing = nearest(looking, visible, meaning)
-    worded = _worded(looking, visible) if by_words and looking.match else Best()
-    entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries)}
-    texts = {entry.text for entry in entries.values()}
-    bm25, cosines = worded.scores, near.scores
-    if looking.match:
-        bm25 |= index.words.scores(wanted.kind, looking.match, list(texts - bm25.keys()))
+    by_word = _worded(looking, visible) if by_words and looking.terms else Best()
+    lines = lines_around(visible, near, by_word) if looking.in_context else []
+    beside = among(wanted, chain.from_iterable(lines)) if lines else []
+    entries = {entry.row_id: entry for entry in (*near.entries, *by_word.entries, *beside)}
+    texts = {entry.text for entry in chain(entries.values(), *lines)}
+    bm25, cosines = by_word.scores, near.scores
     if meaning is not None:
         others = list(texts - cosines.keys())
         cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
-    contents = index.words.texts(wanted.kind, list(texts))
+    stands: dict[str, tuple[float, float]] = {}
+    if lines:
+        words = index.words.each(wanted.kind, looking.terms, list(texts))
+        bm25 = {text: sum(scores.get(text, 0.0) for scores in words) for text in texts}
+        stands = in_lines(lines, words, cosines)
+    elif looking.terms:
+        bm25 |= index.words.scores(wanted.kind, any_of(looking.terms), list(texts - bm25.keys()))
+    contents = index.words.texts(wanted.kind, [entry.text for entry in entries.values()])
     found = [
         Candidate(
             entry.row_id,
@@ -318,7 +344,7 @@ def candidates(
             entry.created_at,
             entry.happened_at,
             cosines.get(entry.text),
-            bm25.get(entry.text, 0.0),
+            *stands.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
         )
         for entry in entries.values()
         if entry.text in contents
@@ -331,13 +357,13 @@ def _worded(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     most = looking.reach.candidates
     if looking.wanted.scope and isinstance(visible, CachedView):  # so few that they are asked for
         texts = visible.texts(looking.wanted)
-        found = looking.index.words.scores(looking.wanted.kind, looking.match, list(texts))
+        found = looking.index.words.scores(looking.wanted.kind, any_of(looking.terms), list(texts))
         best = sorted(found, key=lambda text: (-found[text], -text))
         return Best(visible.entries(best, looking.wanted)[:most], found)
     limit, seen = most, 0
     entries: list[Entry] = []
     while True:
-        scores = looking.index.words.best(looking.wanted.kind, looking.match, limit)
+        scores = looking.index.words.best(looking.wanted.kind, any_of(looking.terms), limit)
         entries += visible.entries(islice(scores, seen, None), looking.wanted)
         if len(entries) >= most or len(scores) < limit:
             return Best(entries[:most], scores)

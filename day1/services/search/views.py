@@ -2,55 +2,37 @@
 
 There are two ways. A `CachedView` holds the few columns of every row that search needs, and is
 moved to a later state of its branch by the rows that changed; so a repeated search reads hardly
-anything. A `LiveQuery` holds nothing and asks SQL about the texts in question: it is for states of
-so many rows that reading all of them would take too long. A `ViewCache` keeps a process's views.
+anything. A `LiveQuery` (`live_query`) holds nothing and asks SQL about the texts in question: it is
+for states of so many rows that reading all of them would take too long. A `ViewCache` keeps a
+process's views.
 """
 
 import threading
 from array import array
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.mask import REDACTED_HASH
-from day1.model.rows.change import CommitId, Query, Ref
+from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import Cell, Kind, Row
-from day1.model.search.wording import content_words
-from day1.model.values.ids import content_hash
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
+from day1.services.search.entries import Entry, WritingOrder
 from day1.services.search.filters import Filter
-
-SAMPLE = 400
-"""Texts by which the words of a state are judged; a share of a quarter is then known to 2 %."""
 
 _ROWS_KEPT = 300_000
 """Rows in all views of a process; each costs some 400 bytes."""
 _VIEWS_KEPT = 500
-_FEWEST = 20
-"""In fewer memories, a word that a quarter of them has may still be the one that matters."""
-
+_STATES_COUNTED = 400
 
 ViewKey = tuple[object, ...]
 """What a view is kept under."""
-
-
-class Entry(NamedTuple):
-    """A visible row without its text. Units: microseconds UTC."""
-
-    row_id: str
-    text: TextId
-    created_at: int
-    happened_at: int | None
-    when: int
-    """When it happened, else when it was learned."""
-    facets: tuple[Cell, ...]
 
 
 def _key(wanted: Filter) -> ViewKey:
@@ -58,7 +40,34 @@ def _key(wanted: Filter) -> ViewKey:
     return (wanted.kind.table, wanted.inactive, *sorted(wanted.scope.items()))
 
 
-def _among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
+def columns_of(kind: Kind) -> tuple[str, ...]:
+    """The columns that make an entry."""
+    return (
+        "id",
+        "content_hash",
+        "created_at",
+        "happened_at",
+        "agent_id",
+        "session_id",
+        *kind.facets,
+    )
+
+
+@lru_cache(maxsize=16_384)
+def _shared(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """One tuple for all rows with equal cells: most rows of a large view have few different."""
+    return cells
+
+
+def entry_of(row: tuple[Cell, ...], text: TextId) -> Entry:
+    """The entry of a row of these columns whose text has this number."""
+    row_id, _, created_at, happened_at, agent_id, session_id, *facets = row
+    when = created_at if happened_at is None else happened_at
+    writer = _shared((agent_id, session_id))
+    return Entry(row_id, text, created_at, happened_at, when, _shared(tuple(facets)), writer)  # type: ignore[arg-type]  # of these columns
+
+
+def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
     """The wanted ones of rows that a view for this filter holds."""
     found = list(entries)
     for name, cell in wanted.equal.items():
@@ -87,7 +96,7 @@ class CachedView:
         self.unindexed = 0
         """Visible rows whose text the index does not know."""
         self._active = wanted.held
-        self._columns = ("id", "content_hash", "created_at", "happened_at", *kind.facets)
+        self._columns = columns_of(kind)
         self._tip: CommitId | None = None
         self._oldest: int | None = None
         self._newest: int | None = None
@@ -95,6 +104,7 @@ class CachedView:
         self._waiting: set[str] = set()
         self._by_text: dict[TextId, list[str]] = {}
         self._texts: array[int] | None = array("q")
+        self._order = WritingOrder()
 
     def __len__(self) -> int:
         """How many rows are held."""
@@ -103,12 +113,12 @@ class CachedView:
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
         """The wanted rows that have one of `texts`, in their order."""
         found = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
-        return _among(wanted, found)
+        return among(wanted, found)
 
     def texts(self, wanted: Filter) -> Sequence[TextId]:
         """The texts of all wanted rows, each once."""
         if wanted.equal or wanted.after is not None or wanted.before is not None:
-            return list({entry.text for entry in _among(wanted, self._rows.values())})
+            return list({entry.text for entry in among(wanted, self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)
         return self._texts
@@ -118,13 +128,21 @@ class CachedView:
         texts = list(self._by_text)
         return texts[:: len(texts) // most + 1]
 
+    def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
+        """The rows that were written next to each of `entries`, in lines (`WritingOrder`)."""
+        return self._order.around(entries, far)
+
+    def beside(self, most: int) -> list[tuple[TextId, TextId]]:
+        """The texts of up to `most` pairs of consecutive rows."""
+        return self._order.pairs(most)
+
     def copy(self) -> "CachedView":
         """Another one of the same rows."""
         other = copy(self)
         other.lock, other.readers = threading.Lock(), 0
         other._rows, other._waiting = dict(self._rows), set(self._waiting)
         other._by_text = {text: list(ids) for text, ids in self._by_text.items()}
-        other._texts = None
+        other._texts, other._order = None, self._order.copy()
         return other
 
     def is_at(self, reading: Reading, index: Index) -> bool:
@@ -162,6 +180,7 @@ class CachedView:
                 changes = None
         if changes is None:
             self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
+            self._order = WritingOrder()
             rows = reading.scan(self.kind, self._columns, self._active)
             self._put(rows, index)
             oldest = reading.pending.oldest
@@ -191,6 +210,7 @@ class CachedView:
 
     def _put(self, rows: list[tuple[Cell, ...]], index: Index) -> None:
         numbers: Mapping[Cell, TextId] = index.words.known(self.kind, [str(r[1]) for r in rows])  # type: ignore[assignment]  # a hash is a cell
+        new: list[Entry] = []
         for row in rows:
             if row[1] == REDACTED_HASH:  # for nobody to find, and never indexed
                 continue
@@ -198,20 +218,23 @@ class CachedView:
             if text is None:
                 self.unindexed += 1
                 continue
-            entry = _entry(row, text)
+            entry = entry_of(row, text)
             if entry.row_id in self._rows:
                 continue
             self._rows[entry.row_id] = entry
+            new.append(entry)
             ids = self._by_text.setdefault(text, [])
             ids.append(entry.row_id)
             if len(ids) == 1 and self._texts is not None:
                 self._texts.append(text)
+        self._order.add(new)
 
     def _drop(self, ids: Iterable[str]) -> None:
         for row_id in ids:
             entry = self._rows.pop(row_id, None)
             if entry is None:
                 continue
+            self._order.drop(entry)
             left = self._by_text[entry.text]
             left.remove(row_id)
             if not left:
@@ -219,58 +242,8 @@ class CachedView:
                 self._texts = None
 
 
-@lru_cache(maxsize=16_384)
-def _shared(facets: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """One tuple for all rows with equal facets: most rows of a large view have few different."""
-    return facets
-
-
-def _entry(row: tuple[Cell, ...], text: TextId) -> Entry:
-    row_id, _, created_at, happened_at, *facets = row
-    when = created_at if happened_at is None else happened_at
-    return Entry(row_id, text, created_at, happened_at, when, _shared(tuple(facets)))  # type: ignore[arg-type]  # of these columns
-
-
 def _since(entry: Entry, oldest: int | None) -> bool:
     return oldest is not None and entry.created_at >= oldest
-
-
-class LiveQuery:
-    """The rows of one kind at an open state, asked for as they are needed."""
-
-    def __init__(self, kind: Kind, reading: Reading, index: Index) -> None:
-        """Use an open reading."""
-        self.kind = kind
-        self.key: ViewKey = (kind.table,)
-        self.unindexed = 0
-        self._reading = reading
-        self._index = index
-
-    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
-        """The wanted rows that have one of `texts`, in their order."""
-        order = list(dict.fromkeys(texts))
-        contents = self._index.words.texts(self.kind, order)
-        hashes = {content_hash(text): number for number, text in contents.items()}
-        columns = ("id", "content_hash", "created_at", "happened_at", *self.kind.facets)
-        rows = self._reading.scan(self.kind, columns, wanted.query({"content_hash": [*hashes]}))
-        by_text: dict[TextId, list[Entry]] = {}
-        for row in rows:
-            text = hashes[str(row[1])]
-            by_text.setdefault(text, []).append(_entry(row, text))
-        return [entry for text in order for entry in by_text.get(text, ())]
-
-    def sample(self, most: int) -> list[TextId]:
-        """Texts of the newest rows."""
-        query = Query(limit=most, descending=True)
-        hashes = [str(row[0]) for row in self._reading.scan(self.kind, ("content_hash",), query)]
-        return list(self._index.words.known(self.kind, hashes).values())
-
-
-def _common(texts: Sequence[str]) -> frozenset[str]:
-    if len(texts) < _FEWEST:
-        return frozenset()
-    counts = Counter(word for text in texts for word in content_words(text))
-    return frozenset(word for word, count in counts.items() if count * 4 > len(texts))
 
 
 class ViewCache:
@@ -281,7 +254,6 @@ class ViewCache:
         self._guard = threading.Lock()
         self._generation = ""
         self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
-        self._common: dict[ViewKey, tuple[int, frozenset[str]]] = {}
         self._rows: dict[ViewKey, tuple[object, int]] = {}
 
     @contextmanager
@@ -324,25 +296,9 @@ class ViewCache:
         moved = (reading.tip, reading.pending)
         known = self._rows.get(key)
         if known is None or known[0] != moved:
-            if len(self._rows) > SAMPLE:
+            if len(self._rows) > _STATES_COUNTED:
                 self._rows.clear()
             known = self._rows[key] = moved, reading.count(kind)
-        return known[1]
-
-    def common(
-        self, state: ViewKey, visible: CachedView | LiveQuery, rows: int, index: Index
-    ) -> frozenset[str]:
-        """The words in more than a quarter of the visible memories, judged by a sample.
-
-        The sample is taken anew when there are a tenth more or fewer `rows` than then.
-        """
-        key = (*state, *visible.key)
-        known = self._common.get(key)
-        if known is None or abs(known[0] - rows) * 10 > known[0]:
-            if len(self._common) > SAMPLE:
-                self._common.clear()
-            texts = index.words.texts(visible.kind, visible.sample(SAMPLE))
-            known = self._common[key] = rows, _common(list(texts.values()))
         return known[1]
 
 

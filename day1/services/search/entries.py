@@ -1,0 +1,120 @@
+"""Visible rows without their texts, and the order in which each writer wrote them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from day1.model.rows.kind import Cell
+from day1.ports.index import TextId
+
+_LONGEST_PAUSE_US = 3_600_000_000
+_FEW = 64
+"""So many rows are put into their places one by one; with more, all are sorted again."""
+
+Writer = tuple[Cell, ...]
+"""The agent and the session of a row."""
+
+
+class Entry(NamedTuple):
+    """A visible row without its text. Units: microseconds UTC."""
+
+    row_id: str
+    text: TextId
+    created_at: int
+    happened_at: int | None
+    when: int
+    """When it happened, else when it was learned."""
+    facets: tuple[Cell, ...]
+    writer: Writer
+
+
+def _place(entry: Entry) -> tuple[int, str]:
+    return entry.created_at, entry.row_id
+
+
+def _goes_on(one: Entry, other: Entry) -> bool:
+    """Whether `other` continues what a writer wrote in `one`, as far as times tell.
+
+    Rows of one unit of work, such as an import, have one time and no order among them.
+    """
+    return 0 < other.created_at - one.created_at <= _LONGEST_PAUSE_US
+
+
+class WritingOrder:
+    """Rows by their writers, each writer's in the order of writing."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._rows: dict[Writer, list[Entry]] = {}
+
+    def copy(self) -> WritingOrder:
+        """Another one of the same rows."""
+        other = WritingOrder()
+        other._rows = {writer: list(rows) for writer, rows in self._rows.items()}
+        return other
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Put rows into their places."""
+        new: dict[Writer, list[Entry]] = {}
+        for entry in entries:
+            new.setdefault(entry.writer, []).append(entry)
+        for writer, some in new.items():
+            rows = self._rows.setdefault(writer, [])
+            if len(some) > _FEW:
+                rows += some
+                rows.sort(key=_place)
+                continue
+            for entry in some:
+                insort(rows, entry, key=_place)
+
+    def drop(self, entry: Entry) -> None:
+        """Take a row out."""
+        rows = self._rows[entry.writer]
+        del rows[bisect_left(rows, _place(entry), key=_place)]
+        if not rows:
+            del self._rows[entry.writer]
+
+    def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
+        """The rows up to `far` places from `entries`, joined into lines of consecutive rows.
+
+        A line ends where two rows have the same time, or more than an hour lies between them.
+        """
+        places: dict[Writer, set[int]] = {}
+        for entry in entries:
+            rows = self._rows.get(entry.writer, [])
+            at = bisect_left(rows, _place(entry), key=_place)
+            if at < len(rows) and rows[at].row_id == entry.row_id:
+                places.setdefault(entry.writer, set()).update(_reached(rows, at, far))
+        lines: list[list[Entry]] = []
+        for writer, reached in places.items():
+            rows, last = self._rows[writer], -2
+            for at in sorted(reached):
+                if at == last + 1 and _goes_on(rows[last], rows[at]):
+                    lines[-1].append(rows[at])
+                else:
+                    lines.append([rows[at]])
+                last = at
+        return lines
+
+    def pairs(self, most: int) -> list[tuple[TextId, TextId]]:
+        """The texts of up to `most` pairs of consecutive rows, evenly from all."""
+        found = [
+            (one.text, other.text)
+            for rows in self._rows.values()
+            for one, other in pairwise(rows)
+            if _goes_on(one, other)
+        ]
+        return found[:: len(found) // most + 1]
+
+
+def _reached(rows: Sequence[Entry], at: int, far: int) -> range:
+    """The places up to `far` away from `at` in its line."""
+    low = high = at
+    while low > max(0, at - far) and _goes_on(rows[low - 1], rows[low]):
+        low -= 1
+    while high < min(len(rows) - 1, at + far) and _goes_on(rows[high], rows[high + 1]):
+        high += 1
+    return range(low, high + 1)

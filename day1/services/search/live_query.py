@@ -1,0 +1,81 @@
+"""The rows of a state of many rows: SQL is asked about the texts in question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from day1.model.rows.change import Query
+from day1.model.values.ids import content_hash
+from day1.ports.index import Index, TextId
+from day1.ports.reading import Reading
+from day1.services.search.entries import Entry, WritingOrder
+from day1.services.search.filters import Filter
+from day1.services.search.views import ViewKey, columns_of, entry_of
+
+
+class LiveQuery:
+    """The rows of one kind at an open state, asked for as they are needed."""
+
+    def __init__(self, wanted: Filter, reading: Reading, index: Index) -> None:
+        """Use an open reading; of `wanted` its kind and whether inactive rows count."""
+        self.kind = wanted.kind
+        self.key: ViewKey = (wanted.kind.table,)
+        self.unindexed = 0
+        self._all = Filter(wanted.kind, wanted.inactive)
+        self._reading = reading
+        self._index = index
+
+    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
+        """The wanted rows that have one of `texts`, in their order."""
+        order = list(dict.fromkeys(texts))
+        contents = self._index.words.texts(self.kind, order)
+        hashes = {content_hash(text): number for number, text in contents.items()}
+        query = wanted.query({"content_hash": [*hashes]})
+        by_text: dict[TextId, list[Entry]] = {}
+        for row in self._reading.scan(self.kind, columns_of(self.kind), query):
+            text = hashes[str(row[1])]
+            by_text.setdefault(text, []).append(entry_of(row, text))
+        return [entry for text in order for entry in by_text.get(text, ())]
+
+    def sample(self, most: int) -> list[TextId]:
+        """Texts of the newest rows."""
+        query = Query(limit=most, descending=True)
+        hashes = [str(row[0]) for row in self._reading.scan(self.kind, ("content_hash",), query)]
+        return list(self._index.words.known(self.kind, hashes).values())
+
+    def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
+        """About the rows that were written next to each of `entries`, in lines.
+
+        The index numbers texts as they are written, so the neighbours are looked for among texts
+        with near numbers. That finds most of them.
+        """
+        clusters = _clusters(entries, 4 * far)
+        near = [range(c[0].text - 2 * far, c[-1].text + 2 * far + 1) for c in clusters]
+        found = self.entries(chain.from_iterable(near), self._all)
+        lines: list[list[Entry]] = []
+        for cluster, texts in zip(clusters, near, strict=True):
+            order = WritingOrder()
+            order.add(entry for entry in found if entry.text in texts)
+            lines += order.around(cluster, far)
+        return lines
+
+    def beside(self, most: int) -> list[tuple[TextId, TextId]]:
+        """The texts of pairs of consecutive rows, among the newest `most`."""
+        query = Query(limit=most, descending=True)
+        rows = self._reading.scan(self.kind, columns_of(self.kind), query)
+        numbers = self._index.words.known(self.kind, [str(row[1]) for row in rows])
+        order = WritingOrder()
+        order.add(entry_of(row, numbers[str(row[1])]) for row in rows if str(row[1]) in numbers)
+        return order.pairs(most)
+
+
+def _clusters(entries: Iterable[Entry], gap: int) -> list[list[Entry]]:
+    """Entries in the order of their texts' numbers, parted where more than `gap` lies between."""
+    clusters: list[list[Entry]] = []
+    for entry in sorted(entries, key=lambda each: each.text):
+        if clusters and entry.text - clusters[-1][-1].text <= gap:
+            clusters[-1].append(entry)
+        else:
+            clusters.append([entry])
+    return clusters
