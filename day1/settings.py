@@ -82,6 +82,63 @@ class SearchSettings(_Section):
             description="Weight of the vector score in the hybrid score; words have the rest.",
         ),
     ] = 0.7
+    bm25_half: Annotated[
+        float, Field(gt=0, description="The BM25 at which the score of the words is one half.")
+    ] = 8.0
+    words_boost: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="How far most words of a question in one place lift a score towards 1.",
+        ),
+    ] = 0.4
+    words_half: Annotated[
+        float, Field(gt=0, description="The BM25 at which that lift is one half of it.")
+    ] = 16.0
+    beside_boost: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="How far the vector score of a memory written just before or after lifts "
+            "this one's towards 1.",
+        ),
+    ] = 0.3
+    neighbour_shares: Annotated[
+        tuple[Annotated[float, Field(ge=0, le=1)], ...],
+        Field(
+            max_length=8,
+            description="What a word of the question counts that a memory lacks and the one "
+            "written just before or after has, then the next but one; []: nothing.",
+        ),
+    ] = (0.8, 0.6)
+    length_boost: Annotated[
+        float,
+        Field(ge=0, le=1, description="How far 40 words or more lift a score towards 1."),
+    ] = 0.1
+    subject_boost: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="How far a score is lifted towards 1 where the memory opens with a name "
+            "that the question has.",
+        ),
+    ] = 0.25
+    date_boost: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="How far a score is lifted towards 1 where the memory is of the date that "
+            "the question names.",
+        ),
+    ] = 0.3
+    question_discount: Annotated[
+        float,
+        Field(ge=0, le=1, description="The part of its score that a memory loses as a question."),
+    ] = 0.1
     chroma: Annotated[bool, Field(description="Let a server keep a Chroma collection.")] = True
 
 

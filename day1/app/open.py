@@ -38,6 +38,7 @@ from day1.services.search.request import SearchPorts
 from day1.settings import (
     ChatSettings,
     EmbedderSettings,
+    SearchSettings,
     Settings,
     find_home,
     model_folders,
@@ -198,15 +199,20 @@ def _index(
 
 
 def _search_ports(settings: Settings, repo: Repository, index: Index) -> SearchPorts:
-    weight = settings.search.vector_weight
     return SearchPorts(
         repo.store,
         repo.history,
         index,
         embedder(settings.embedder),
-        weights=Weights(vector=weight, keyword=1 - weight),
+        weights=weights(settings.search),
         reach=SearchLimits(exact_rows=settings.search.exact_rows),
     )
+
+
+def weights(settings: SearchSettings) -> Weights:
+    """The weights of the order of hits."""
+    others = settings.model_dump(include=set(Weights.__dataclass_fields__))
+    return Weights(vector=settings.vector_weight, keyword=1 - settings.vector_weight, **others)
 
 
 def embedder(settings: EmbedderSettings) -> Embedder | None:

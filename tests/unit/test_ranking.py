@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from day1.model.search.ranking import Candidate, Weights, in_context, rank
 
 WEIGHTS = Weights()
+SHARES = WEIGHTS.neighbour_shares
 PLAIN = Weights(words_boost=0, length_boost=0)
 """Without the rules that lift by what a text has of its own."""
 MODES = ["hybrid", "vector", "keyword"]
@@ -168,6 +169,7 @@ def test_a_vector_of_zeros_is_no_vector():
         {"beside_boost": -0.1},
         {"length_boost": 2},
         {"question_discount": 1.1},
+        {"neighbour_shares": (0.8, 1.1)},
     ],
 )
 def test_weights_that_would_leave_0_to_1_are_refused(bad):
@@ -309,21 +311,21 @@ MOVE, SISTER = {1: 6.0, 3: 5.0}, {2: 4.0}
 
 def test_each_word_counts_once_where_it_is_nearest():
     line = [1, 2, 3, 4, 5, 6]
-    assert in_context([MOVE, SISTER], line) == pytest.approx(
+    assert in_context([MOVE, SISTER], line, SHARES) == pytest.approx(
         [6 + 0.8 * 4, 0.8 * 6 + 4, 5 + 0.8 * 4, 0.8 * 5 + 0.6 * 4, 0.6 * 5, 0]
     )
 
 
 def test_a_memory_with_all_words_itself_stays_before_its_neighbours():
-    own, beside, further = in_context([{1: 6.0}, {1: 4.0}], [1, 2, 3])
+    own, beside, further = in_context([{1: 6.0}, {1: 4.0}], [1, 2, 3], SHARES)
     assert own == 10 > beside > further > 0
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.floats(0, 99))), st.lists(st.integers(0, 9)))
 def test_neighbours_only_raise_and_a_line_of_one_has_its_own_bm25(words, line):
-    own = [in_context(words, [text])[0] for text in line]
+    own = [in_context(words, [text], SHARES)[0] for text in line]
     assert own == [pytest.approx(sum(scores.get(text, 0) for scores in words)) for text in line]
-    assert all(low <= high for low, high in zip(own, in_context(words, line), strict=True))
+    assert all(low <= high for low, high in zip(own, in_context(words, line, SHARES), strict=True))
 
 
 @given(
@@ -336,7 +338,7 @@ def test_no_place_falls_when_a_neighbours_bm25_rises(words, line, data):
     text = data.draw(st.sampled_from(sorted(words[at])))
     more = words[at][text] + data.draw(st.floats(0, 99))
     risen = [*words[:at], {**words[at], text: more}, *words[at + 1 :]]
-    before, after = in_context(words, line), in_context(risen, line)
+    before, after = in_context(words, line, SHARES), in_context(risen, line, SHARES)
     assert all(low <= high for low, high in zip(before, after, strict=True))
 
 

@@ -24,8 +24,6 @@ _DAY_US = 86_400_000_000
 _YEAR_US = 31_556_952_000_000
 _DATED_CHARACTERS = 500  # a date further down says little about the whole text
 
-_SHARES = (1.0, 0.8, 0.6)
-"""What a word counts in the memory itself, in one beside it, and in the next but one."""
 _FULL = 40
 _FULLNESS = [math.log(1 + words) / math.log(1 + _FULL) for words in range(_FULL + 1)]
 """By the number of words, up to `_FULL`: 0 to 1."""
@@ -73,6 +71,8 @@ class Weights:
     beside_boost: float = 0.3
     length_boost: float = 0.1
     question_discount: float = 0.1
+    neighbour_shares: tuple[float, ...] = (0.8, 0.6)
+    """What a word counts that stands in the memory just before or after, in the next but one, …"""
 
     def __post_init__(self) -> None:
         if not (self.vector >= 0 and self.keyword >= 0 and self.vector + self.keyword > 0):
@@ -80,8 +80,9 @@ class Weights:
         if not (self.bm25_half > 0 and self.words_half > 0):
             raise ValueError("bm25_half and words_half must be above 0")
         boosts = (self.subject_boost, self.date_boost, self.words_boost, self.beside_boost)
-        if not all(0 <= part <= 1 for part in (*boosts, self.length_boost, self.question_discount)):
-            raise ValueError("a boost and the discount must be in 0..1")
+        parts = (*boosts, self.length_boost, self.question_discount, *self.neighbour_shares)
+        if not all(0 <= part <= 1 for part in parts):
+            raise ValueError("a boost, a share and the discount must be in 0..1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def rank(
 
 
 def in_context(
-    words: Sequence[Mapping[int, float]], line: Sequence[int], shares: Sequence[float] = _SHARES
+    words: Sequence[Mapping[int, float]], line: Sequence[int], shares: Sequence[float]
 ) -> list[float]:
     """The BM25 of each text of `line` with the words of its neighbours: never below its own.
 
@@ -144,7 +145,7 @@ def in_context(
     Args:
         words: for each word, its BM25 by text.
         line: texts in the order in which they were written.
-        shares: what a word counts in the text itself, in the ones beside it, and so on.
+        shares: what a word counts in the texts just before and after, in the next ones, and so on.
     """
     total = [0.0] * len(line)
     for scores in words:
@@ -152,7 +153,7 @@ def in_context(
         for at, text in enumerate(line):
             score = scores.get(text, 0.0)
             if score > 0:  # seldom: most words are in few texts
-                for far, share in enumerate(shares):
+                for far, share in enumerate((1.0, *shares)):
                     for place in (at - far, at + far):
                         if 0 <= place < len(line):
                             best[place] = max(best[place], share * score)

@@ -29,8 +29,6 @@ to count the words of neighbours costs 2 to 3 points of recall.
 """
 _LEADING = 25
 """So many of each list lead to their neighbours; more change nothing."""
-_FAR = 2
-"""Places to each side of a memory."""
 
 
 class UsualCache:
@@ -82,16 +80,19 @@ def _ordered(
     return fmean(beside) - fmean(any_two) > _MORE_ALIKE
 
 
-def lines_around(visible: CachedView | LiveQuery, near: Best, worded: Best) -> list[list[Entry]]:
-    """What was written next to the first rows of both lists, in lines of consecutive rows."""
+def lines_around(
+    visible: CachedView | LiveQuery, near: Best, worded: Best, far: int
+) -> list[list[Entry]]:
+    """What was written up to `far` places from the first rows of both lists, in lines."""
     leading = [*near.entries[:_LEADING], *worded.entries[:_LEADING]]
-    return visible.around({entry.row_id: entry for entry in leading}.values(), _FAR)
+    return visible.around({entry.row_id: entry for entry in leading}.values(), far)
 
 
 def in_lines(
     lines: Sequence[Sequence[Entry]],
     words: Sequence[Mapping[TextId, float]],
     cosines: Mapping[TextId, float],
+    shares: Sequence[float],
 ) -> dict[str, tuple[float, float]]:
     """For each row of `lines`, by id: the BM25 of its words in context, and the cosine beside it.
 
@@ -100,7 +101,7 @@ def in_lines(
     found = {}
     for line in lines:
         near = [0.0, *(cosines.get(entry.text, 0.0) for entry in line), 0.0]
-        scores = in_context(words, [entry.text for entry in line])
+        scores = in_context(words, [entry.text for entry in line], shares)
         for at, (entry, score) in enumerate(zip(line, scores, strict=True)):
             found[entry.row_id] = score, max(near[at], near[at + 2])
     return found

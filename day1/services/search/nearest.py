@@ -96,8 +96,8 @@ class CandidateQuery:
     """None to look by words only."""
     exactly: Callable[[], AbstractContextManager[CachedView]]
     """A view of the same state, for when the neighbours do not suffice."""
-    in_context: bool = False
-    """Whether the words of a row's neighbours count for it."""
+    shares: Sequence[float] = ()
+    """What the words of a row's neighbours count for it, by their distance (`in_context`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,15 +252,15 @@ class _Search:
             return candidates(looking, visible, by_words=self._mode != "vector")
 
     def _looking(self, reading: Reading, wanted: Filter, asked: AskedOf) -> CandidateQuery:
-        meaning = self._meanings.get(wanted.kind.table)
+        in_context = self._mode == "hybrid" and asked.usual.ordered is not False
         return CandidateQuery(
             self._index,
             self._ports.reach,
             wanted,
             asked.terms,
-            meaning,
+            self._meanings.get(wanted.kind.table),
             lambda: self._view(reading, wanted),
-            in_context=self._mode == "hybrid" and asked.usual.ordered is not False,
+            self._ports.weights.neighbour_shares if in_context else (),
         )
 
     def _hit(
@@ -312,7 +312,7 @@ def candidates(
 ) -> Candidates:
     """The best rows by meaning and, with `by_words`, the best by words, each with both true scores.
 
-    With `in_context`, also what was written next to the first of them, and the words of neighbours
+    With `shares`, also what was written next to the first of them, and the words of neighbours
     count. A score is looked up where a row is on one list only: to call an absent score 0 costs ten
     points of recall (`model.search.ranking`).
     """
@@ -321,7 +321,8 @@ def candidates(
     if meaning is not None:
         near, missing = nearest(looking, visible, meaning)
     by_word = _worded(looking, visible) if by_words and looking.terms else Best()
-    lines = lines_around(visible, near, by_word) if looking.in_context else []
+    far = len(looking.shares)
+    lines = lines_around(visible, near, by_word, far) if far else []
     beside = among(wanted, chain.from_iterable(lines)) if lines else []
     entries = {entry.row_id: entry for entry in (*near.entries, *by_word.entries, *beside)}
     texts = {entry.text for entry in chain(entries.values(), *lines)}
@@ -333,7 +334,7 @@ def candidates(
     if lines:
         words = index.words.each(wanted.kind, looking.terms, list(texts))
         bm25 = {text: sum(scores.get(text, 0.0) for scores in words) for text in texts}
-        stands = in_lines(lines, words, cosines)
+        stands = in_lines(lines, words, cosines, looking.shares)
     elif looking.terms:
         bm25 |= index.words.scores(wanted.kind, any_of(looking.terms), list(texts - bm25.keys()))
     contents = index.words.texts(wanted.kind, [entry.text for entry in entries.values()])
