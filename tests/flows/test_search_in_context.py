@@ -1,0 +1,279 @@
+"""Search counts the words of the memories that were written beside a memory, where order tells.
+
+The embedder is the hashing fake: texts that share words are near.
+"""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.model.search.ranking import Weights
+from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
+from day1.services.rows.recording import NewFact, fact_row
+from day1.services.search.filters import Filter
+from day1.services.search.nearest import SearchLimits
+from day1.services.search.request import SearchPorts
+from day1.services.search.views import ViewCache, state_of
+from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows.searched_memory import Asking
+from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import ports as ports  # noqa: PLC0414 - a fixture
+from tests.suites.engine_memory import EngineMemory
+
+MINUTE = 60_000_000
+TOPICS = ("garden", "engine", "choir", "boat", "bakery", "office", "market", "school", "bridge")
+TOLD = ("opened late", "needs paint", "was quiet", "looked full", "costs more", "closed early")
+OTHERS = ("They moved chairs.", "He moved house.", "We moved desks.", "Someone moved boxes.")
+QUESTION = "where did the sister move?"
+
+
+def note(memory: EngineMemory, name: str, text: str, session: str, later: int = MINUTE) -> None:
+    """Write a note of a session, so long after the last one."""
+    memory.clock.tick(later)
+    memory.add_fact("main", f"fact_{name}", fact_text=text, session_id=session)
+
+
+def sessions() -> list[tuple[str, str]]:
+    """Texts with their sessions, each of which stays with its topic."""
+    return [(f"our {topic} {told}", topic) for topic in TOPICS for told in (*TOLD, "came up")]
+
+
+def write_sessions(memory: EngineMemory, shuffled: int | None = None) -> None:
+    """Write them in their order, or in a random one as one session."""
+    told = sessions()
+    if shuffled is not None:
+        random.Random(shuffled).shuffle(told)
+    for number, (text, topic) in enumerate(told):
+        note(memory, f"{number:03}", text, topic if shuffled is None else "one")
+
+
+def write_others(memory: EngineMemory) -> None:
+    for number, text in enumerate(OTHERS):
+        note(memory, f"other{number}", text, f"other{number}")
+
+
+def ordered(memory: EngineMemory, ports: SearchPorts) -> bool | None:
+    """Whether the order of main's facts is taken to mean something."""
+    ref, history, index = Ref(branch="main"), memory.store.history, ports.index
+    assert ports.embedder is not None
+    with (
+        memory.store.reading(ref) as reading,
+        ports.views.at(reading, ref, Filter(FACT), history, index) as view,
+    ):
+        state = state_of(reading, ref)
+        return ports.usual.at(state, view, len(view), index, ports.embedder).ordered
+
+
+def before_all_others(ask: Asking, **request) -> bool:
+    """Whether the answer comes before every memory that has one word of the question alone."""
+    ids = ask.ids(QUESTION, wait=True, limit=50, **request)
+    places = [ids.index(f"fact_other{number}") for number in range(len(OTHERS))]
+    return "fact_lisbon" in ids and ids.index("fact_lisbon") < min(places)
+
+
+# Words in context
+
+
+def test_a_memory_is_found_by_the_words_of_the_one_before_it(memory, ask, ports):
+    write_sessions(memory)
+    write_others(memory)
+    note(memory, "sister", "My sister called today.", "talk")
+    note(memory, "lisbon", "She moved to Lisbon.", "talk")
+    assert before_all_others(ask)
+    alone = replace(ports, weights=Weights(neighbour_shares=()))
+    assert not before_all_others(Asking(memory, alone))
+    assert not before_all_others(ask, mode="keyword")
+
+
+def test_so_it_is_among_so_many_that_sql_is_asked(memory, ask, ports, monkeypatch):
+    write_sessions(memory)
+    write_others(memory)
+    note(memory, "sister", "My sister called today.", "talk")
+    note(memory, "lisbon", "She moved to Lisbon.", "talk")
+    exactly = ask.ids(QUESTION, wait=True, limit=20)
+    vectors = ports.index.vectors
+
+    def neighbours(kind, embedder, vector, limit):
+        return list(vectors.nearest(embedder, vector, range(1, 200), limit)[0])
+
+    monkeypatch.setattr(vectors, "approximate", lambda: True)
+    monkeypatch.setattr(vectors, "neighbours", neighbours)
+    views = ViewCache()
+    monkeypatch.setattr(views, "at", None)  # nothing is held
+    live = Asking(memory, replace(ports, reach=SearchLimits(exact_rows=0), views=views))
+    assert before_all_others(live)
+    assert live.ids(QUESTION, wait=True, limit=20) == exactly
+
+
+@pytest.mark.parametrize(
+    ("later", "session"), [(61 * MINUTE, "talk"), (MINUTE, "another"), (0, "talk")]
+)
+def test_a_long_pause_another_session_and_one_unit_of_work_end_a_line(
+    memory, ask, ports, later, session
+):
+    write_sessions(memory)
+    write_others(memory)
+    if later:
+        note(memory, "sister", "My sister called today.", "talk")
+        note(memory, "lisbon", "She moved to Lisbon.", session, later)
+    else:
+        memory.clock.tick(MINUTE)
+        with memory.store.adding("main") as work:
+            texts = {"sister": "My sister called today.", "lisbon": "She moved to Lisbon."}
+            origin = Origin("one", "talk")
+            new = [
+                fact_row(f"fact_{name}", NewFact(text), origin, work.now)
+                for name, text in texts.items()
+            ]
+            work.add(FACT, new)
+    assert not before_all_others(ask)
+    assert ordered(memory, ports)
+
+
+def test_a_memory_with_all_words_itself_stays_before_its_neighbours(memory, ask):
+    write_sessions(memory)
+    note(memory, "before", "Then a phone rang.", "talk")
+    note(memory, "all", "My sister moved to Lisbon.", "talk")
+    note(memory, "after", "So we had tea.", "talk")
+    ids = ask.ids(QUESTION, wait=True)
+    assert ids[0] == "fact_all"
+    assert {"fact_before", "fact_after"} <= set(ids)
+
+
+def test_a_neighbour_that_is_not_wanted_lends_its_words_and_is_not_found(memory, ask):
+    write_sessions(memory)
+    write_others(memory)
+    note(memory, "sister", "My sister called today.", "talk")
+    memory.clock.tick(MINUTE)
+    memory.add_fact(
+        *("main", "fact_lisbon"),
+        fact_text="She moved to Lisbon.",
+        session_id="talk",
+        category="news",
+    )
+    with_it = ask(QUESTION, category="news", wait=True).hits
+    alone = Asking(memory, replace(ask.ports, weights=Weights(neighbour_shares=())))
+    without = alone(QUESTION, category="news", wait=True).hits
+    assert [hit.row["id"] for hit in with_it] == ["fact_lisbon"]
+    assert with_it[0].score > without[0].score
+
+
+def test_a_view_keeps_the_order_while_rows_come_change_and_go(memory, ask):
+    write_sessions(memory)
+    write_others(memory)
+    note(memory, "sister", "My sister called today.", "talk")
+    note(memory, "lisbon", "She moved to Lisbon.", "talk")
+    assert before_all_others(ask)
+    memory.store.commit_pending("main")
+    assert before_all_others(ask)
+    memory.update_fact("main", "fact_sister", fact_text="My brother called today.")
+    assert not before_all_others(ask)
+    memory.update_fact("main", "fact_sister", fact_text="My sister called today.")
+    assert before_all_others(ask)
+    memory.remove("main", "fact_sister")
+    assert not before_all_others(ask)
+    for limit in (49, 50):
+        anew = Asking(memory, replace(ask.ports, views=ViewCache()))
+        ids = ask.ids(QUESTION, wait=True, limit=limit)
+        assert anew.ids(QUESTION, wait=True, limit=limit) == ids
+
+
+# Where order means nothing
+
+
+def test_an_order_that_means_nothing_changes_nothing(memory, ports):
+    write_sessions(memory, shuffled=3)
+    alone = Asking(memory, replace(ports, weights=Weights(neighbour_shares=())))
+    ask = Asking(memory, ports)
+    ask("all of it", wait=True)
+    assert ordered(memory, ports) is False
+    for topic in TOPICS:
+        question = f"why was the {topic} late?"
+        with_it, without = ask(question, wait=True).hits, alone(question, wait=True).hits
+        assert [(h.row["id"], h.score) for h in with_it] == [
+            (h.row["id"], h.score) for h in without
+        ]
+
+
+def test_an_order_is_judged_when_enough_have_vectors(memory, ports):
+    write_sessions(memory)
+    ask = Asking(memory, replace(ports, embedded_at_once=0))
+    ask("nothing yet")
+    assert ordered(memory, ports) is None
+    ask("all of it", wait=True)
+    assert ordered(memory, ports) is True
+
+
+def test_few_pairs_tell_nothing(memory, ask, ports):
+    told = sessions()
+    for number, (text, topic) in enumerate(told):
+        if topic == TOPICS[-1]:
+            break
+        note(memory, f"{number:03}", text, topic)
+    ask("all of it", wait=True)
+    assert ordered(memory, ports) is False
+    for number, (text, topic) in enumerate(told):
+        if topic == TOPICS[-1]:
+            note(memory, f"{number:03}", text, topic)
+    ask("all of it", wait=True)
+    assert ordered(memory, ports) is True
+
+
+# Names
+
+
+class Listening(HashingEmbedder):
+    """Remembers what it was asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def embed(self, texts):
+        self.heard += texts
+        return super().embed(texts)
+
+
+def test_a_name_is_looked_up_and_lifts_but_is_not_embedded(memory, ports):
+    names = ("Ada", "Bela", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jana")
+    things = ("tea", "maps", "rain", "trains")
+    for name in names:
+        for thing in things:
+            note(memory, f"{name}_{thing}".lower(), f"{name} likes {thing} best of all", name)
+    listening = Listening()
+    ask = Asking(memory, replace(ports, embedder=listening))
+    found = ask("what does dora like about the old boat?", wait=True)
+    assert {str(hit.row["id"]) for hit in found.hits[:4]} == {f"fact_dora_{t}" for t in things}
+    assert "what does like about the old boat?" in listening.heard
+    assert min(hit.keyword for hit in found.hits[:4]) > 0
+
+
+# Several kinds
+
+
+def test_kinds_that_are_searched_together_are_ranked_by_the_same_scale(memory, ports):
+    texts = [f"the {topic} {told}" for topic in TOPICS for told in TOLD]
+    conversation: str | None = None
+    for number, text in enumerate(texts):
+        memory.clock.tick(MINUTE)
+        memory.add_fact("main", f"fact_{number}", fact_text=text)
+        memory.add_observation("main", f"obs_{number}", summary=text)
+        with memory.store.adding("main") as work:
+            message = MessageRequest(NewMessage("user", text), conversation)
+            logged = add_message(memory.repo, work, message, memory.origin)
+        assert logged
+        conversation = logged.conversation_id
+    kinds = ("facts", "observations", "messages")
+    hits = Asking(memory, ports)("why was the boat late?", kinds=kinds, limit=60, wait=True).hits
+    assert len(hits) == 60
+    by_text: dict[str, list[float]] = {}
+    for hit in hits:
+        by_text.setdefault(str(hit.row[hit.kind.text or ""]), []).append(hit.score)
+    assert sum(len(scores) == len(kinds) for scores in by_text.values()) >= 19
+    for scores in by_text.values():
+        assert scores == pytest.approx(scores[:1] * len(scores))
