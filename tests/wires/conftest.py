@@ -6,6 +6,8 @@ of its own, forked from `EMPTY` before anything was written.
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,19 +18,45 @@ from tests.wires.judged_facts import KEY
 from tests.wires.mcp_session import Session
 
 EMPTY = "empty"
+MANY_BRANCHES = 60
 _numbers = itertools.count(1)
 
 Fork = Callable[..., str]
 Write = Callable[..., str]
 
 
-@pytest.fixture(scope="session")
-def core(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+@contextmanager
+def _serving(folder: Path) -> Iterator[Session]:
     """`day1 mcp --toolsets core,review` on a new store, by keywords only."""
-    with Session(tmp_path_factory.mktemp("core") / "store") as session:
+    with Session(folder / "store") as session:
         session.ok("memory_branch_create", branch_name=EMPTY)
         yield session
         assert session.found("memory_timeline", branch=EMPTY) == [], "a test wrote to all others'"
+
+
+@pytest.fixture(scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Session]]:
+    """The server that tests share; another one when its store has many branches.
+
+    Some calls look through all branches, and would take longer and longer.
+    """
+    with ExitStack() as open_now:
+        shared: list[tuple[Session, int]] = []
+
+        def server() -> Session:
+            if not shared or next(_numbers) - shared[-1][1] > MANY_BRANCHES:
+                open_now.close()
+                session = open_now.enter_context(_serving(tmp_path_factory.mktemp("core")))
+                shared.append((session, next(_numbers)))
+            return shared[-1][0]
+
+        yield server
+
+
+@pytest.fixture(scope="module")
+def core(_shared: Callable[[], Session]) -> Session:
+    """A server that other modules' tests ask too."""
+    return _shared()
 
 
 @pytest.fixture
@@ -49,7 +77,7 @@ def branch(fork: Fork) -> str:
     return fork()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def write(core: Session) -> Write:
     def fact(branch: str, text: str, **more: Any) -> str:
         made: str = core.ok("memory_write_fact", fact_text=text, branch=branch, **more)["id"]
@@ -58,10 +86,11 @@ def write(core: Session) -> Write:
     return fact
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def pattern(core: Session, write: Write) -> Pair:
     """Both sides changed `clash`; the source changed one fact, removed one, added three rows."""
-    source, target = "pattern/source", "pattern/target"
+    number = next(_numbers)
+    source, target = f"pattern/{number}/source", f"pattern/{number}/target"
     core.ok("memory_branch_create", branch_name=target, parent_branch=EMPTY)
     texts = ("kept", "changed", "removed", "clash")
     pair = Pair(source, target, *(write(target, text, category="old") for text in texts))
@@ -100,7 +129,7 @@ def chat_model() -> Iterator[ChatServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def _judged_by_chat(core: Session, chat_model: ChatServer) -> Iterator[Session]:
     settings = {"URL": chat_model.url, "MODEL": MODEL, "KEY": KEY, "TRIES": "1", "TIMEOUT_S": "2"}
     env = {f"DAY1_CHAT__{name}": value for name, value in settings.items()}
