@@ -52,5 +52,9 @@ class Reading(Protocol):
     def merge_base(self, other: CommitId) -> CommitId:
         """The merge base of this state and an older commit."""
 
-    def changes(self, base: CommitId) -> Changes:
-        """Rows that differ between a commit and this state; the cost grows with their number."""
+    def changes(self, base: CommitId, through: "Reading | None" = None) -> Changes:
+        """Rows that differ between a commit and this state; the cost grows with their number.
+
+        `through` is another reading of the same store, begun after this one. An engine that reads
+        into a cache for each connection uses that one's, if the caller goes on with it.
+        """

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.adapters.versioned.store import MOST_PENDING_AGE, MOST_PENDING_ROWS
 from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreVersionUnknown
@@ -201,3 +202,45 @@ def test_a_unit_that_adds_can_do_nothing_else(store):
     add(store, 1)
     with store.adding("main") as work:
         assert not {"change", "apply", "merge", "commit", "not_before"} & set(dir(work))
+
+
+def a_side_branch(store):
+    """A branch whose one change is committed; gives the merge base and its tip."""
+    add(store, 1)
+    base = store.commit_pending("main")
+    store.history.fork("side", base)
+    with store.changing("side") as work:
+        work.change(FACT, "fact_0001", {"category": "theirs"})
+        return base, work.commit(Message("change", "theirs"))
+
+
+def test_two_commits_are_compared_where_the_caller_goes_on_reading(store, monkeypatch):
+    """Each connection has a cache of its own, and a comparison may read all of a table into it."""
+    base, _ = a_side_branch(store)
+    used = []
+    compare = DoltLiteDialect.changes
+
+    def noted(self, connection, *asked):
+        used.append(connection)
+        return compare(self, connection, *asked)
+
+    monkeypatch.setattr(DoltLiteDialect, "changes", noted)
+    with (
+        store.reading(Ref(branch="side")) as source,
+        store.reading(Ref(branch="main")) as target,
+    ):
+        assert list(source.changes(base, through=target)) == [FACT.table]
+        assert used == [target.connection]
+
+
+def test_a_connection_that_merges_keeps_more_of_what_it_reads(store):
+    """What is left of the engine's default size is too small for the three states of a merge."""
+    _, source = a_side_branch(store)
+    sizes = []
+    for _ in range(2):
+        with store.changing("main") as work:
+            sizes += work.connection.exec_driver_sql("PRAGMA cache_size").scalars().all()
+            work.merge(source, {})
+            sizes += work.connection.exec_driver_sql("PRAGMA cache_size").scalars().all()
+    default, *raised = sizes
+    assert raised == [2 * default] * 3

@@ -24,6 +24,7 @@ from day1.model.rows.change import (
     Writes,
 )
 from day1.model.rows.kind import HELD, KINDS, Cell, Kind, Row, when
+from day1.ports.reading import Reading
 from day1.ports.store import Capabilities
 
 Tables = Mapping[str, Mapping[str, Row]]
@@ -89,7 +90,7 @@ class MemoryReading:
     def merge_base(self, other: CommitId) -> CommitId:
         return self.store.history.merge_base(self.tip, other)
 
-    def changes(self, base: CommitId) -> Changes:
+    def changes(self, base: CommitId, _through: Reading | None = None) -> Changes:
         return _changes(self.store.rows[base], self.tables)
 
     # Writing

@@ -237,8 +237,9 @@ class SqlReading(Reading):
         return self.past.base(self, other)
 
     @override
-    def changes(self, base: CommitId) -> Changes:
-        return self.past.since(self, base)
+    def changes(self, base: CommitId, through: Reading | None = None) -> Changes:
+        other = through if isinstance(through, SqlReading) else None
+        return self.past.since(self, base, other)
 
     def _visible(self, statement: Select[Any], table: Table) -> Select[Any]:
         if self.until is None:
@@ -264,12 +265,12 @@ def insert_into(table_name: str) -> Insert:
 
 
 class Past(Protocol):
-    """The history that a state is compared with, read on the reading's own connection."""
+    """The history that a state is compared with, read on the connections of readings."""
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
         """As `SqlReading.merge_base`."""
 
-    def since(self, reading: SqlReading, base: CommitId) -> Changes:
+    def since(self, reading: SqlReading, base: CommitId, through: SqlReading | None) -> Changes:
         """As `SqlReading.changes`."""
 
 

@@ -13,6 +13,8 @@ class Connections(Protocol):
 
     slow_at_commit: bool = False
     """Whether a connection at a commit costs much more than one on a branch whose tip it is."""
+    own_caches: bool = False
+    """Whether each connection keeps what it has read for itself, not the engine for all."""
 
     def on_branch(self, branch: str) -> AbstractContextManager[Connection]:
         """A connection whose plain table names mean `branch`.

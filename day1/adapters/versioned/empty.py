@@ -47,5 +47,5 @@ class EmptyReading(Reading):
         return other
 
     @override
-    def changes(self, _base: CommitId) -> Changes:
+    def changes(self, _base: CommitId, _through: Reading | None = None) -> Changes:
         return {}

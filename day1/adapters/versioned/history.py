@@ -104,12 +104,15 @@ class SqlHistory(History):
         """The merge base of a state that is read; takes no other connection of the pool."""
         return self._dialect.merge_base(reading.connection, reading.tip, other)
 
-    def since(self, reading: SqlReading, base: CommitId) -> Changes:
+    def since(
+        self, reading: SqlReading, base: CommitId, through: SqlReading | None = None
+    ) -> Changes:
         """Rows that differ between a commit and a state that is read, as that reading sees it."""
         if reading.pending.count:
             found = self._dialect.changes(reading.connection, base, "WORKING", reading.mask)
         else:
-            found = self._between(reading.connection, base, reading.tip)
+            at = through if through and self._connections.own_caches else reading
+            found = self._between(at.connection, base, reading.tip)
         return found if reading.until is None else _until(found, reading.until)
 
     def _between(self, connection: Connection, base: CommitId, to: CommitId) -> Changes:

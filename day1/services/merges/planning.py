@@ -80,10 +80,10 @@ def look(
     """`preview`, of a closed source too: it cannot be merged, but be compared."""
     check(request)
     with (
-        repo.store.reading(Ref(branch=request.target.name)) as target,
         repo.store.reading(Ref(branch=request.source.name)) as source,
+        repo.store.reading(Ref(branch=request.target.name)) as target,
     ):
-        base = source.merge_base(target.tip)  # the older state: it was opened first
+        base = target.merge_base(source.tip)  # the older state: it was opened first
         plan, sides, held = plan_of(repo, request, base, (source, target))
         return Preview(
             plan,
@@ -124,7 +124,7 @@ def plan_of(
         as `preview`.
     """
     source, target = both
-    changes = source.changes(base)
+    changes = source.changes(base, through=target)
     # A decision that comes along with the merge counts; a pick brings none.
     coming = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
     held = _held(source, target, coming, picks=bool(request.items))

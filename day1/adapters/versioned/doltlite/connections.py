@@ -76,6 +76,8 @@ class DoltLiteConnections(Connections):
 
     slow_at_commit = True
     """Each commit is opened as a file: 6 ms, where a branch is open already."""
+    own_caches = True
+    """What one has read, another reads anew: 100 ms for a table of 100,000 rows."""
 
     def __init__(
         self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float

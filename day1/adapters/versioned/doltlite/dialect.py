@@ -16,6 +16,9 @@ from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import BY_TABLE, Cell, Kind
 
+_CACHE = "PRAGMA cache_size = -131072"
+"""At most 128 MB for a connection that merges, in place of 64. The engine reads three states of
+a table, and all of the merged one; where these do not fit, it reads most pages several times."""
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -105,6 +108,9 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
+        if not connection.info.get(_CACHE):  # kept with the engine's connection
+            connection.exec_driver_sql(_CACHE)
+            connection.info[_CACHE] = True
         try:
             connection.exec_driver_sql(
                 "SELECT dolt_merge('--no-ff', '--no-commit', '-m', 'merge', ?)", (source,)
