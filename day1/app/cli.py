@@ -6,16 +6,20 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from day1.app import garbage
 from day1.interfaces.cli import main as command_line
 
 if TYPE_CHECKING:
     from day1.interfaces.cli.application import Application
 
 
-def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
-    command_line.prepare_process()
-    sys.exit(run(sys.argv[1:]))
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code; default: the process's arguments."""
+    garbage.while_loading()
+    command_line.prepare_output()
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    garbage.before_leaving()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from day1.adapters.flock import WriteLock
+from day1.app import garbage
 from day1.app.open import background_worker, open_store
 from day1.errors import Conflict, Refused
 from day1.interfaces.http.app import Served, build_app, needs_token
@@ -17,7 +17,6 @@ from day1.logs import to_stderr
 from day1.services.access.authentication import Authenticator
 from day1.settings import Settings
 
-_COLLECT_AT = 2_000
 SERVED = "serve.lock"
 """Held by the one HTTP server of a store; says where that is."""
 
@@ -46,10 +45,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
                     host=settings.http.host,
                 )
             worker.start()
-            # What is loaded stays; what sessions leave behind goes soon (the command line, which
-            # lives for a moment, collects seldom).
-            gc.freeze()
-            gc.set_threshold(_COLLECT_AT, 20, 20)
+            garbage.while_serving()
             with sole_server(store, address_of(taken)):
                 app = build_app(Served(store, authenticator, worker.called))
                 serve(app, taken, settings.http, ready)

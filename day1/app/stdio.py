@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from day1.app import garbage
 from day1.app.open import background_worker, open_store
 from day1.call.context import Context
 from day1.interfaces.broadcast import Broadcaster
@@ -35,6 +36,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     listening = Listening(broadcaster, lambda _: EVERYTHING)
     server = build_server(chosen, context, listening)
     worker.start()
+    garbage.while_serving()
 
     def close() -> None:
         worker.stop()

@@ -1,11 +1,9 @@
 """Starts the HTTP server, as `day1 serve` does (checklist S1-006)."""
 
-import sys
-
 from day1.app import cli
 from day1.app.http import run
 
 __all__ = ["run"]
 
 if __name__ == "__main__":
-    sys.exit(cli.run(["serve"]))
+    cli.main(["serve"])

@@ -5,7 +5,6 @@ Exit codes are in the epilog below, which `day1 --help` prints.
 """
 
 import difflib
-import gc
 import importlib
 import json
 import keyword
@@ -98,8 +97,6 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The commands of each section of the help, with their help in a line."""
 
-_COLLECT_AT: Final = 200_000
-"""New objects: looking for garbage while modules load takes a tenth of a command's time."""
 _COMMANDS: Final = {name: found for names in SECTIONS.values() for name, found in names.items()}
 
 
@@ -143,9 +140,8 @@ def day1() -> None:
     """Git for agent memory: remember, branch, review, merge, travel in time."""
 
 
-def prepare_process() -> None:
-    """Set up the process for one command."""
-    gc.set_threshold(_COLLECT_AT, 20, 100)
+def prepare_output() -> None:
+    """Have characters that stdout or stderr cannot show written as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
