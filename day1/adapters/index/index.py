@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ class LocalIndex:
         self._database = Database(folder, read_only=read_only, wait_s=_WAIT_S)
         neighbours = None
         if chroma and not read_only:
-            neighbours = _neighbours(self._database, chroma_server)
+            neighbours = partial(_neighbours, self._database, chroma_server)
         self.generation = self._database.generation
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, neighbours, chroma_above)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -27,17 +27,21 @@ class FileVectors(Vectors):
     """`ports.index.Vectors`: files of float32 compared with numpy, or with Chroma's help."""
 
     def __init__(
-        self, database: Database, chroma: Neighbours | None, chroma_above: int = 0
+        self,
+        database: Database,
+        make_chroma: Callable[[], Neighbours] | None,
+        chroma_above: int = 0,
     ) -> None:
-        """Share the index's file; without `chroma` there are no approximate neighbours.
+        """Share the index's file; without `make_chroma` there are no approximate neighbours.
 
         Chroma is not opened before a space has more than `chroma_above` vectors: for fewer,
         comparing all is quick, and Chroma costs a second and 75 MB.
         """
+        self._make_chroma = make_chroma
         self._chroma_above = chroma_above
         self.point: KillPoint = no_kill_point
         self._database = database
-        self._chroma = chroma
+        self._chroma: Neighbours | None = None
         self._guard = threading.Lock()
         self._spaces: dict[tuple[str, int], Space] = {}
         self._known: dict[tuple[str, str, int], Space] = {}
@@ -170,8 +174,9 @@ class FileVectors(Vectors):
 
         A Chroma server may have them by `hashes` although they are not known here.
         """
-        if self._chroma is not None:
-            self._chroma.forget(hashes)
+        chroma = self._made_chroma()
+        if chroma is not None:
+            chroma.forget(hashes)
         if not texts:
             return
         with self._database.embedding.held(wait=True):
@@ -192,18 +197,25 @@ class FileVectors(Vectors):
 
     def update_neighbours(self) -> bool:
         """Take Chroma over if nobody has it, and feed it; returns whether more is to be fed."""
-        if self._chroma is None:
+        if self._make_chroma is None:
             return False
         spaces = self._all()
         with self._database.reading() as connection:
             most = max((rows_written(connection, s.number) for s in spaces), default=0)
-        wanted = most > self._chroma_above or self._chroma.ready()
-        return wanted and self._chroma.update_neighbours(spaces)
+        chroma = self._made_chroma() if most > self._chroma_above or self.approximate() else None
+        return chroma is not None and chroma.update_neighbours(spaces)
 
     def close(self) -> None:
         """Let another process own Chroma."""
         if self._chroma is not None:
             self._chroma.close()
+
+    def _made_chroma(self) -> Neighbours | None:
+        """What asks Chroma, made when it is first needed: it brings numpy."""
+        with self._guard:
+            if self._chroma is None and self._make_chroma is not None:
+                self._chroma = self._make_chroma()
+            return self._chroma
 
     def _all(self) -> list[Space]:
         with self._database.reading() as connection:
