@@ -1,6 +1,4 @@
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +11,6 @@ SHARES = WEIGHTS.neighbour_shares
 PLAIN = Weights(words_boost=0, length_boost=0)
 """Without the rules that lift by what a text has of its own."""
 MODES = ["hybrid", "vector", "keyword"]
-RELEVANCE = Path(__file__).parents[1] / "relevance"
 
 units = st.floats(0, 1)
 candidates = st.builds(
@@ -340,20 +337,3 @@ def test_no_place_falls_when_a_neighbours_bm25_rises(words, line, data):
     risen = [*words[:at], {**words[at], text: more}, *words[at + 1 :]]
     before, after = in_context(words, line, SHARES), in_context(risen, line, SHARES)
     assert all(low <= high for low, high in zip(before, after, strict=True))
-
-
-# --- the relevance fixture
-
-
-def test_the_relevance_fixture_is_sound():
-    memories = [json.loads(line) for line in (RELEVANCE / "memories.jsonl").open(encoding="utf-8")]
-    questions = [
-        json.loads(line) for line in (RELEVANCE / "questions.jsonl").open(encoding="utf-8")
-    ]
-    ids = {memory["id"] for memory in memories}
-    assert len(ids) == len(memories) == 100
-    assert len({question["question"] for question in questions}) == len(questions) == 100
-    assert all(question["relevant"] and set(question["relevant"]) <= ids for question in questions)
-    for memory in memories:
-        assert memory.keys() == {"id", "text", "category", "happened_at"}
-        assert memory["happened_at"] is None or datetime.fromisoformat(memory["happened_at"]).tzinfo
