@@ -49,6 +49,8 @@ class Operation(Generic[Q, R]):
     idempotent: bool = False
     scope: Scope | None = None
     """What a token needs for it; default: read for what reads, else write."""
+    brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
+    """How a wire that answers text beside the structured form says one row of its list there."""
 
     def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
         """Validate, run and dump; the answer is the structured form.
@@ -87,6 +89,13 @@ class Operation(Generic[Q, R]):
     def is_list(self) -> bool:
         """Whether the answer is a list on wires that can answer one."""
         return "result" in self.response.model_fields
+
+    def text(self, answer: Mapping[str, Json]) -> Any:
+        """The answer as text has it: the bare list where it is one, its rows in brief."""
+        if not self.is_list:
+            return answer
+        rows: Any = answer["result"]
+        return rows if self.brief is None else [self.brief(row) for row in rows]
 
     @property
     def description(self) -> str:

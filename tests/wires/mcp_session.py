@@ -32,6 +32,8 @@ WAIT_S = 120.0
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00")
 TIMES = {"created_at", "happened_at", "updated_at", "retracted_at", "restored_at", "held_at"}
 TIMES |= {"timestamp", "started_at", "completed_at", "joined_at"}
+BRIEF = {"memory_search", "memory_time_travel", "memory_search_task", "memory_search_messages"}
+"""Tools whose text block has a part of what the structured form has of each row."""
 
 
 class Answer(NamedTuple):
@@ -129,7 +131,7 @@ class Session:
         assert structured is not None
         answer = Answer(json.loads(blocks[0]), structured, bool(result.is_error), blocks[1:])
         assert blocks[0] == json.dumps(answer.document, ensure_ascii=False, separators=(",", ":"))
-        _check_error(answer) if answer.is_error else _check_success(answer)
+        _check_error(answer) if answer.is_error else _check_success(answer, tool)
         if not answer.is_error:
             schema = self.tools[tool].output_schema
             Draft202012Validator(schema).validate(structured)
@@ -200,9 +202,13 @@ def unscored(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in hit.items() if key != "score"} for hit in hits]
 
 
-def _check_success(answer: Answer) -> None:
+def _check_success(answer: Answer, tool: str) -> None:
     structured = answer.structured
-    if "result" in structured:
+    if tool in BRIEF:
+        assert set(structured) == {"result", "read"}
+        for row, whole in zip(answer.document, structured["result"], strict=True):
+            assert row == {name: whole[name] for name in row}
+    elif "result" in structured:
         assert set(structured) == {"result", "read"}
         assert answer.document == structured["result"]
     else:

@@ -162,7 +162,7 @@ def test_both_protocol_eras_get_the_same_tools_and_answers(
     by_meta = era.call("memory_search", {"query": "tea"}, {"day1/branch": branch})
     assert [hit["id"] for hit in by_meta.document] == [wrote["id"]]
     by_argument = core.found("memory_search", query="tea", branch=branch)
-    assert unscored(by_meta.document) == unscored(by_argument)
+    assert unscored(by_meta.structured["result"]) == unscored(by_argument)
     assert by_meta.notes
     error = era.refused("memory_search", "invalid_request", query="tea", search_type="psychic")
     assert "'hybrid'" in error["message"]

@@ -83,6 +83,34 @@ def test_hits_carry_the_seeds_fields_and_come_best_first(core: Session, library:
         assert ISO.fullmatch(hit["happened_at"])
 
 
+@pytest.mark.line("S1-020")
+def test_a_model_reads_of_a_hit_what_the_seed_promises_and_what_is_unusual(
+    core: Session,
+) -> None:
+    core.ok("memory_branch_create", branch_name="told", parent_branch="empty")
+    said = {"branch": "told", "query": "kettle"}
+    core.ok("memory_write_fact", branch="told", fact_text="The kettle is blue.")
+    (usual,) = core.call("memory_search", said).document
+    assert set(usual) == {"id", "fact_text", "category", "score", "created_at"}
+    core.ok(
+        "memory_write_observation",
+        branch="told",
+        observation_type="discovery",
+        summary="The kettle hums.",
+        happened_at="2026-01-10",
+        agent_id="ada",
+    )
+    (seen,) = core.call("memory_search", {**said, "types": ["observation"]}).document
+    assert set(seen) == set(usual) | {"type", "agent_id", "happened_at"}
+    new = core.ok(
+        "memory_supersede_fact", branch="told", fact_id=usual["id"], fact_text="No kettle"
+    )
+    hits = core.call("memory_search", {**said, "include_inactive": True}).document
+    old, new = ({h["id"]: h for h in hits}[i] for i in (usual["id"], new["id"]))
+    assert (old["status"], set(old)) == ("superseded", {*usual, "status"})
+    assert set(new) == set(usual)
+
+
 @pytest.mark.line("S1-005", "S1-019")
 def test_null_means_the_default(core: Session, library: str) -> None:
     optional = set(core.takes("memory_search")) - {"query", "branch"}

@@ -1,5 +1,6 @@
 """JSON schemas of the models, as short as they can be: an agent pays for each token."""
 
+import json
 from typing import Any
 
 from pydantic import BaseModel
@@ -34,12 +35,19 @@ def _listed(operation: Operation[Any, Any], schema: dict[str, Any]) -> dict[str,
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """What a tool answers in `structuredContent`."""
-    slim: dict[str, Any] = _slim(model.model_json_schema(mode="serialization"))
+    schema = model.model_json_schema(mode="serialization")
+    # A client that checks each answer pays for every reference that it follows.
+    slim: dict[str, Any] = _slim(schema if _refers_to_itself(schema) else _inlined(schema))
     return slim
 
 
+def _refers_to_itself(schema: dict[str, Any]) -> bool:
+    definitions: dict[str, Any] = schema.get("$defs", {})
+    return any(f'"#/$defs/{name}"' in json.dumps(part) for name, part in definitions.items())
+
+
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Put definitions where they are used; no request refers to itself."""
+    """Put definitions where they are used; none refers to itself."""
     definitions: dict[str, Any] = schema.pop("$defs", {})
 
     def put(part: Any) -> Any:

@@ -154,7 +154,7 @@ def _call(
         log.exception("%s failed", params.name[:80])
         failed = Day1Error("day1 failed on this call; its log on stderr says more.")
         return result(shape.body(failed, str), is_error=True)
-    return result(answer, text=answer["result"] if tool.operation.is_list else answer)
+    return result(answer, text=tool.operation.text)
 
 
 def _stopped() -> bool:
@@ -174,11 +174,18 @@ def _report(ctx: Any, done: int, total: int | None) -> None:
 
 
 def result(
-    structured: Mapping[str, Any], *, text: Any = None, is_error: bool = False
+    structured: Mapping[str, Any],
+    *,
+    text: Callable[[Mapping[str, Any]], Any] = lambda answer: answer,
+    is_error: bool = False,
 ) -> CallToolResult:
-    """An answer as MCP sends it: one JSON text block, and notes as a second one."""
-    structured = _sendable(structured)
-    blocks = [_block(_json(structured if text is None else text))]
+    """An answer as MCP sends it: one JSON text block, and notes as a second one.
+
+    `text` says what that block holds of the answer.
+    """
+    structured, whole = _sendable(structured)
+    said = text(structured)
+    blocks = [_block(whole if said is structured else _json(said))]
     state = structured.get("read") or structured.get("written") or {}
     if state.get("notes"):
         blocks.append(_block("Note: " + " ".join(state["notes"])))
@@ -187,15 +194,19 @@ def result(
     )
 
 
-def _sendable(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The answer without lone surrogates, which an error may quote: one would end the session."""
+def _sendable(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The answer and its JSON.
+
+    Both are without lone surrogates, which an error may quote: one would end the session.
+    """
     whole = _json(answer)
     try:
         whole.encode()
     except UnicodeEncodeError:
-        cleaned: dict[str, Any] = json.loads(whole.encode("utf-8", "replace"))
-        return cleaned
-    return answer
+        whole = whole.encode("utf-8", "replace").decode()
+        cleaned: dict[str, Any] = json.loads(whole)
+        return cleaned, whole
+    return answer, whole
 
 
 def _block(text: str) -> TextContent:

@@ -41,7 +41,7 @@ from day1.services.search.searching import search
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.memory import secret_notes
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
-from day1.toolsets.day1.core.search import read_found
+from day1.toolsets.day1.core.search import in_brief, read_found
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import read_of
 
@@ -373,7 +373,14 @@ OPERATIONS = (
         list_conversations,
         Effect.READ,
     ),
-    Operation("memory_search_messages", SearchMessages, MessageHits, search_messages, Effect.READ),
+    Operation(
+        "memory_search_messages",
+        SearchMessages,
+        MessageHits,
+        search_messages,
+        Effect.READ,
+        brief=in_brief,
+    ),
     Operation(
         "memory_fork_conversation",
         ForkConversation,

@@ -1,14 +1,15 @@
 """Tools that find: search, graph query, timeline."""
 
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Request, Response, Text, When
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest
+from day1.errors import InvalidRequest, Json
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
@@ -137,6 +138,27 @@ def shown_hit(hit: Hit) -> MemoryHit:
         created_at=show(int(row["created_at"] or 0)),
         revision=revision(hit.kind, row),
     )
+
+
+_USUAL: Final[Mapping[str, Json]] = {
+    "type": "fact",
+    "confidence": 1.0,
+    "status": "active",
+    "verification": "unverified",
+}
+
+
+def in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
+    """A hit as a model reads it, which pays for each word: what is usual goes without saying.
+
+    `category` is there even without a value, because the seed promises it (S1-020).
+    """
+    return {
+        name: value
+        for name, value in hit.items()
+        if name == "category"
+        or (value is not None and name != "revision" and value != _USUAL.get(name))
+    }
 
 
 def read_found(branch: str, answer: SearchAnswer) -> Read:
@@ -282,7 +304,7 @@ def shown_moment(moment: Moment) -> TimelineItem:
 
 
 OPERATIONS = (
-    Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ),
+    Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ, brief=in_brief),
     Operation("memory_graph_query", GraphQuery, Graph, graph_query, Effect.READ),
     Operation("memory_timeline", Timeline, TimelineItems, memory_timeline, Effect.READ),
 )

@@ -20,7 +20,7 @@ from day1.call.operation import Effect, Operation
 from day1.model.values.instant import parse, show
 from day1.services.branches.snapshots import snapshot, snapshots
 from day1.services.search.request import SearchRequest
-from day1.toolsets.day1.core.search import Hits, found
+from day1.toolsets.day1.core.search import Hits, found, in_brief
 from day1.toolsets.shared.fields import Limit
 
 
@@ -124,5 +124,5 @@ def time_travel(ctx: Context, request: TimeTravel) -> Hits:
 OPERATIONS = (
     Operation("memory_snapshot", TakeSnapshot, SnapshotTaken, take_snapshot, Effect.WRITE),
     Operation("memory_snapshot_list", SnapshotList, Snapshots, snapshot_list, Effect.READ),
-    Operation("memory_time_travel", TimeTravel, Hits, time_travel, Effect.READ),
+    Operation("memory_time_travel", TimeTravel, Hits, time_travel, Effect.READ, brief=in_brief),
 )

@@ -29,6 +29,7 @@ from day1.toolsets.day1.core.replays import REPLAY
 from day1.toolsets.day1.core.search import (
     MemoryHit,
     TimelineItem,
+    in_brief,
     read_found,
     shown_hit,
     shown_moment,
@@ -282,7 +283,14 @@ OPERATIONS = (
         Effect.WRITE,
         idempotent=True,
     ),
-    Operation("memory_search_task", SearchTask, TaskHits, memory_search_task, Effect.READ),
+    Operation(
+        "memory_search_task",
+        SearchTask,
+        TaskHits,
+        memory_search_task,
+        Effect.READ,
+        brief=in_brief,
+    ),
     Operation(
         "memory_agent_timeline", AgentTimeline, AgentMoments, memory_agent_timeline, Effect.READ
     ),
