@@ -209,6 +209,15 @@ def test_an_order_is_judged_when_enough_have_vectors(memory, ports):
     assert ordered(memory, ports) is True
 
 
+def test_speakers_who_take_turns_are_judged_by_what_they_say(memory, ask, ports):
+    for talk, topic in enumerate(TOPICS):
+        for turn, told in enumerate((*TOLD, "came up", "went down")):
+            speaker = ("Ada", "Bela")[(talk + turn) % 2]
+            note(memory, f"{topic}{turn}", f"{speaker}, {speaker} says: {topic} {told}", topic)
+    ask("all of it", wait=True)
+    assert ordered(memory, ports) is True
+
+
 def test_few_pairs_tell_nothing(memory, ask, ports):
     told = sessions()
     for number, (text, topic) in enumerate(told):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from day1.model.search.ranking import in_context
-from day1.model.search.wording import Usual, usual
+from day1.model.search.wording import Usual, subject, usual
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -58,21 +59,35 @@ class UsualCache:
             texts = index.words.texts(visible.kind, visible.sample(_SAMPLE))
             known = rows, usual(list(texts.values()))
         if known[1].ordered is None:
-            ordered = _ordered(visible.beside(_SAMPLE), index, embedder)
+            pairs = visible.beside(_SAMPLE)
+            contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
+            openings = {number: subject(text) for number, text in contents.items()}
+            ordered = _ordered(pairs, openings, index, embedder)
             known = known[0], replace(known[1], ordered=ordered)
         self._known[key] = known
         return known[1]
 
 
 def _ordered(
-    pairs: Sequence[tuple[TextId, TextId]], index: Index, embedder: Embedder
+    pairs: Sequence[tuple[TextId, TextId]],
+    openings: Mapping[TextId, str | None],
+    index: Index,
+    embedder: Embedder,
 ) -> bool | None:
-    """Whether consecutive memories are more alike than any two; None: too few have vectors yet."""
+    """Whether consecutive memories are more alike than any two; None: too few have vectors yet.
+
+    Any two means a memory and the follower of another, which opens with the same name as its own
+    follower: where two speakers take turns, two memories of one of them are alike by her name.
+    """
     if len(pairs) < _FEWEST_PAIRS:
         return False
-    half = len(pairs) // 2
-    others = [*pairs[half:], *pairs[:half]]
-    apart = [(one, other) for (one, _), (_, other) in zip(pairs, others, strict=True)]
+    followers: dict[str | None, list[TextId]] = {}
+    for _, second in pairs:
+        followers.setdefault(openings.get(second), []).append(second)
+    half_apart = {
+        opening: chain(some[len(some) // 2 :], some) for opening, some in followers.items()
+    }
+    apart = [(first, next(half_apart[openings.get(second)])) for first, second in pairs]
     beside = index.vectors.likeness(embedder, pairs)
     any_two = index.vectors.likeness(embedder, apart)
     if min(len(beside), len(any_two)) < _FEWEST_PAIRS:
