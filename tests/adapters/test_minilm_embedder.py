@@ -20,6 +20,7 @@ import pytest
 from day1.adapters.embedders import model_folder
 from day1.adapters.embedders.graph import graph_over
 from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.embedders.model_folder import checked_weights
 from day1.adapters.embedders.openai import OpenAiEmbedder
 from day1.errors import EmbedderUnavailable
 from day1.ports.embedder import Embedder
@@ -106,6 +107,14 @@ def test_many_threads_get_their_own_vectors(model_dir: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         each = list(pool.map(lambda text: embedder.embed([text])[0], texts))
     assert np.abs(embedder.embed(texts) - np.array(each)).max() < 1e-5
+
+
+def test_threads_that_wait_do_not_spin(model_dir: Path) -> None:
+    from day1.adapters.embedders.onnx_model import session
+
+    options = session(model_dir, checked_weights(model_dir), 2).get_session_options()
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    assert options.intra_op_num_threads == 2
 
 
 def test_a_short_text_is_its_own_passage(minilm: MiniLm) -> None:
