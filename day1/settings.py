@@ -139,6 +139,14 @@ class SearchSettings(_Section):
         float,
         Field(ge=0, le=1, description="The part of its score that a memory loses as a question."),
     ] = 0.1
+    embed_ms: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="While vectors are missing, a search of a server makes some for at most "
+            "so many milliseconds, or none at 0; the rest is made between calls.",
+        ),
+    ] = 20
     chroma: Annotated[bool, Field(description="Let a server keep a Chroma collection.")] = True
 
 

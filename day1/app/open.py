@@ -96,7 +96,7 @@ def open_store(
         if not read_only:
             _recover(repo)
             forget_redacted(repo)
-        search = _search_ports(settings, repo, index)
+        search = _search_ports(settings, repo, index, serves=serves)
         return OpenStore(
             folder,
             engine.where,
@@ -198,7 +198,9 @@ def _index(
     )
 
 
-def _search_ports(settings: Settings, repo: Repository, index: Index) -> SearchPorts:
+def _search_ports(
+    settings: Settings, repo: Repository, index: Index, *, serves: bool
+) -> SearchPorts:
     return SearchPorts(
         repo.store,
         repo.history,
@@ -206,6 +208,7 @@ def _search_ports(settings: Settings, repo: Repository, index: Index) -> SearchP
         embedder(settings.embedder),
         weights=weights(settings.search),
         reach=SearchLimits(exact_rows=settings.search.exact_rows),
+        embedding_s=settings.search.embed_ms / 1000 if serves else None,
     )
 
 

@@ -24,6 +24,10 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """Length of each vector."""
 
+    @property
+    def stride(self) -> int:
+        """Characters to embed between two looks at the clock: a moment's work, or one request."""
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Turn texts into vectors.
 

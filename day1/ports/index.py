@@ -7,7 +7,7 @@ damaged makes new ones and raises `IndexLost`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -95,12 +95,21 @@ class Vectors(Protocol):
         """The number of texts without a vector of this embedder."""
 
     def embed(
-        self, embedder: Embedder, limit: int, *, wait: bool = False, first: Sequence[TextId] = ()
+        self,
+        embedder: Embedder,
+        limit: int,
+        *,
+        wait: bool = False,
+        first: Sequence[TextId] = (),
+        enough: Callable[[], bool] | None = None,
     ) -> int:
         """Embed texts without vectors, some `limit` passages; returns how many are left.
 
         Those of `first` come first, in their order, then the newest. One process does this at a
         time. With `wait` others wait for it, else they do nothing.
+
+        `enough` is asked after each stride of the embedder. When it says so, texts that are done
+        are kept, and the passages of one that is not are kept for the next time.
 
         Raises:
             EmbedderUnavailable: there is no model.

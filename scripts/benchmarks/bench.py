@@ -137,6 +137,7 @@ class FakeEmbedder:
 
     name = "minilm-l6-v2-384"
     dimension = 384
+    stride = 250
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors that hang on the first text only."""

@@ -19,6 +19,8 @@ class HashingEmbedder:
 
     name = "hashing-64"
     dimension = 64
+    stride = 1
+    """One text after the other."""
 
     def __init__(self) -> None:
         self.embedded = 0

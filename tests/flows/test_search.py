@@ -194,6 +194,35 @@ def test_a_search_embeds_sixteen_texts_and_says_how_many_wait(memory, ask, ports
     assert ask("gateway number 3", wait=True).pending_vectors == 0
 
 
+def test_a_search_embeds_no_longer_than_its_time(memory, ports):
+    for number in range(5):
+        memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
+    hurried = Asking(memory, replace(ports, embedding_s=1e-9))
+    assert hurried("gateway").pending_vectors == 4  # one text at least, so that it ends some day
+    assert ports.embedder.embedded == 1 + 1
+    none = Asking(memory, replace(ports, embedding_s=0))
+    assert none("gateway").pending_vectors == 4
+    slow = Asking(memory, replace(ports, embedding_s=60))
+    assert slow("gateway").pending_vectors == 0
+    assert ports.embedder.embedded == 5 + 1
+    for number in range(2):
+        memory.add_fact("main", f"fact_late{number}", fact_text=f"late number {number}")
+    assert hurried("gateway", wait=True).pending_vectors == 0
+
+
+def test_a_search_is_seen_to_run(memory, ask, ports, monkeypatch):
+    seen = []
+    embed = ports.embedder.embed
+    monkeypatch.setattr(
+        ports.embedder, "embed", lambda texts: [seen.append(len(ports.running)), embed(texts)][1]
+    )
+    ask("gateway")
+    assert (seen, ports.running) == ([1], set())
+    with pytest.raises(InvalidRequest):
+        ask("gateway", kinds=("branches",))
+    assert ports.running == set()
+
+
 def test_a_row_without_vector_is_found_by_its_words(memory, ask):
     memory.add_fact("main", "fact_00", fact_text="zebra stripes")
     for number in range(20):

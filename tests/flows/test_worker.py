@@ -1,13 +1,23 @@
 """The worker of a process that stays: no failure is its last, and none tells what is remembered."""
 
 import sqlite3
+import time
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, cast
 from unittest.mock import Mock
 
+import pytest
+
+from day1.adapters.index.index import LocalIndex
 from day1.ports.index import IndexBehind
+from day1.services.branches.lookup import find
+from day1.services.search.indexing import follow
+from day1.services.search.request import SearchPorts
 from day1.services.upkeep import worker
 from day1.services.upkeep.worker import BackgroundWorker
+from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import make, opened, write
 from tests.suites.engine_memory import EngineMemory
 from tests.waiting import until
@@ -78,6 +88,76 @@ def test_an_index_that_fails_keeps_no_branch_from_being_cut(tmp_path, monkeypatc
             continue
     memory.close()
     assert cut == ["main", "side"] * 2
+
+
+class _Interrupted(HashingEmbedder):
+    """A call comes while the second text is embedded."""
+
+    def __init__(self, comes: Callable[[], None]) -> None:
+        super().__init__()
+        self._comes = comes
+
+    def embed(self, texts):
+        if self.embedded == 1:
+            self._comes()
+        return super().embed(texts)
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    """A memory with ten texts that wait for their vectors, and ports to search it."""
+    memory, index = EngineMemory(tmp_path), LocalIndex(tmp_path)
+    for number in range(10):
+        memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
+    follow(memory.store, memory.store.history, index, "main", find(memory.repo, "main").id)
+    yield memory, SearchPorts(memory.store, memory.store.history, index, HashingEmbedder())
+    index.close()
+    memory.close()
+
+
+def left(ports):
+    return ports.index.vectors.pending(ports.embedder)
+
+
+def test_the_worker_stops_embedding_while_a_search_runs_and_goes_on_afterwards(
+    waiting, monkeypatch
+):
+    memory, ports = waiting
+    monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
+    monkeypatch.setattr(worker, "_QUIET_S", 0.0)
+    ports = replace(ports, embedder=_Interrupted(lambda: ports.running.add("search")))
+    background = BackgroundWorker(memory.repo, ports)
+    background._embedded = time.monotonic()  # nothing is overdue
+    assert background._embed(ports.embedder)
+    assert left(ports) == 8, "it stops when the text in work is done, and keeps what is done"
+    assert background._embed(ports.embedder)
+    assert left(ports) == 8
+    ports.running.clear()
+    assert not background._embed(ports.embedder)
+    assert left(ports) == 0
+
+
+def test_the_worker_stops_embedding_when_a_call_comes(waiting, monkeypatch):
+    memory, ports = waiting
+    monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
+    monkeypatch.setattr(worker, "_QUIET_S", 60.0)
+    background = BackgroundWorker(memory.repo, ports)
+    background._called, background._embedded = -1e9, time.monotonic()
+    embedder = _Interrupted(background.called)
+    assert background._embed(embedder)
+    assert left(ports) == 8
+    assert background._embed(embedder)
+    assert left(ports) == 8, "there was no pause between calls"
+
+
+def test_the_worker_embeds_at_last_although_calls_never_pause(waiting, monkeypatch):
+    memory, ports = waiting
+    monkeypatch.setattr(worker, "_BATCH_S", 60.0)
+    ports.running.add("search")
+    background = BackgroundWorker(memory.repo, ports)
+    background._embedded = time.monotonic() - worker._PUT_OFF_S - 1
+    assert not background._embed(ports.embedder)
+    assert left(ports) == 0
 
 
 class _Broken:

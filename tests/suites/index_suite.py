@@ -5,6 +5,7 @@ a test.
 """
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -36,6 +37,17 @@ def embed_all(index: Index, embedder: HashingEmbedder) -> None:
 
 def vector(embedder: HashingEmbedder, text: str) -> np.ndarray:
     return embedder.embed([text])[0]
+
+
+def with_vectors(index: Index, embedder: HashingEmbedder, numbers: list[TextId]) -> list[TextId]:
+    """Those of some texts that have their vectors."""
+    return list(index.vectors.cosines(embedder, vector(embedder, "any"), numbers))
+
+
+def after(steps: int) -> Callable[[], bool]:
+    """Says that it is enough when it is asked so often."""
+    answers = iter([False] * (steps - 1) + [True])
+    return lambda: next(answers)
 
 
 def long_text(*words: str) -> str:
@@ -127,6 +139,25 @@ class IndexSuite:
         assert index.vectors.cosines(embedder, asked, numbers).keys() == {numbers[1]}
         assert index.vectors.embed(embedder, 2, first=named) == 1  # the first of these has one
         assert numbers[2] not in index.vectors.cosines(embedder, asked, numbers)
+
+    def test_embedding_ends_when_it_is_enough_and_keeps_what_is_done(self, index, embedder):
+        numbers = learn(index, *TEXTS)
+        assert index.vectors.embed(embedder, 9, enough=after(2)) == 2
+        assert with_vectors(index, embedder, numbers) == numbers[2:]
+        assert index.vectors.embed(embedder, 9, enough=after(9)) == 0
+
+    def test_a_long_text_is_embedded_bit_by_bit(self, index, embedder):
+        (number,) = learn(index, long_text("crane", "heron", "stork"))
+        assert index.vectors.embed(embedder, 9, enough=after(2)) == 1
+        assert with_vectors(index, embedder, [number]) == []
+        (other,) = learn(index, TEXTS[0])
+        index.vectors.embed(embedder, 9, enough=after(1))
+        assert with_vectors(index, embedder, [number, other]) == [other]
+        embedder.embedded = 0
+        assert index.vectors.embed(embedder, 9, enough=after(1)) == 0
+        assert embedder.embedded == 1  # the others are kept from before
+        asked = vector(embedder, "stork")
+        assert index.vectors.best_passages(embedder, asked, [number]) == {number: 2}
 
     def test_a_text_is_embedded_once(self, index, embedder):
         learn(index, *TEXTS)

@@ -32,6 +32,8 @@ class MiniLm(Embedder):
 
     name = "minilm-l6-v2-384"
     dimension = 384
+    stride = 250
+    """Some 10 ms on two cores; short texts are quicker together (7 of them: 2 ms each, not 5)."""
 
     def __init__(self, locate: Callable[[], Path | None], *, threads: int | None = None) -> None:
         """Take where to look and how many threads a run may use; None is one for each core."""

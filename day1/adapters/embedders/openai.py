@@ -29,6 +29,8 @@ _ANSWER_BYTES = 64 * 1024 * 1024  # four times what 64 vectors of 8,192 numbers 
 class OpenAiEmbedder(Embedder):
     """An `Embedder` over HTTP; safe to share between threads."""
 
+    stride = _TEXTS_PER_REQUEST * PASSAGE_CHARACTERS
+
     def __init__(
         self,
         url: str,

@@ -182,6 +182,8 @@ class Space:
         self._sums = Sums(database.folder / VECTORS / f"{name}.sums")
         self._guard = threading.Lock()
         self._seen = self._empty()
+        self.begun: dict[tuple[TextId, int], Vector] = {}
+        """Passages, by text and number, whose vectors wait for the rest of their text."""
 
     def snapshot(self) -> SpaceSnapshot:
         """What is known now.
@@ -250,7 +252,7 @@ class Space:
         except FileNotFoundError:
             return False
 
-    def write(self, vectors: Matrix, start: int) -> None:
+    def write(self, vectors: Matrix | Sequence[Vector], start: int) -> None:
         """Put rows into the file from row `start` on, durably; by one process at a time.
 
         What lies there already was written by a process that ended before it could say so.
@@ -270,6 +272,7 @@ class Space:
         if self._file.exists():
             for position in positions:
                 self.write(np.zeros((1, self.dimension), np.float32), position)
+        self.begun.clear()
         with self._guard:
             self._seen = self._empty()
 

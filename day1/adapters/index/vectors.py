@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,14 @@ from day1.ports.index import TextId, Vectors
 
 if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does without
     from day1.adapters.index.chroma import Neighbours
-    from day1.adapters.index.space import Matrix, Space
+    from day1.adapters.index.space import Space
     from day1.ports.index import Vector
+
+_MOST_BEGUN = 1_024
+"""Vectors of texts of which some passages are not embedded yet."""
+
+Passage = tuple[TextId, int, str]
+"""A text, the number of its passage, and the passage."""
 
 
 class FileVectors(Vectors):
@@ -59,35 +65,65 @@ class FileVectors(Vectors):
 
     @override
     def embed(
-        self, embedder: Embedder, limit: int, *, wait: bool = False, first: Sequence[TextId] = ()
+        self,
+        embedder: Embedder,
+        limit: int,
+        *,
+        wait: bool = False,
+        first: Sequence[TextId] = (),
+        enough: Callable[[], bool] | None = None,
     ) -> int:
         pending = self.pending(embedder)
-        if pending == 0 or self._database.read_only:
+        if pending == 0 or limit == 0 or self._database.read_only:
             return pending
         with self._database.embedding.held(wait=wait) as mine:
-            if mine:
-                self._embed(embedder, limit, first)
+            space = self._space(embedder) if mine else None
+            if space is not None:
+                space.sweep()
+                self._embed(space, embedder, limit, first, enough)
         return self.pending(embedder)
 
-    def _embed(self, embedder: Embedder, limit: int, first: Sequence[TextId]) -> None:
-        space = self._space(embedder)
-        if space is None:
-            return
-        space.sweep()
+    def _embed(
+        self,
+        space: Space,
+        embedder: Embedder,
+        limit: int,
+        first: Sequence[TextId],
+        enough: Callable[[], bool] | None,
+    ) -> None:
+        """Embed some texts in their order, and keep those that are whole."""
+        begun = space.begun
+        counts: dict[TextId, int] = {}
         with self._database.reading() as connection:
             waiting = _waiting(connection, space.number, first, limit)
-        texts: list[tuple[TextId, int]] = []
-        passages: list[str] = []
-        for text, content in waiting.items():
-            cut = embedder.passages(content)
-            if passages and len(passages) + len(cut) > limit:
-                break
-            texts.append((text, len(cut)))
-            passages += cut
-        if texts:
-            self._store(space, texts, embedder.embed(passages))
 
-    def _store(self, space: Space, texts: list[tuple[TextId, int]], vectors: Matrix) -> None:
+        def passages() -> Iterator[Passage]:
+            left = limit
+            for text, content in waiting.items():
+                cut = embedder.passages(content)
+                left -= len(cut)
+                if counts and left < 0:
+                    return
+                counts[text] = len(cut)
+                yield from ((text, n, p) for n, p in enumerate(cut) if (text, n) not in begun)
+
+        for some in _in_strides(passages(), embedder.stride if enough else None):
+            vectors = embedder.embed([passage for _, _, passage in some])
+            begun.update(zip(((text, n) for text, n, _ in some), vectors, strict=True))
+            if enough is not None and enough():
+                break
+        whole = [
+            (text, count)
+            for text, count in counts.items()
+            if all((text, n) in begun for n in range(count))
+        ]
+        rows = [begun.pop((text, n)) for text, count in whole for n in range(count)]
+        if len(begun) > _MOST_BEGUN:
+            begun.clear()
+        if whole:
+            self._store(space, whole, rows)
+
+    def _store(self, space: Space, texts: list[tuple[TextId, int]], vectors: list[Vector]) -> None:
         """The file first, then `index.db`: a crash between leaves rows that nobody speaks of."""
         with self._database.reading() as connection:
             start = rows_written(connection, space.number)
@@ -278,3 +314,18 @@ def _waiting(
         (space, limit),
     ).fetchall()
     return dict(islice(dict(asked + newest).items(), limit))
+
+
+def _in_strides(passages: Iterator[Passage], stride: int | None) -> Iterator[list[Passage]]:
+    """Passages of at most `stride` characters together, or one that is longer; None: all."""
+    some: list[Passage] = []
+    room = stride
+    for passage in passages:
+        if room is not None and stride is not None:
+            if some and len(passage[2]) > room:
+                yield some
+                some, room = [], stride
+            room -= len(passage[2])
+        some.append(passage)
+    if some:
+        yield some

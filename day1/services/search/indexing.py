@@ -7,7 +7,7 @@ A past commit that is searched has a cursor of its own, under its id.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from day1.errors import NotFound, StoreUnavailable
@@ -43,12 +43,33 @@ def follow(store: Store, history: History, index: Index, branch: str, branch_id:
         catch_up(reading, history, index, branch_id)
 
 
-def embed_pending(
-    index: Index, embedder: Embedder, limit: int | None, first: Sequence[TextId] = ()
-) -> int:
-    """Embed texts that have no vectors, those of `first` first, then the newest.
+class TimeBudget:
+    """Says that a time is over, or would be before one more step like the last one had ended."""
 
-    Some `limit` passages if no other process is at it; with None all, however long that takes.
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin now."""
+        self._clock = clock
+        self._last = clock()
+        self._end = self._last + seconds
+
+    def __call__(self) -> bool:
+        """Whether to stop; asked after each step."""
+        now = self._clock()
+        step, self._last = now - self._last, now
+        return now + step > self._end
+
+
+def embed_pending(
+    index: Index,
+    embedder: Embedder,
+    limit: int | None,
+    first: Sequence[TextId] = (),
+    enough: Callable[[], bool] | None = None,
+) -> int:
+    """Embed texts that have no vectors, `first` and then the newest; returns how many are left.
+
+    Some `limit` passages if no other process is at it, or fewer when `enough` says so after one of
+    the embedder's strides; with a limit of None all, however long that takes.
 
     Returns:
         How many are left.
@@ -58,7 +79,7 @@ def embed_pending(
         IndexBehind: the index cannot be written now.
     """
     if limit is not None or index.read_only:
-        return index.vectors.embed(embedder, limit or 0, first=first)
+        return index.vectors.embed(embedder, limit or 0, first=first, enough=enough)
     while left := index.vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
         pass
     return left

@@ -53,12 +53,16 @@ class SearchPorts:
     reach: SearchLimits = field(default_factory=SearchLimits)
     embedded_at_once: int = 16
     """How many texts a search embeds at most, unless it is to wait for all."""
+    embedding_s: float | None = None
+    """How long it does so; None: for as long as that takes, where no worker does it later."""
     words_wait_s: float = 5.0
     """How long a search indexes words, unless it is to wait for all."""
     views: ViewCache = field(default_factory=ViewCache)
     usual: UsualCache = field(default_factory=UsualCache)
     questions: QueryVectorCache = field(default_factory=QueryVectorCache)
     aside: Aside = field(default_factory=Aside)
+    running: set[object] = field(default_factory=set)
+    """The searches that run now: the background worker gives way to them."""
 
 
 @dataclass(frozen=True, slots=True)

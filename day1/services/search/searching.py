@@ -27,7 +27,7 @@ from day1.model.search.wording import any_of, embedding_query, excerpt, keyword_
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.search.context import in_lines, lines_around
 from day1.services.search.filters import SCOPES, Filter
-from day1.services.search.indexing import catch_up, embed_pending
+from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.nearest import AskedOf, Best, CandidateQuery, QueryVector, nearest
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
@@ -53,6 +53,8 @@ def search(
         UnknownBranch, NotFound: as the store says of `ref`.
     """
     notes: list[str] = []
+    running = object()
+    ports.running.add(running)
     try:
         try:
             found = _Search(ports, ref, branch_id, request).run()
@@ -68,6 +70,8 @@ def search(
         index, views = ports.aside.take(ports.index)
         aside = replace(ports, index=index, views=views)
         found = _Search(aside, ref, branch_id, replace(request, mode="keyword")).run()
+    finally:
+        ports.running.discard(running)
     return replace(found, notes=[*notes, *found.notes])
 
 
@@ -201,8 +205,10 @@ class _Search:
             self._meanings = {
                 t: QueryVector(embedder, vectors[each.embedded]) for t, each in asked.items()
             }
-            limit = None if self._request.wait else self._ports.embedded_at_once
-            embed_pending(self._index, embedder, limit, self._first)
+            limit, seconds = self._ports.embedded_at_once, self._ports.embedding_s
+            some = None if self._request.wait else limit if seconds != 0 else 0
+            enough = None if seconds is None else TimeBudget(seconds)
+            embed_pending(self._index, embedder, some, self._first, enough)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:

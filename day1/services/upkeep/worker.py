@@ -9,9 +9,10 @@ from day1.errors import Day1Error, EmbedderUnavailable
 from day1.logs import note_failure
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import CommitId
+from day1.ports.embedder import Embedder
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
-from day1.services.search.indexing import embed_pending, follow
+from day1.services.search.indexing import TimeBudget, embed_pending, follow
 from day1.services.search.request import SearchPorts
 from day1.services.upkeep.compacting import compact_if_brief
 
@@ -20,9 +21,10 @@ log = logging.getLogger(__name__)
 _START_S = 1.0
 _PAUSE_S, _LONGEST_PAUSE_S = 2.0, 60.0
 """Between two steps; each of those that fail for a reason unknown to day1 doubles it."""
-_BATCH = 64
-"""Passages embedded at once: 0.2 s in which both cores are busy."""
-_QUIET_S = 0.5
+_BATCH, _BATCH_S = 64, 0.2
+"""Passages in one batch, which are written together, and how long it may take."""
+_QUIET_S = 0.05
+"""After a call has begun, nothing is embedded for so long, or for as long as a search runs."""
 _LOOK_S = 30.0
 """How often a store that nobody writes to is looked through, since pending rows become due."""
 _IDLE_S, _COMPACT_S = 60.0, 600.0
@@ -30,7 +32,7 @@ _IDLE_S, _COMPACT_S = 60.0, 600.0
 _LEAVE_S = 3.0
 """Longer than a batch takes."""
 _PUT_OFF_S = 10.0
-"""Vectors wait for a pause between calls, but at most so long; a search embeds the newest 16."""
+"""Vectors wait for a pause between calls, but at most so long."""
 
 
 class BackgroundWorker:
@@ -95,33 +97,57 @@ class BackgroundWorker:
         """Note that a client's call begins; embedding is put off then."""
         self._called = time.monotonic()
 
-    def _may_embed(self) -> bool:
-        """Whether there was no call just now, or embedding was put off for long enough."""
-        now = time.monotonic()
-        return now - self._called > _QUIET_S or now - self._embedded > _PUT_OFF_S
-
     def stop(self) -> None:
         """End after the present step; doing it twice is harmless.
 
-        A batch that is being embedded ends first: the model's threads abort an exiting process.
+        What is being embedded ends first: the model's threads abort an exiting process.
         """
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(_LEAVE_S)
 
     def _step(self) -> bool:
-        """Commit what is due, index new texts, embed a batch; returns whether more is left."""
+        """Commit what is due, index new texts, embed some; returns whether more is left."""
         self._look()
         self._forget()
         self._compact()
-        if self._search.embedder is None or self._stopped.is_set() or not self._may_embed():
+        if self._search.embedder is None:
             return False
         try:
-            waiting = embed_pending(self._search.index, self._search.embedder, _BATCH)
-            self._embedded = time.monotonic()
+            return self._embed(self._search.embedder)
         except EmbedderUnavailable:
             return False
+
+    def _embed(self, embedder: Embedder) -> bool:
+        """Embed in the pauses between calls until the next look is due, or nothing waits."""
+        waiting = None
+        until = time.monotonic() + _PAUSE_S
+        while waiting != 0 and (now := time.monotonic()) < until and not self._stopped.is_set():
+            overdue = now - self._embedded > _PUT_OFF_S
+            if self._busy(now - _QUIET_S) and not overdue:
+                self._stopped.wait(min(_QUIET_S, until - now))
+                continue
+            waiting = embed_pending(
+                self._search.index, embedder, _BATCH, enough=self._enough(now, overdue=overdue)
+            )
+            self._embedded = time.monotonic()
+        if waiting is None or self._stopped.is_set():  # no pause, so none for neighbours either
+            return not self._stopped.is_set()
         return self._search.index.update_neighbours() or waiting > 0
+
+    def _busy(self, since: float) -> bool:
+        """Whether a search runs, or a call began after that time."""
+        return bool(self._search.running) or self._called > since
+
+    def _enough(self, begun: float, *, overdue: bool) -> Callable[[], bool]:
+        """Ends a batch when its time is over, or when a call comes, unless it is overdue."""
+        time_is_over = TimeBudget(_BATCH_S)
+
+        def enough() -> bool:
+            gives_way = self._busy(begun) and not overdue
+            return time_is_over() or gives_way or self._stopped.is_set()
+
+        return enough
 
     def _forget(self) -> None:
         """Take out of this node's index what any node has redacted.
