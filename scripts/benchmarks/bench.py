@@ -44,9 +44,11 @@ class Sizes:
     branches: int = 200
     seconds: float = 10.0
     """How long five processes write at once."""
+    depths: tuple[int, ...] = (1, 10, 100, 1_000)
+    """Of branches in chains of forks; the others are compared with the first."""
 
 
-QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 20, 2.0)
+QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 20, 2.0, (1, 4, 12))
 
 
 @dataclass(frozen=True, slots=True)

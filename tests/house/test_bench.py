@@ -26,3 +26,27 @@ def test_an_import_is_measured_until_it_is_indexed(
     assert durable.name == "import of 20 facts until durable"
     assert indexed.name == "import of 20 facts until indexed"
     assert indexed.value, indexed.note
+
+
+def test_work_on_deep_branches_is_compared_with_that_on_shallow_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("DAY1_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from benchmarks import depth
+    from benchmarks.bench import Bench, Sizes
+
+    monkeypatch.setattr(depth, "_ROUNDS", 1)
+    found = list(depth.rows(Bench(tmp_path, Sizes(middle=20, depths=(1, 3)), "fake", None)))
+    assert [row.name.removesuffix(" at depth 3 / at depth 1") for row in found] == [
+        "branch switch",
+        "first search",
+        "search",
+        "read of the newest 50",
+        "write",
+        "branch create",
+        "diff with its parent",
+        "merge into its parent",
+    ]
+    assert all(row.value and row.limit == depth.LIMIT for row in found)
