@@ -70,7 +70,9 @@ def _imported(bench: Bench, store: OpenStore, texts: Sequence[tuple[str, str]]) 
     if embedder is not None:
         embedder.embed(["The model is loaded, as onnxruntime's is below."])
     started = time.perf_counter()
-    done = import_foreign(store.repo, MAIN, GivenFacts(texts), ORIGIN, lambda *_: None)
+    done = import_foreign(
+        store.repo, find(store.repo, MAIN), GivenFacts(texts), ORIGIN, lambda *_: None
+    )
     durable = time.perf_counter() - started
     if done.added != count:
         raise RuntimeError(f"{done.added} of {count} facts were added")

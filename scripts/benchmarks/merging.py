@@ -48,7 +48,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         names = [f"side-{number}" for number in range(sizes.repeats)]
         groups = [wanted[n * CHANGED : (n + 1) * CHANGED] for n in range(sizes.repeats)]
         for name, ids in zip(names, groups, strict=True):
-            forking.create(repo, name, MAIN, turned())
+            forking.create(repo, name, find(repo, MAIN), turned())
             _change(repo, name, ids, _SIDE, turned)
     written = write_by(FIVE, settings, sizes.writes // FIVE, clock=clock, step=STEP)
     failed = [why for one in written for why in one.failed]
@@ -103,7 +103,7 @@ def _change(
 def _touched_by_both(repo: Repository, clock: Callable[[], int]) -> tuple[list[float], list[float]]:
     """One merge: categories changed on one side, confidences on the other."""
     wanted = stores.ids(repo, TOUCHED)
-    forking.create(repo, "wide", MAIN, clock())
+    forking.create(repo, "wide", find(repo, MAIN), clock())
     for branch, values in (("wide", {"category": "other"}), (MAIN, {"confidence": 0.5})):
         clock()
         with repo.store.changing(branch) as work:

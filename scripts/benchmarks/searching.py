@@ -22,6 +22,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
 from day1.services.branches import forking
+from day1.services.branches.lookup import find
 from day1.services.search.request import SearchPorts, SearchRequest
 from day1.services.search.searching import search
 
@@ -126,7 +127,7 @@ def _creations(bench: Bench, *counts: int) -> list[float]:
         for number in range(_FORKS):
             for repo, seconds in zip(repos, spent, strict=True):
                 started = time.perf_counter()
-                forking.create(repo, f"new-{number}", MAIN, stores.now())
+                forking.create(repo, f"new-{number}", find(repo, MAIN), stores.now())
                 seconds.append(time.perf_counter() - started)
     for folder in folders:
         bench.remove(folder)
@@ -140,7 +141,7 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
     with stores.opened(bench.settings(folder)) as repo:
         texts = [text for text, _ in facts(bench.sizes.branches, "branches")]
         for number, text in enumerate(texts[1:]):
-            forking.create(repo, f"task-{number}", MAIN, stores.now())
+            forking.create(repo, f"task-{number}", find(repo, MAIN), stores.now())
             stores.write(repo, text, f"task-{number}")
     bench.index(folder)
     among = bench.open(folder)

@@ -9,6 +9,7 @@ from day1.errors import BranchExists, IntegrityBroken, StoreBusy, UnknownBranch
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.services.branches import deleting
+from day1.services.branches.lookup import find
 from day1.services.upkeep import retiring
 from tests import servers
 from tests.suites.engine_memory import EngineMemory
@@ -97,7 +98,7 @@ def test_a_name_that_is_used_again_is_another_branch(memory):
     name = f"{memory.root}/again"
     memory.fork(name, memory.root)
     memory.add_fact(name, A, fact_text="a")
-    deleting.delete(memory.repo, name, "main", memory.clock())
+    deleting.delete(memory.repo, find(memory.repo, name), "main", memory.clock())
     with pytest.raises(UnknownBranch):
         facts(memory, Ref(branch=name))
     memory.clock.tick()
@@ -116,8 +117,8 @@ def test_a_branch_that_was_retired_comes_back_with_its_rows_and_merges(memory):
     memory.clock.tick()
     memory.add_fact(memory.root, C, fact_text="c")
     was = memory.state(side)
-    retiring.retire(memory.repo, side, memory.clock())
-    retiring.revive(memory.repo, side, memory.clock())
+    retired = retiring.retire(memory.repo, find(memory.repo, side), memory.clock())
+    retiring.revive(memory.repo, retired, memory.clock())
     assert memory.state(side) == was
     memory.clock.tick()
     memory.update_fact(side, B, category="later")

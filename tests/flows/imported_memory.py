@@ -9,6 +9,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, KINDS, OBSERVATION, RELATION, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.source import Source
+from day1.services.branches.lookup import find
 from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.exchange.importing import Imported, import_foreign
 from day1.services.exchange.own_import import import_own
@@ -35,10 +36,10 @@ class ImportedMemory(EngineMemory):
             if len(self.reports) == stop_after:
                 raise Stopped
 
-        return import_foreign(self.repo, branch, source, Origin("ada"), report)
+        return import_foreign(self.repo, find(self.repo, branch), source, Origin("ada"), report)
 
     def take_own(self, lines: Iterable[bytes], branch: str = "main") -> Imported:
-        return import_own(self.repo, branch, lines, self.clock(), lambda *_: None)
+        return import_own(self.repo, find(self.repo, branch), lines, self.clock(), lambda *_: None)
 
     def export(self, branch: str = "main") -> bytes:
         return b"".join(export_branch(self.store, Ref(branch=branch)))

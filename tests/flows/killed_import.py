@@ -8,6 +8,7 @@ from pathlib import Path
 
 from day1.adapters.sources.graph import GraphSource
 from day1.model.rows.origin import Origin
+from day1.services.branches.lookup import find
 from day1.services.exchange import importing, own_import
 from tests.suites.engine_memory import EngineMemory
 
@@ -23,10 +24,14 @@ def main() -> None:
     memory = EngineMemory(Path(folder))
     if form == "graph":
         source = GraphSource(Path(file))
-        importing.import_foreign(memory.repo, "main", source, Origin("killed"), report)
+        importing.import_foreign(
+            memory.repo, find(memory.repo, "main"), source, Origin("killed"), report
+        )
     else:
         with Path(file).open("rb") as lines:
-            own_import.import_own(memory.repo, "main", lines, memory.clock(), report)
+            own_import.import_own(
+                memory.repo, find(memory.repo, "main"), lines, memory.clock(), report
+            )
 
 
 if __name__ == "__main__":

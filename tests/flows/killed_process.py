@@ -58,11 +58,13 @@ def commit_pending(store: OpenStore, action: Action) -> None:
 
 
 def fork(store: OpenStore, action: Action) -> None:
-    forking.create(store.repo, action["name"], action["parent"], now())
+    parent = lookup.find(store.repo, action["parent"])
+    forking.create(store.repo, action["name"], parent, now())
 
 
 def curate(store: OpenStore, action: Action) -> None:
-    wanted = curating.CurateRequest(action["name"], action["parent"], list(action["facts"]), ())
+    parent = lookup.find(store.repo, action["parent"])
+    wanted = curating.CurateRequest(action["name"], parent, list(action["facts"]), ())
     curating.curate(store.repo, wanted, now())
 
 
@@ -71,15 +73,17 @@ def take(store: OpenStore, action: Action) -> str:
 
 
 def delete(store: OpenStore, action: Action) -> None:
-    deleting.delete(store.repo, action["name"], "main", now())
+    deleting.delete(store.repo, lookup.find(store.repo, action["name"]), "main", now())
 
 
 def retire(store: OpenStore, action: Action) -> None:
-    retiring.retire(store.repo, action["name"], now())
+    retiring.retire(store.repo, lookup.find(store.repo, action["name"]), now())
 
 
 def revive(store: OpenStore, action: Action) -> None:
-    retiring.revive(store.repo, action["name"], now())
+    branch = store.repo.ledger.branch(action["name"])
+    assert branch is not None
+    retiring.revive(store.repo, branch, now())
 
 
 def merge(store: OpenStore, action: Action) -> None:
@@ -111,7 +115,8 @@ def import_(store: OpenStore, action: Action) -> None:
         if done != total:  # the end is told twice
             say({"unit": done})
 
-    importing.import_foreign(store.repo, action["branch"], Facts(action["facts"]), ORIGIN, report)
+    branch = lookup.find(store.repo, action["branch"])
+    importing.import_foreign(store.repo, branch, Facts(action["facts"]), ORIGIN, report)
 
 
 def embed(store: OpenStore, action: Action) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
+from day1.services.branches.lookup import find
 from day1.services.upkeep.doctor import index_state
 from day1.services.upkeep.status import branch_status
 from day1.toolsets import operations
@@ -76,7 +77,7 @@ def merge(store: OpenStore, name: str) -> None:
 def status(store: OpenStore) -> None:
     """What `day1 status` asks once the store is open."""
     with store.repo.ledger.steady():
-        here = branch_status(store.repo, "main")
+        here = branch_status(store.repo, find(store.repo, "main"))
         index_state(store.repo, store.search, here.state.branch)
 
 

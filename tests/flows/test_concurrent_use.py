@@ -108,8 +108,8 @@ def test_notes_that_two_set_at_once_are_both_kept(pair: tuple[OpenStore, OpenSto
 def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[OpenStore, OpenStore]) -> None:
     codes = at_once(
         pair[0],
-        lambda: forking.create(pair[0].repo, "Case", "main", now()),
-        lambda: forking.create(pair[1].repo, "case", "main", now()),
+        lambda: forking.create(pair[0].repo, "Case", lookup.find(pair[0].repo, "main"), now()),
+        lambda: forking.create(pair[1].repo, "case", lookup.find(pair[1].repo, "main"), now()),
     )
     assert codes == ["", "branch_exists"]
     assert len(branches(pair[0])) == len(pair[0].repo.history.branches()) == 2
@@ -118,14 +118,16 @@ def test_of_two_names_that_differ_in_case_one_is_made(pair: tuple[OpenStore, Ope
 
 def test_of_two_that_retire_or_delete_a_branch_one_does(pair: tuple[OpenStore, OpenStore]) -> None:
     one, other = pair[0].repo, pair[1].repo
-    forking.create(one, "old", "main", now())
-    codes = at_once(pair[0], *(partial(retiring.retire, r, "old", now()) for r in (one, other)))
+    forking.create(one, "old", lookup.find(one, "main"), now())
+    old = lookup.find(one, "old")
+    codes = at_once(pair[0], *(partial(retiring.retire, r, old, now()) for r in (one, other)))
     assert codes == ["", "unknown_branch"]
-    codes = at_once(pair[0], *(partial(retiring.revive, r, "old", now()) for r in (one, other)))
+    codes = at_once(pair[0], *(partial(retiring.revive, r, old, now()) for r in (one, other)))
     assert codes == ["", ""]
     assert lookup.find(other, "old").retired_tip is None
+    old = lookup.find(one, "old")
     codes = at_once(
-        pair[0], *(partial(deleting.delete, r, "old", "main", now()) for r in (one, other))
+        pair[0], *(partial(deleting.delete, r, old, "main", now()) for r in (one, other))
     )
     assert codes == ["", "unknown_branch"]
     assert branches(pair[0]) == {"main"}
@@ -135,10 +137,10 @@ def test_the_name_of_a_retired_branch_is_taken_and_says_how_to_have_it_back(
     pair: tuple[OpenStore, OpenStore],
 ) -> None:
     store = pair[0]
-    forking.create(store.repo, "old", "main", now())
+    forking.create(store.repo, "old", lookup.find(store.repo, "main"), now())
     make = partial(call, store, "memory_branch_create", branch_name="OLD")
     refused(make, "branch_exists", "choose another name")
-    retiring.retire(store.repo, "old", now())
+    retiring.retire(store.repo, lookup.find(store.repo, "old"), now())
     refused(make, "branch_exists", "`day1 switch old` brings it back")
 
 

@@ -125,8 +125,8 @@ def test_a_whole_store_comes_back_byte_for_byte(memory, other):
     memory.fork("a/first", "side/late")
     memory.add_fact("a/first", "fact_a", fact_text="Only here")
     memory.remove("side/late", "fact_1")
-    notes.mark(memory.repo, "main", purpose="all of it", tags=("x", "y"))
-    notes.mark(memory.repo, "side", owner="ada", ttl_days=3)
+    notes.mark(memory.repo, lookup.find(memory.repo, "main"), purpose="all of it", tags=("x", "y"))
+    notes.mark(memory.repo, lookup.find(memory.repo, "side"), owner="ada", ttl_days=3)
     memory.repo.ledger.put_branch(lookup.find(memory.repo, "side/late").noted(closed=True))
     exported = memory.export_all()
     names = [
@@ -176,8 +176,8 @@ def test_branches_that_came_back_do_not_undo_one_another_when_merged(memory, oth
 def test_a_branch_that_is_here_keeps_its_own_notes(memory, other):
     for each, purpose in ((memory, "theirs"), (other, "mine")):
         each.fork("side", "main")
-        notes.mark(each.repo, "side", purpose=purpose)
-    notes.mark(memory.repo, "side", owner="ada")
+        notes.mark(each.repo, lookup.find(each.repo, "side"), purpose=purpose)
+    notes.mark(memory.repo, lookup.find(memory.repo, "side"), owner="ada")
     other.take_own(memory.export_all().splitlines(keepends=True))
     side = lookup.find(other.repo, "side")
     assert (side.purpose, side.owner) == ("mine", "ada")

@@ -165,7 +165,7 @@ def test_two_processes_that_take_one_file_have_it_once(
 def test_a_branch_that_another_process_made_first_stays(tmp_path: Path) -> None:
     """As empty as what is withdrawn, and at the same commit; but it is not the one."""
     store = killed_process.opened(tmp_path)
-    forking.create(store.repo, "mine", "main", now())
+    forking.create(store.repo, "mine", lookup.find(store.repo, "main"), now())
     first = lookup.first_commit(store.repo)
     late = Branch("branch_late", "mine", None, first, now())
     with pytest.raises(BranchExists):

@@ -59,7 +59,7 @@ def test_rows_that_waited_on_a_deleted_branch_are_not_those_of_its_namesake(memo
     memory.fork("side", "main")
     memory.add_fact("side", "fact_ghost", fact_text="gateway ghost")
     assert len(ask.ids("gateway", "side")) == 2
-    delete(memory.repo, "side", "main", memory.clock())
+    delete(memory.repo, find(memory.repo, "side"), "main", memory.clock())
     memory.fork("side", "main")
     assert ask.ids("gateway ghost", "side", limit=1) == ["fact_old"], "nor take another's place"
 

@@ -93,12 +93,15 @@ def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
     assert peer.merge("side", "main").merged == 1
 
 
-def test_a_merge_never_takes_a_new_branch_for_a_deleted_target_of_its_name(memory):
+@pytest.mark.parametrize("name", ["side", "into"])
+def test_a_merge_never_takes_a_new_branch_for_a_deleted_one_of_its_name(memory, name):
     memory.fork("into", "main")
     ends = lookup.find(memory.repo, "side"), lookup.find(memory.repo, "into")
     request = planning.MergeRequest(*ends, "auto")
-    deleting.delete(memory.repo, "into", "main", memory.clock())
-    memory.fork("into", "main")
+    deleting.delete(memory.repo, lookup.find(memory.repo, name), "main", memory.clock())
+    memory.fork(name, "main")
+    if name == "side":
+        memory.add_fact("side", "fact_new", fact_text="new")
     before = memory.state("into")
     with pytest.raises(UnknownBranch, match="made anew"):
         merging.merge(memory.repo, request, memory.origin, memory.clock())
@@ -116,7 +119,7 @@ def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
     die(
         memory,
         "fork.after_engine",
-        lambda repo: forking.create(repo, "late", "side", memory.clock(), "why"),
+        lambda repo: forking.create(repo, "late", lookup.find(repo, "side"), memory.clock(), "why"),
     )
     assert recover(peer) == 1
     late = lookup.find(peer.repo, "late")
@@ -126,7 +129,7 @@ def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
 
 
 def test_a_fork_that_was_not_made_leaves_its_name_free(memory, peer):
-    create = ("late", "side", memory.clock())
+    create = ("late", lookup.find(memory.repo, "side"), memory.clock())
     die(memory, "fork.after_intent", lambda repo: forking.create(repo, *create))
     peer.fork("late", "side")  # recovers before it begins
     assert recover(peer) == 0
@@ -135,10 +138,18 @@ def test_a_fork_that_was_not_made_leaves_its_name_free(memory, peer):
 
 def test_a_deletion_is_finished_or_withdrawn(memory, peer):
     now = memory.clock()
-    die(memory, "delete.after_keep", lambda repo: deleting.delete(repo, "side", "main", now))
+    die(
+        memory,
+        "delete.after_keep",
+        lambda repo: deleting.delete(repo, lookup.find(repo, "side"), "main", now),
+    )
     assert recover(peer) == 1
     assert lookup.find(peer.repo, "side").retired_tip is None
-    die(memory, "delete.after_engine", lambda repo: deleting.delete(repo, "side", "main", now))
+    die(
+        memory,
+        "delete.after_engine",
+        lambda repo: deleting.delete(repo, lookup.find(repo, "side"), "main", now),
+    )
     assert recover(peer) == 1
     with pytest.raises(UnknownBranch):
         lookup.find(peer.repo, "side")
@@ -146,7 +157,7 @@ def test_a_deletion_is_finished_or_withdrawn(memory, peer):
 
 def test_what_a_deleted_branch_had_can_still_be_read_after_compaction(memory):
     tip = memory.store.commit_pending("side")
-    deleting.delete(memory.repo, "side", "main", memory.clock())
+    deleting.delete(memory.repo, lookup.find(memory.repo, "side"), "main", memory.clock())
     if memory.store.capabilities.compaction:
         memory.store.compact()
     with memory.store.reading(Ref(commit=tip)) as reading:
@@ -176,6 +187,6 @@ def test_an_operation_that_goes_on_is_not_recovered_by_others(memory, peer):
 
 def test_a_name_is_taken_whatever_its_case(memory):
     with pytest.raises(Conflict, match="'side' exists"):
-        forking.create(memory.repo, "Side", "main", memory.clock())
+        forking.create(memory.repo, "Side", lookup.find(memory.repo, "main"), memory.clock())
     with pytest.raises(UnknownBranch, match="Did you mean 'side'"):
         lookup.find(memory.repo, "SIDE")

@@ -51,9 +51,9 @@ def test_a_preview_of_a_merge_has_pending_rows(memory):
 
 
 def test_a_branch_that_has_them_has_something_of_its_own(memory):
-    side = branch_status(memory.repo, "side")
+    side = branch_status(memory.repo, lookup.find(memory.repo, "side"))
     assert (side.pending.count, side.ahead) == (1, {"added": 1})
-    assert not is_taken(memory.repo, "side")
+    assert not is_taken(memory.repo, lookup.find(memory.repo, "side"))
     assert lookup.find(memory.repo, "side").merged_tip is None
 
 

@@ -25,6 +25,7 @@ from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Ref
 from day1.model.values.instant import now
 from day1.services.branches import deleting
+from day1.services.branches.lookup import find
 from day1.services.redaction.purging import purge
 from day1.services.repository.commit_ids import new_ids
 from day1.services.search.indexing import embed_pending, follow
@@ -91,7 +92,7 @@ def tell(opened_store: OpenStore) -> list[str]:
     )
     aims = [{"description": f"Find out. It is {SECRET}."}]
     call(opened_store, "memory_task_create", name="Find out", objectives=aims)
-    deleting.delete(opened_store.repo, "gone", "main", now())
+    deleting.delete(opened_store.repo, find(opened_store.repo, "gone"), "main", now())
     return [told, saw, near, said["message_id"], said["conversation_id"]]
 
 

@@ -19,6 +19,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Kind
 from day1.model.values.instant import now
 from day1.services.branches import deleting
+from day1.services.branches.lookup import find
 from day1.services.exchange.exporting import export_store
 from day1.services.exchange.own_import import import_own
 from day1.toolsets import operations
@@ -98,7 +99,9 @@ def test_a_held_value_is_masked_and_taking_it_reveals_nothing(store: OpenStore) 
     change(store, row, "side", fact_text=SECRET)
     change(store, row, "main", fact_text="Nothing at all.")
     call(store, "memory_branch_merge", **MERGE)
-    deleting.delete(store.repo, "side", "main", now())  # from now on the stored value is offered
+    deleting.delete(
+        store.repo, find(store.repo, "side"), "main", now()
+    )  # from now on the stored value is offered
     redact(store, remember(store, branch="main"))  # another memory that says the same
     (item,) = call(store, "memory_held")["items"]
     assert item["present"]["fact_text"] == "Nothing at all."
@@ -126,7 +129,7 @@ def test_texts_of_a_branch_that_is_gone_are_masked(store: OpenStore) -> None:
     call(store, "memory_branch_create", branch_name="side")
     change(store, row, "side", fact_text=SECRET)
     tip = store.repo.history.branches()["side"]
-    deleting.delete(store.repo, "side", "main", now())
+    deleting.delete(store.repo, find(store.repo, "side"), "main", now())
     assert branches(store) == {"main"}
     redact(store, row)
     with store.repo.store.reading(Ref(commit=tip)) as reading:
@@ -166,7 +169,7 @@ def test_an_import_of_what_was_redacted_reads_masked(store: OpenStore) -> None:
     call(store, "memory_branch_create", branch_name="taken")
     call(store, "memory_retract_fact", fact_id=row)
     for branch in ("main", "taken"):
-        import_own(store.repo, branch, exported, now(), lambda done, total: None)
+        import_own(store.repo, find(store.repo, branch), exported, now(), lambda done, total: None)
         assert set(facts(store, branch)) <= {REDACTED}
     write(store, SECRET)
     assert facts(store) == [REDACTED]
@@ -175,7 +178,13 @@ def test_an_import_of_what_was_redacted_reads_masked(store: OpenStore) -> None:
 def test_an_export_of_what_is_redacted_is_sound_elsewhere(store: OpenStore, tmp_path: Path) -> None:
     redact(store, remember(store))
     with opened(tmp_path / "other", create=True) as other:
-        import_own(other.repo, "main", export_store(store.repo), now(), lambda done, total: None)
+        import_own(
+            other.repo,
+            find(other.repo, "main"),
+            export_store(store.repo),
+            now(),
+            lambda done, total: None,
+        )
         assert facts(other) == [REDACTED]
 
 

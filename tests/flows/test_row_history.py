@@ -104,7 +104,9 @@ def test_a_limited_token_learns_nothing_of_other_branches(memory: EngineMemory) 
     merged = memory.merge("secret", "task/x").at
     memory.fork("secret/later", "task/x")
     for branch in ("task/x", "secret/later"):
-        snapshots.snapshot(memory.repo, branch, f"of {branch}", memory.clock())
+        snapshots.snapshot(
+            memory.repo, lookup.find(memory.repo, branch), f"of {branch}", memory.clock()
+        )
     limited = scoped(memory.repo, Access(scope="write", branches=("task/*",)))
     task = lookup.find(limited, "task/x")
     _, cells = tracing.blame(limited, task, A)

@@ -74,7 +74,7 @@ WAYS: dict[str, Way] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_no_way_leads_to_a_hidden_branch(store: OpenStore, way: str) -> None:
     repo = store.repo
-    create(repo, "mine/a", MAIN, 1)
+    create(repo, "mine/a", find(repo, MAIN), 1)
     row = call(store, "memory_write_fact", fact_text="Hidden.")["id"]
     tip = repo.store.commit_pending(MAIN)
     limited = scoped(repo, Access("token", "admin", ("mine/*",)))
@@ -83,9 +83,9 @@ def test_no_way_leads_to_a_hidden_branch(store: OpenStore, way: str) -> None:
 
 
 def test_lists_leave_hidden_branches_out(store: OpenStore, repo: Repository) -> None:
-    mine = create(repo, "mine/a", MAIN, 1)
-    snapshot(repo, MAIN, "hidden", 2)
-    shown = snapshot(repo, "mine/a", "shown", 3)
+    mine = create(repo, "mine/a", find(repo, MAIN), 1)
+    snapshot(repo, find(repo, MAIN), "hidden", 2)
+    shown = snapshot(repo, find(repo, "mine/a"), "shown", 3)
     repo.ledger.put(Token("t", "root", "0" * 64, "admin", (), None, 1))
     for key, name in (("ada", "mine/a"), ("bob", MAIN)):
         repo.ledger.set_head(key, find(repo, name).id)
@@ -111,7 +111,7 @@ def test_what_a_branch_had_from_the_start_is_its_own(store: OpenStore) -> None:
     repo = store.repo
     row = call(store, "memory_write_fact", fact_text="From before the fork.")["id"]
     before = repo.store.commit_pending(MAIN)
-    create(repo, "mine/a", MAIN, 1)
+    create(repo, "mine/a", find(repo, MAIN), 1)
     limited = scoped(repo, Access("token", "read", ("mine/*",)))
     with limited.store.reading(Ref(commit=before)) as reading:
         assert list(reading.get(FACT, [row])) == [row]
@@ -119,14 +119,14 @@ def test_what_a_branch_had_from_the_start_is_its_own(store: OpenStore) -> None:
 
 def test_a_chosen_part_of_a_visible_branch_makes_another(store: OpenStore) -> None:
     limited = scoped(store.repo, Access("token", "write", ("mine/*",)))
-    create(store.repo, "mine/a", MAIN, 1)
-    part = CurateRequest("mine/part", "mine/a", [], [])
+    create(store.repo, "mine/a", find(store.repo, MAIN), 1)
+    part = CurateRequest("mine/part", find(store.repo, "mine/a"), [], [])
     assert curate(limited, part, 2).branch.name == "mine/part"
 
 
 def test_a_bundle_does_not_name_a_hidden_branch(store: OpenStore) -> None:
     for name in ("mine/a", "hidden"):
-        create(store.repo, name, MAIN, 1)
+        create(store.repo, name, find(store.repo, MAIN), 1)
         call(store, "knowledge_bundle_create", name=f"of {name}", source_branch=name)
     limited = scoped(store.repo, Access("token", "read", ("mine/*",)))
     assert [bundle.name for bundle in limited.ledger.records(Bundle)] == ["of mine/a"]
@@ -135,7 +135,7 @@ def test_a_bundle_does_not_name_a_hidden_branch(store: OpenStore) -> None:
 def test_the_same_request_id_of_other_limits_is_another_request(store: OpenStore) -> None:
     """F4: else the second one would write over records that it does not see."""
     for limits in ("mine", "yours"):
-        create(store.repo, f"{limits}/a", MAIN, 1)
+        create(store.repo, f"{limits}/a", find(store.repo, MAIN), 1)
         caller = Caller(access=Access("token", "write", (f"{limits}/*",)))
         for tool, arguments in {
             "memory_snapshot": {"branch": f"{limits}/a"},
@@ -155,7 +155,7 @@ def test_the_graph_is_walked_once_for_many_calls(store: OpenStore, monkeypatch) 
     """B6: each call of a limited token walked the whole graph at its first look at a commit."""
     repo = store.repo
     for name in ("mine/a", "mine/b", "theirs"):
-        create(repo, name, MAIN, 1)
+        create(repo, name, find(repo, MAIN), 1)
     walks: list[object] = []
     graph = repo.history.graph
     monkeypatch.setattr(repo.history, "graph", lambda starts: walks.append(1) or graph(starts))

@@ -16,6 +16,7 @@ from day1.adapters.ledger import server
 from day1.adapters.mysql import url as server_url
 from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
+from day1.services.branches.lookup import find
 from day1.services.upkeep.status import branch_status
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
 from tests.fakes.sql_wire import Wire
@@ -132,5 +133,5 @@ def test_held_items_cost_status_nothing(store: OpenStore, wire: Wire) -> None:
         assert held == len(some)
         status(store)
         counts.append(len(sent(wire, lambda: status(store))))
-        assert branch_status(store.repo, "main").held == len(some)
+        assert branch_status(store.repo, find(store.repo, "main")).held == len(some)
     assert counts[0] == counts[1]

@@ -109,7 +109,7 @@ def filled(opened: OpenStore) -> Iterator[str]:
     repo, index, embedder = opened.repo, opened.search.index, opened.search.embedder
     at = parse(AT)
     for branch in BRANCHES[1:]:
-        create(repo, branch, "main", at)
+        create(repo, branch, find(repo, "main"), at)
     for half in range(2):
         for branch in BRANCHES:
             _write(opened, branch, memories(branch)[half::2])

@@ -162,7 +162,7 @@ class EngineMemory:
         def action() -> Receipt:
             items = [
                 offer.item.id
-                for offer in held.offers(self.repo, branch)
+                for offer in held.offers(self.repo, lookup.find(self.repo, branch))
                 if (offer.item.row_id, offer.item.cell) == (row_id, cell)
             ]
             item = items[-1] if items else "held_none"
@@ -175,7 +175,9 @@ class EngineMemory:
     # Branches
 
     def fork(self, name: str, parent: str) -> None:
-        _asked(lambda: forking.create(self.repo, name, parent, self.clock()))
+        _asked(
+            lambda: forking.create(self.repo, name, lookup.find(self.repo, parent), self.clock())
+        )
 
     def merge(
         self,
@@ -238,7 +240,7 @@ class EngineMemory:
                 _without_origin(offer, offer.present),
                 _without_origin(offer, offer.offered),
             )
-            for offer in _asked(lambda: held.offers(self.repo, branch))
+            for offer in _asked(lambda: held.offers(self.repo, lookup.find(self.repo, branch)))
         ]
 
 

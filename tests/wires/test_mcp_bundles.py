@@ -11,6 +11,7 @@ import pytest
 from day1.model.records.sharing import Bundle
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
 from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from day1.services.exchange.bundles import deprecate_bundle, export_bundle, take_bundle
 from tests.engine import compact
 from tests.flows.opened_store import opened, refused
@@ -209,7 +210,7 @@ def test_a_bundle_holds_what_was_known_when_it_was_made(
     core.ok("memory_update_fact", fact_id=known["Tea."], fact_text="Other.", branch=source)
     core.ok("memory_retract_fact", fact_id=known["Mate."], branch=source)
     with opened(core.folder) as store:
-        delete(store.repo, source, "main", 1)
+        delete(store.repo, find(store.repo, source), "main", 1)
         compact(store.repo.store, core.folder)
     assert exported(core, made) == before
     target = fork()

@@ -13,6 +13,7 @@ from day1.app.open import open_store
 from day1.errors import UnknownBranch
 from day1.interfaces.heads import ProcessHead
 from day1.services.branches import deleting, forking
+from day1.services.branches.lookup import find
 from day1.settings import Settings
 from tests.wires.conftest import Fork
 from tests.wires.mcp_session import Session, environment, unscored
@@ -197,10 +198,10 @@ def test_a_branch_that_is_gone_is_not_another_one_of_its_name(tmp_path: Path) ->
 def test_a_process_that_was_started_on_a_branch_holds_that_one(tmp_path: Path) -> None:
     """A7: also before its first call."""
     store = open_store(Settings(home=tmp_path, embedder={"kind": "none"}), create=True)
-    make = partial(forking.create, store.repo, "x", "main")
+    make = partial(forking.create, store.repo, "x", find(store.repo, "main"))
     make(1)
     started, not_yet = ProcessHead(store.repo, "x"), ProcessHead(store.repo, "y")
-    deleting.delete(store.repo, "x", "main", 2)
+    deleting.delete(store.repo, find(store.repo, "x"), "main", 2)
     make(3)
     with pytest.raises(UnknownBranch):
         started.name()

@@ -7,6 +7,7 @@ import pytest
 
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
 from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from day1.services.upkeep.retiring import retire
 from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork, Write
@@ -312,7 +313,7 @@ def test_a_session_is_found_where_its_branch_was_merged_to(
     for source, target in ((side, further), (further, branch)):
         core.ok("memory_branch_merge", source_branch=source, target_branch=target, strategy="auto")
         with opened(core.folder) as store:
-            delete(store.repo, source, "main", 1)
+            delete(store.repo, find(store.repo, source), "main", 1)
         found = left(core, session)
         assert found["session"]["branches"] == [target]
         assert [(f["id"], f["branch"]) for f in found["facts"]] == [(fact, target)]
@@ -323,7 +324,7 @@ def test_a_session_is_found_where_its_branch_was_merged_to(
 def test_a_session_is_found_on_a_retired_branch(core: Session, branch: str, write: Write) -> None:
     fact = write(branch, "on a branch to retire", session_id=f"of {branch}")
     with opened(core.folder) as store:
-        retire(store.repo, branch, 1)
+        retire(store.repo, find(store.repo, branch), 1)
     found = left(core, f"of {branch}")
     assert [(f["id"], f["branch"]) for f in found["facts"]] == [(fact, branch)]
     assert found["read"]["branch"] == "main"

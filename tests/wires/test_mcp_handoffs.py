@@ -7,6 +7,7 @@ import pytest
 
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE
 from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from tests.engine import compact
 from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork, Write
@@ -191,7 +192,7 @@ def test_a_handoff_stays_as_it_was_made(
     say(core, source, "More.", talk)
     assert packet(core, made) == before
     with opened(core.folder) as store:
-        delete(store.repo, source, "main", 1)
+        delete(store.repo, find(store.repo, source), "main", 1)
         compact(store.repo.store, core.folder)
     after = packet(core, made)
     assert (after["source_branch"], after["read"]["branch"]) == ("", None)

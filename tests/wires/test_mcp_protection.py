@@ -11,6 +11,7 @@ from day1.call.operation import Effect
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from day1.services.upkeep.retiring import candidates, retire
 from day1.toolsets import TOOLSETS
 from tests.flows.opened_store import call, opened, refused
@@ -338,5 +339,11 @@ def test_a_protected_branch_is_neither_retired_nor_deleted(tmp_path: Path) -> No
         call(store, "memory_branch_protect", branch_name="side", requires=["gate"])
         later = store.context(Caller()).clock() + 3 * 86_400_000_000
         assert candidates(store.repo, "main", later) == []
-        refused(lambda: retire(store.repo, "side", later), "branch_protected", "unprotect")
-        refused(lambda: delete(store.repo, "side", "main", later), "branch_protected")
+        refused(
+            lambda: retire(store.repo, find(store.repo, "side"), later),
+            "branch_protected",
+            "unprotect",
+        )
+        refused(
+            lambda: delete(store.repo, find(store.repo, "side"), "main", later), "branch_protected"
+        )

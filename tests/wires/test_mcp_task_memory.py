@@ -6,6 +6,7 @@ import pytest
 
 from day1.model.values.instant import now
 from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from day1.services.upkeep.retiring import retire
 from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork
@@ -154,8 +155,8 @@ def test_what_retired_and_deleted_branches_had_is_still_told(team: Team) -> None
         core.ok("memory_write_fact", fact_text=f"Axolotls, says {agent}.", branch=branch)
     merge(core, team.ada, team.branch)
     with opened(core.folder) as store:
-        delete(store.repo, team.ada, "main", now())
-        retire(store.repo, team.bo, now())
+        delete(store.repo, find(store.repo, team.ada), "main", now())
+        retire(store.repo, find(store.repo, team.bo), now())
     hits = core.found("memory_search_task", task_id=team.task, query="axolotls")
     told = [
         item

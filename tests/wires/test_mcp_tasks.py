@@ -6,6 +6,7 @@ import pytest
 
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from day1.services.upkeep.retiring import retire
 from tests.flows.opened_store import opened
 from tests.wires.mcp_session import ISO, Session
@@ -365,14 +366,14 @@ def test_a_member_whose_branch_was_retired_or_deleted_can_join_again(
     own = join(core, made, "ada", role="tester")["branch_name"]
     fact = core.ok("memory_write_fact", fact_text="Kept.", branch=own)["id"]
     with opened(core.folder) as store:
-        retire(store.repo, own, 1)
+        retire(store.repo, find(store.repo, own), 1)
     assert status(core, made)["agents"][0]["branch_status"] == "gone"
     core.refused("memory_timeline", "unknown_branch", branch=own)
     assert join(core, made, "ada")["branch_name"] == own
     assert [m["id"] for m in core.found("memory_timeline", branch=own)] == [fact]
 
     with opened(core.folder) as store:
-        delete(store.repo, own, "main", 1)
+        delete(store.repo, find(store.repo, own), "main", 1)
     assert join(core, made, "ada")["branch_name"] == own
     (agent,) = status(core, made)["agents"]
     assert (agent["branch_name"], agent["branch_status"]) == (own, "active")
@@ -384,7 +385,7 @@ def test_a_task_whose_branch_is_gone_takes_no_more_agents(
     core: Session, made: dict[str, Any]
 ) -> None:
     with opened(core.folder) as store:
-        retire(store.repo, made["branch_name"], 1)
+        retire(store.repo, find(store.repo, made["branch_name"]), 1)
     core.refused("memory_task_join", "not_found", task_id=made["task_id"], agent_id="ada")
     shown = status(core, made)
     assert (shown["task"]["branch_status"], shown["read"]["branch"]) == ("gone", "main")

@@ -6,6 +6,7 @@ import pytest
 
 from day1.model.rows.kind import FACT
 from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from day1.services.teams.templates import deprecate_template
 from tests.engine import compact
 from tests.flows.opened_store import opened
@@ -246,7 +247,7 @@ def test_a_template_outlives_the_branches_it_came_from_and_lies_on(
     kept = keep(core, branch, branch)
     for name in (branch, kept["branch_name"]):
         with opened(core.folder) as store:
-            delete(store.repo, name, "main", 1)
+            delete(store.repo, find(store.repo, name), "main", 1)
             compact(store.repo.store, core.folder)
         made = use(core, branch, f"from-{branch}/{name.count('/')}")["branch_name"]
         assert texts(core, made) == ["Kept."]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from day1.call.context import Context
     from day1.interfaces.cli.application import Application
     from day1.interfaces.open_store import OpenStore
+    from day1.model.branches.branch import Branch
     from day1.services.repository.repository import Repository
     from day1.settings import Settings
 
@@ -107,8 +108,12 @@ class Session:
         )
 
     def branch(self, given: str | None = None) -> str:
-        """The branch of this call: `given`, else the one that the command line is on."""
-        return self.context().branch(given)
+        """The name of this call's branch: `given`, else the one that the command line is on."""
+        return self.find(given).name
+
+    def find(self, given: str | None = None) -> Branch:
+        """The same branch as its record."""
+        return self.context().find(given)
 
     def call(
         self, tool: str, *, create: bool = False, watch: Watch | None = None, **arguments: Any

@@ -4,32 +4,33 @@ from dataclasses import dataclass
 
 from day1.errors import BranchProtected, Conflict, Refused
 from day1.model.branches.branch import MAIN, Branch
-from day1.services.branches.lookup import find
+from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
 from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
-def archive(repo: Repository, name: str, *, archived: bool = True) -> Branch:
+def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branch:
     """Archive a branch: it stays as it is, and the topology leaves it out unless asked for it.
 
     Raises:
         Refused: it is `main`.
     """
-    if name == MAIN:
-        raise Refused("main cannot be archived.", branch=name)
-    return mark(repo, name, archived=archived)
+    if branch.name == MAIN:
+        raise Refused("main cannot be archived.", branch=branch.name)
+    return mark(repo, branch, archived=archived)
 
 
-def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
+def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
     """Delete a branch. A tag keeps the commits that only it reached, so nothing is lost.
 
     Raises:
         Refused: it is `main` or the caller's current branch.
         BranchProtected: it is protected.
+        UnknownBranch: it was deleted or retired meanwhile.
         Conflict: it was written to meanwhile; it stays.
     """
-    branch = refuse_loss(find(repo, name))
+    name = refuse_loss(branch).name
     if name in {MAIN, current}:
         which = "main" if name == MAIN else "the branch you are on"
         raise Refused(
@@ -37,9 +38,9 @@ def delete(repo: Repository, name: str, current: str, now: int) -> Branch:
         )
     with open_intent(repo, DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
-        tip = repo.store.commit_pending(find(repo, name).name)
+        tip = repo.store.commit_pending(find_again(repo, branch).name)
         # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
-        gone = mark(repo, name, retired_tip=tip)
+        gone = mark(repo, branch, retired_tip=tip)
         if repo.store.commit_pending(name) != tip:
             raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
         repo.history.keep(f"keep/{branch.id}", tip)

@@ -9,24 +9,21 @@ from day1.model.branches.names import check_name, numbered
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.sharing import FILLED, Bundle, Template
 from day1.model.records.task import Objective, Task, TaskAgent
-from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
 def create(
-    repo: Repository, name: str, parent_name: str, now: int, description: str | None = None
+    repo: Repository, name: str, parent: Branch, now: int, description: str | None = None
 ) -> Branch:
     """Fork a branch from the present state of its parent, pending rows included.
 
     Raises:
         InvalidRequest: the name breaks the rule.
         BranchExists: the name is taken.
-        UnknownBranch: there is no such parent.
         RequestReused: the request made another branch.
     """
-    parent = find(repo, parent_name)
     return fork(repo, replace(new_below(repo, parent, name, now), description=description))
 
 

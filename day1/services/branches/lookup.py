@@ -31,9 +31,8 @@ def find_again(repo: Repository, branch: Branch) -> Branch:
 
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.
-        BranchClosed: it was squashed meanwhile.
     """
-    there = refuse_closed(find(repo, branch.name))
+    there = find(repo, branch.name)
     if there.id != branch.id:
         raise UnknownBranch(
             f"{branch.name!r} was deleted meanwhile, and made anew: ask again if you mean it.",
@@ -56,6 +55,26 @@ def find_open(repo: Repository, name: str) -> Branch:
         BranchClosed, BranchProtected: as `refuse_protected`.
     """
     return refuse_protected(find(repo, name))
+
+
+def find_unclosed_again(repo: Repository, branch: Branch) -> Branch:
+    """A branch that was found before, as it is now, if it still takes merges.
+
+    Raises:
+        UnknownBranch: as `find_again`.
+        BranchClosed: it was squashed meanwhile.
+    """
+    return refuse_closed(find_again(repo, branch))
+
+
+def find_open_again(repo: Repository, branch: Branch) -> Branch:
+    """A branch that was found before, as it is now, if it still takes writes.
+
+    Raises:
+        UnknownBranch: as `find_again`.
+        BranchClosed, BranchProtected: as `refuse_protected`.
+    """
+    return refuse_protected(find_again(repo, branch))
 
 
 def refuse_protected(branch: Branch) -> Branch:

@@ -3,20 +3,20 @@
 from dataclasses import replace
 
 from day1.model.branches.branch import Branch
-from day1.services.branches.lookup import find
+from day1.services.branches.lookup import find_again
 from day1.services.repository.repository import Repository
 
 
-def mark(repo: Repository, name: str, **notes: object) -> Branch:
+def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
     """Set the given notes of a branch. Notes that others set at the same time are kept.
 
     Raises:
-        UnknownBranch: there is no such branch.
+        UnknownBranch: it was deleted or retired meanwhile.
     """
     with repo.ledger.together():
-        branch = find(repo, name).noted(**notes)
-        repo.ledger.put_branch(branch)
-    return branch
+        noted = find_again(repo, branch).noted(**notes)
+        repo.ledger.put_branch(noted)
+    return noted
 
 
 def unmark_retired(repo: Repository, name: str) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from day1.errors import InvalidRequest, NotFound
+from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Commit, CommitId, Query, Ref
 from day1.model.rows.kind import BY_PREFIX, MEMORIES, Kind, Row, kind_of
 from day1.model.values.instant import parse
 from day1.ports.reading import Reading
-from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import find_snapshot
 from day1.services.repository.repository import Repository
 
@@ -124,7 +124,7 @@ def _where(reading: Reading) -> str:
 
 
 def source_of(
-    repo: Repository, texts: Sequence[str], target: str, given: str | None
+    repo: Repository, texts: Sequence[str], target: Branch, given: Branch | None
 ) -> tuple[str, list[str]]:
     """The branch to pick rows from and their whole ids: `given`, else the one that has them.
 
@@ -132,10 +132,10 @@ def source_of(
         NotFound: no other branch has them all.
         InvalidRequest: several have, with other content.
     """
-    names = [given] if given else [n for n in sorted(repo.history.branches()) if n != target]
+    names = [given.name] if given else _others(repo, target)
     found: dict[str, tuple[list[str], list[Row]]] = {}
     for name in names:
-        with repo.store.reading(Ref(branch=find(repo, name).name)) as reading:
+        with repo.store.reading(Ref(branch=name)) as reading:
             try:
                 whole = row_ids(reading, texts)
             except NotFound:
@@ -147,7 +147,7 @@ def source_of(
             found[name] = whole, rows
     if not found:
         shown = ", ".join(texts[:5])
-        raise NotFound(f"No other branch than {target!r} has {shown}.", ids=list(texts))
+        raise NotFound(f"No other branch than {target.name!r} has {shown}.", ids=list(texts))
     (name, first), *others = found.items()
     if any(other != first for _, other in others):
         raise InvalidRequest(
@@ -156,20 +156,27 @@ def source_of(
     return name, first[0]
 
 
+def _others(repo: Repository, branch: Branch) -> list[str]:
+    """The names of all branches that have a ref but this one, sorted."""
+    refs = repo.history.branches()
+    others = (other.name for other in repo.ledger.branches() if other.id != branch.id)
+    return sorted(name for name in others if name in refs)
+
+
 def _row(reading: Reading, whole: str) -> list[Row]:
     kind = kind_of(whole)
     return [] if kind is None else list(reading.get(kind, [whole]).values())
 
 
-def ref_at(repo: Repository, branch: str, at: str | None) -> Ref:
+def ref_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
     """A branch as it is, as it was at an ISO time, or a snapshot or commit by its name.
 
     Raises:
         NotFound: `at` is no time, and no snapshot or commit has the name.
     """
     if at is None:
-        return Ref(branch=branch)
+        return Ref(branch=branch.name)
     try:
-        return Ref(branch=branch, until=parse(at, end=True))
+        return Ref(branch=branch.name, until=parse(at, end=True))
     except InvalidRequest:
         return Ref(commit=state(repo, at).commit)

@@ -1,32 +1,32 @@
 """Snapshots: commits with a label. They are records of the ledger, so refs stay few."""
 
 from day1.errors import Advice, NotFound
+from day1.model.branches.branch import Branch
 from day1.model.records.snapshot import Snapshot
-from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 
 
-def snapshot(repo: Repository, branch: str, label: str | None, now: int) -> Snapshot:
+def snapshot(repo: Repository, branch: Branch, label: str | None, now: int) -> Snapshot:
     """Commit a branch's pending rows and record the tip under a label.
 
     Raises:
         RequestReused: the request marked something else.
     """
-    found, snapshot_id = find(repo, branch), repo.new_id("snap", now)
-    first = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=found.id, label=label)
+    snapshot_id = repo.new_id("snap", now)
+    first = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
     if first is not None:
         return first
-    made = Snapshot(snapshot_id, label, found.id, repo.store.commit_pending(found.name), now)
+    made = Snapshot(snapshot_id, label, branch.id, repo.store.commit_pending(branch.name), now)
     repo.ledger.put(made)
     return made
 
 
-def snapshots(repo: Repository, branch: str | None) -> list[Snapshot]:
+def snapshots(repo: Repository, branch: Branch | None) -> list[Snapshot]:
     """Snapshots of a branch, or of all, oldest first."""
     if branch is None:
         return repo.ledger.records(Snapshot)
-    return repo.ledger.records(Snapshot, branch_id=find(repo, branch).id)
+    return repo.ledger.records(Snapshot, branch_id=branch.id)
 
 
 def find_snapshot(repo: Repository, name: str) -> Snapshot:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from day1.model.branches.branch import MAIN, Branch, Status
 from day1.model.rows.change import CommitId, Pending, Ref
-from day1.services.branches.lookup import find
 from day1.services.repository.repository import Repository
 
 
@@ -52,17 +51,16 @@ class Node:
 
 
 def topology(
-    repo: Repository, root: str, *, max_depth: int = 10, include_archived: bool = False
+    repo: Repository, root: Branch, *, max_depth: int = 10, include_archived: bool = False
 ) -> Node:
     """The tree below a branch, at most `max_depth` levels of children.
 
     A child whose parent is left out or deleted is shown below `main`.
     """
-    top = find(repo, root)
     shown = [
         s
         for s in states(repo)
-        if include_archived or s.status != "archived" or s.branch.id == top.id
+        if include_archived or s.status != "archived" or s.branch.id == root.id
     ]
     ids = {s.branch.id for s in shown}
     main = next((s.branch.id for s in shown if s.branch.name == MAIN), None)
@@ -77,4 +75,4 @@ def topology(
         below = children.get(state.branch.id, []) if depth < max_depth else []
         return Node(state, tuple(grow(child, depth + 1) for child in below))
 
-    return grow(next(s for s in shown if s.branch.id == top.id), 0)
+    return grow(next(s for s in shown if s.branch.id == root.id), 0)

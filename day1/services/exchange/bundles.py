@@ -11,7 +11,7 @@ from day1.model.records.sharing import BUNDLES, FILLED, Bundle, ShelfStatus
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Kind, Row
 from day1.services.branches.forking import fork
-from day1.services.branches.lookup import find, find_open, first_commit
+from day1.services.branches.lookup import find, find_open_again, first_commit
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import (
@@ -35,28 +35,27 @@ class NewBundle:
     created_by: str | None = None
 
 
-def create_bundle(repo: Repository, source: str, asked: NewBundle, now: int) -> Bundle:
+def create_bundle(repo: Repository, source: Branch, asked: NewBundle, now: int) -> Bundle:
     """Bundle the active facts and the conversations of a branch as it is now.
 
     With `verified_only` relations are left out, since nobody judges them.
 
     Raises:
-        UnknownBranch: there is no such branch.
         RequestReused: the request bundled something else.
     """
-    branch, bundle_id = find(repo, source), repo.new_id("bundle", now)
-    said = {"name": asked.name, "description": asked.description, "source_branch": branch.name}
+    bundle_id = repo.new_id("bundle", now)
+    said = {"name": asked.name, "description": asked.description, "source_branch": source.name}
     first = made_by(repo.ledger, Bundle, bundle_id, **said, verified_only=asked.verified_only)
     if first is not None:
         return first
-    commit = repo.store.commit_pending(branch.name)
+    commit = repo.store.commit_pending(source.name)
     rows = without_private(_chosen(repo, commit, verified_only=asked.verified_only))
     bundle = Bundle(
         id=bundle_id,
         name=asked.name,
         description=asked.description,
         tags=asked.tags,
-        source_branch=branch.name,
+        source_branch=source.name,
         source_commit=commit,
         commit=commit,
         verified_only=asked.verified_only,
@@ -114,17 +113,17 @@ def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
     return bundle
 
 
-def import_bundle(repo: Repository, bundle_id: str, target: str) -> CopiedRows:
+def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRows:
     """Copy a bundle's rows to a branch. Rows that are there are counted and not changed.
 
     Raises:
         NotFound: there is no such bundle.
-        UnknownBranch, BranchClosed: the branch does not take rows.
+        UnknownBranch, BranchClosed, BranchProtected: the branch does not take rows by now.
     """
-    bundle, branch = find_bundle(repo, bundle_id), find_open(repo, target)
+    bundle = find_bundle(repo, bundle_id)
     rows = _chosen(repo, bundle.commit, verified_only=bundle.verified_only)
-    with repo.store.changing(branch.name) as work:
-        copied = put(work, branch.name, rows)
+    with repo.store.changing(find_open_again(repo, target).name) as work:
+        copied = put(work, target.name, rows)
         commit_copy(work, copied, "import", f"import {copied.total} rows of a bundle")
     return copied
 

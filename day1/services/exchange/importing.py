@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from day1.errors import Day1Error, Json
+from day1.model.branches.branch import Branch
 from day1.model.merge.held import open_items
 from day1.model.rows.change import Message, Query
 from day1.model.rows.kind import (
@@ -27,7 +28,7 @@ from day1.model.rows.origin import Origin
 from day1.model.values.callbacks import ReportProgress
 from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft, Source
 from day1.ports.store import Work
-from day1.services.branches.lookup import find_open
+from day1.services.branches.lookup import find_open_again, refuse_protected
 from day1.services.repository.repository import Repository
 from day1.services.rows.bulk_writes import LeftReason, LeftRow, edits_of, was_removed
 from day1.services.rows.recording import (
@@ -85,7 +86,7 @@ class Imported:
 
 
 def import_foreign(
-    repo: Repository, branch: str, source: Source, origin: Origin, report: ReportProgress
+    repo: Repository, branch: Branch, source: Source, origin: Origin, report: ReportProgress
 ) -> Imported:
     """Import a foreign source into a branch; a second run adds what is new since.
 
@@ -97,7 +98,7 @@ def import_foreign(
         UnknownBranch, BranchClosed: the branch does not take rows.
         Day1Error: what the source raises; the units before are stored, `details` counts them.
     """
-    find_open(repo, branch)
+    refuse_protected(branch)
     origin = replace(origin, source="import")
     imported, total, done = Imported(), source.total(), 0
 
@@ -137,11 +138,11 @@ def in_units(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _put_foreign(
-    repo: Repository, branch: str, drafts: Sequence[Draft], origin: Origin
+    repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: Origin
 ) -> Imported:
     """Make one unit durable, if anything in it is new."""
     unit = Imported()
-    with repo.store.changing(find_open(repo, branch).name) as work:
+    with repo.store.changing(find_open_again(repo, branch).name) as work:
         for kind, rows in _built(drafts, origin, work.now).items():
             present = work.get(kind, list(rows))
             groups = {
@@ -156,7 +157,7 @@ def _put_foreign(
                 before = present.get(row_id)
                 why = _why_left(kind, before, groups.get(row_id, ()), edits.get(row_id, ()))
                 if why or row_id in held:
-                    unit.left.append(LeftRow(row_id, branch, why or "held"))
+                    unit.left.append(LeftRow(row_id, branch.name, why or "held"))
                 elif before is None:
                     fresh.append(rows[row_id])
                 else:

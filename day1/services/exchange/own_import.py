@@ -18,7 +18,7 @@ from day1.services.rows.transplanting import put
 
 
 def import_own(
-    repo: Repository, branch: str, lines: Iterable[bytes], now: int, report: ReportProgress
+    repo: Repository, branch: Branch, lines: Iterable[bytes], now: int, report: ReportProgress
 ) -> Imported:
     """Import an export of day1, every column as it was (`model.files.export`).
 
@@ -41,7 +41,7 @@ def import_own(
     imported, done = Imported(), 0
 
     def rows() -> Iterator[tuple[BranchLine, RowLine]]:
-        target = BranchLine(branch)
+        target = BranchLine(branch.name)
         for line in parsed(lines):
             if isinstance(line, BranchLine):
                 target = line

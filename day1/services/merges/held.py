@@ -19,7 +19,6 @@ from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Row, canonical, 
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.ports.store import Work
-from day1.services.branches.lookup import find
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import EditedCells, changed_groups, close_items, edit_rows
 
@@ -42,9 +41,9 @@ class Offer:
         return self.items[0]
 
 
-def offers(repo: Repository, branch: str) -> list[Offer]:
+def offers(repo: Repository, branch: Branch) -> list[Offer]:
     """Open items of a branch whose held value the branch does not have, oldest first."""
-    with repo.store.reading(Ref(branch=find(repo, branch).name)) as reading:
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
         return offers_on(repo, reading)
 
 

@@ -14,7 +14,12 @@ from day1.model.rows.change import CommitId, Message, Ref
 from day1.model.rows.kind import FACT, HELD, WHOLE, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.branches.lookup import find_again, refuse_closed, refuse_protected
+from day1.services.branches.lookup import (
+    find_again,
+    find_unclosed_again,
+    refuse_closed,
+    refuse_protected,
+)
 from day1.services.merges.planning import MergeRequest, check, check_digest, plan_of
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.intents import IntentKind, open_intent
@@ -87,10 +92,10 @@ def merge(
     if first is not None:
         return first
     check(request)
-    source, target = refuse_closed(request.source), refuse_closed(request.target)
-    if request.strategy == "squash" and source.protection:
-        raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
-    commit = repo.store.commit_pending(source.name)
+    _check_ends(request)
+    commit = repo.store.commit_pending(request.source.name)
+    source = find_again(repo, request.source)  # else the commit may be another branch's
+    target = request.target
     intent = MergeIntent(
         id=merge_id,
         source_id=source.id,
@@ -114,7 +119,7 @@ def merge(
             with repo.store.reading(Ref(commit=commit)) as merged:
                 plan, *_ = plan_of(repo, request, base, (merged, work))
             _check_plan(request, plan)
-            guard(source, find_again(repo, target), plan)
+            guard(source, find_unclosed_again(repo, target), plan)
             what = _Deed(repo, request, commit, merge_id, origin, base)
             done = _do(work, plan, what)
             at = work.now
@@ -124,6 +129,14 @@ def merge(
         record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan))
+
+
+def _check_ends(request: MergeRequest) -> None:
+    source, target = request.source, request.target
+    if source.closed or target.closed:
+        refuse_closed(source if source.closed else target)
+    if request.strategy == "squash" and source.protection:
+        raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
 
 
 def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:

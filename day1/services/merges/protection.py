@@ -38,13 +38,13 @@ class _Merge:
     plan: MergePlan
 
 
-def protect(repo: Repository, name: str, requires: Sequence[str]) -> Branch:
+def protect(repo: Repository, branch: Branch, requires: Sequence[str]) -> Branch:
     """Set what merges into a branch must fulfil; nothing lifts its protection.
 
     Raises:
-        UnknownBranch: there is no such branch.
+        UnknownBranch: it was deleted or retired meanwhile.
     """
-    return mark(repo, name, protection=tuple(r for r in _CHECKS if r in requires))
+    return mark(repo, branch, protection=tuple(r for r in _CHECKS if r in requires))
 
 
 def lacking(

@@ -13,7 +13,7 @@ from day1.model.merge.row_merge import Choice, PlanRow, Take
 from day1.model.records.review import Decision, Review, ReviewStatus, fingerprint, undecided
 from day1.model.rows.kind import WHOLE, cells
 from day1.model.rows.origin import Origin
-from day1.services.branches.lookup import find, refuse_closed
+from day1.services.branches.lookup import refuse_closed
 from day1.services.merges.merging import Merged, merge
 from day1.services.merges.planning import (
     MergeRequest,
@@ -83,14 +83,10 @@ def find_review(repo: Repository, review_id: str) -> Review:
 
 
 def reviews(
-    repo: Repository, status: ReviewStatus | None = "open", branch: str | None = None
+    repo: Repository, status: ReviewStatus | None = "open", branch: Branch | None = None
 ) -> list[Review]:
-    """The reviews of a status, from or into a branch, the newest first.
-
-    Raises:
-        UnknownBranch: there is no such branch.
-    """
-    wanted = None if branch is None else find(repo, branch).id
+    """The reviews of a status, from or into a branch, the newest first."""
+    wanted = None if branch is None else branch.id
     equal = {} if status is None else {"status": str(status)}
     found = reversed(repo.ledger.records(Review, **equal))
     return [one for one in found if wanted in {None, one.source_id, one.target_id}]
@@ -98,7 +94,7 @@ def reviews(
 
 def open_review(
     repo: Repository,
-    sides: tuple[str, str],
+    sides: tuple[Branch, Branch],
     said: tuple[str | None, str | None],
     by: tuple[str | None, str | None],
     now: int,
@@ -107,16 +103,16 @@ def open_review(
 
     Args:
         repo: the memory.
-        sides: the names of source and target.
+        sides: source and target.
         said: title and description.
         by: the agent who opens it, and its token.
         now: the time.
 
     Raises:
-        UnknownBranch, BranchClosed: one of the branches is not there, or is closed.
+        BranchClosed: one of the branches is closed.
         Refused: they are one.
     """
-    source, target = (refuse_closed(find(repo, name)) for name in sides)
+    source, target = (refuse_closed(side) for side in sides)
     if source.id == target.id:
         raise Refused("A branch cannot be reviewed against itself.", branch=source.name)
     with repo.ledger.together():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Ref
 from day1.services.branches.forking import check_free, fork
-from day1.services.branches.lookup import find, first_commit
+from day1.services.branches.lookup import first_commit
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import Selection, commit_copy, counts, put, select_rows
 
@@ -24,7 +24,7 @@ class CurateRequest:
     """A branch to make of chosen rows of another."""
 
     name: str
-    parent: str
+    parent: Branch
     facts: Sequence[str]
     """Ids."""
     conversations: Sequence[str]
@@ -40,12 +40,11 @@ def curate(repo: Repository, request: CurateRequest, now: int) -> Curated:
 
     Raises:
         InvalidRequest, BranchExists: the name breaks the rule, or is taken.
-        UnknownBranch: there is no such parent.
         NotFound: the parent has not all of the ids; they are named.
     """
     branch_id = repo.new_id("branch", now)
     check_free(repo, request.name, branch_id)
-    parent = find(repo, request.parent)
+    parent = request.parent
     with repo.store.reading(Ref(branch=parent.name)) as reading:
         rows = select_rows(reading, Selection(request.facts, request.conversations))
     branch = Branch(

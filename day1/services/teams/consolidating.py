@@ -22,7 +22,7 @@ from day1.model.values.ids import content_hash, derived_id
 from day1.ports.additions import Additions
 from day1.ports.chat import Chat
 from day1.ports.reading import Reading
-from day1.services.branches.lookup import find_open
+from day1.services.branches.lookup import find_open_again
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
 from day1.services.search.grouping import Groups, group_rows, said_by_facts
@@ -122,7 +122,7 @@ def consolidate(
     if request.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
     if fresh:
-        find_open(repo, branch.name)  # it may have been closed while the texts were compared
+        find_open_again(repo, branch)  # it may have been closed while the texts were compared
         with repo.store.adding(branch.name) as work:
             fresh = _unknown(work, fresh, grouped)  # by now another process may have been here
             _add(work, fresh, request.origin)

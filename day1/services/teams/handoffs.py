@@ -7,7 +7,7 @@ from day1.model.branches.branch import Branch
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
-from day1.services.branches.lookup import find, find_open, name_of
+from day1.services.branches.lookup import find_open_again, name_of, refuse_protected
 from day1.services.conversations.order import messages_of
 from day1.services.exchange.importing import MAX_TEXT
 from day1.services.repository.idempotency import made_by
@@ -30,8 +30,8 @@ MOST_CHARACTERS = 128_000
 class HandoffRequest:
     """What is to be handed over, and how."""
 
-    source: str
-    target: str
+    source: Branch
+    target: Branch
     handoff_type: str
     include_unverified: bool = False
     context_summary: str | None = None
@@ -52,12 +52,11 @@ def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
     Facts that are active and verified, or also those not judged yet; never invalidated ones.
 
     Raises:
-        UnknownBranch: one of them is not there.
-        BranchClosed: the target takes no rows.
+        UnknownBranch, BranchClosed, BranchProtected: the target takes no rows.
         InvalidRequest: they are one and the same.
         RequestReused: the request handed something else over.
     """
-    source, target = find(repo, asked.source), find_open(repo, asked.target)
+    source, target = asked.source, refuse_protected(asked.target)
     if source.id == target.id:
         raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
     handoff_id = repo.new_id("handoff", now)
@@ -82,7 +81,7 @@ def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
         created_by=asked.created_by,
         created_at=now,
     )
-    with repo.store.changing(target.name) as work:
+    with repo.store.changing(find_open_again(repo, target).name) as work:
         copied = put(work, target.name, rows, back=True)
         commit_copy(work, copied, "pick", f"take over {copied.total} rows of {source.name}")
     repo.ledger.put(handoff)

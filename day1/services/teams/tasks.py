@@ -9,7 +9,6 @@ from day1.model.branches.names import branch_part
 from day1.model.records.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
 from day1.model.values.ids import short_hash
 from day1.services.branches.forking import NewBranch, fork_under, new_below
-from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 from day1.services.upkeep.retiring import revive
@@ -32,20 +31,20 @@ class TaskState:
     objectives: list[Objective]
 
 
-def create_task(repo: Repository, task: Task, parent: str, aims: Sequence[NewObjective]) -> Branch:
+def create_task(
+    repo: Repository, task: Task, parent: Branch, aims: Sequence[NewObjective]
+) -> Branch:
     """Open a task: its branch is `task/{name}`, or with a number where that is taken.
 
     `task` has no `branch_id` yet; the new branch gives it.
 
     Raises:
-        UnknownBranch: there is no such parent.
         RequestReused: the request opened another task.
     """
-    above = find(repo, parent)
     now = task.created_at
 
     def branch(name: str) -> NewBranch:
-        made = new_below(repo, above, name, now)
+        made = new_below(repo, parent, name, now)
         made = replace(made, description=task.description, task_id=task.id)
         objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
         return made, (replace(task, branch_id=made.id), *objectives)
@@ -164,7 +163,7 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
             with repo.ledger.together():
                 member = repo.ledger.record(TaskAgent, key) or member
                 repo.ledger.put(_said(member, request))
-        return revive(repo, own.name, now)
+        return revive(repo, own, now)
 
     return fork_under(repo, lambda: f"{parent.name}/{branch_part(agent_id)}", branch, there)
 

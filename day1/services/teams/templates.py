@@ -9,7 +9,6 @@ from day1.model.records.sharing import TEMPLATES, ShelfStatus, Template
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, FACT
 from day1.services.branches.forking import NewBranch, check_free, fork, fork_under, new_below
-from day1.services.branches.lookup import find
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 from day1.services.teams.tasks import find_task
@@ -26,13 +25,8 @@ class NewTemplate:
     created_by: str | None = None
 
 
-def create_template(repo: Repository, source: str, asked: NewTemplate, now: int) -> Template:
-    """Keep a branch as it is now under a name; the same name again makes the next version.
-
-    Raises:
-        UnknownBranch: there is no such branch.
-    """
-    above = find(repo, source)
+def create_template(repo: Repository, source: Branch, asked: NewTemplate, now: int) -> Template:
+    """Keep a branch as it is now under a name; the same name again makes the next version."""
     made: list[Template] = []
     template_id = repo.new_id("tmpl", now)
 
@@ -41,7 +35,7 @@ def create_template(repo: Repository, source: str, asked: NewTemplate, now: int)
 
     def make(name: str) -> NewBranch:
         branch = replace(
-            new_below(repo, above, name, now), description=asked.description, closed=True
+            new_below(repo, source, name, now), description=asked.description, closed=True
         )
         template = _template(repo, branch, asked, template_id)
         made.append(template)

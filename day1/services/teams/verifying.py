@@ -19,7 +19,7 @@ from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_o
 from day1.model.rows.origin import Origin
 from day1.ports.judge import Judge
 from day1.ports.reading import Reading
-from day1.services.branches.lookup import branches_with, find_open
+from day1.services.branches.lookup import branches_with, find_open_again
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
 from day1.services.search.request import Hit, SearchPorts, SearchRequest
@@ -62,7 +62,7 @@ class KeptVerdicts:
     """Facts whose text changed, or that went, while they were judged."""
 
 
-def fact_on(repo: Repository, branch: str, fact_id: str) -> Row:
+def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
     """A fact of a branch.
 
     Raises:
@@ -71,7 +71,7 @@ def fact_on(repo: Repository, branch: str, fact_id: str) -> Row:
     """
     if kind_of(fact_id) not in {FACT, None}:
         raise Refused("Only a fact can be verified.", id=fact_id)
-    with repo.store.reading(Ref(branch=branch)) as reading:
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
         row = reading.get(FACT, [fact_id]).get(fact_id)
     if row is not None:
         return row
@@ -80,7 +80,11 @@ def fact_on(repo: Repository, branch: str, fact_id: str) -> Row:
     if having:
         where = Advice("It is on {branches}.", branches=", ".join(having[:5]))
     raise NotFound(
-        f"{fact_id} is not on branch {branch!r}.", where, id=fact_id, branch=branch, having=having
+        f"{fact_id} is not on branch {branch.name!r}.",
+        where,
+        id=fact_id,
+        branch=branch.name,
+        having=having,
     )
 
 
@@ -198,7 +202,7 @@ def keep(
             return KeptVerdicts(reading.tip, reading.pending)
     left: list[str] = []
     said: list[str] = []
-    find_open(repo, branch.name)  # it may have been closed while the facts were judged
+    find_open_again(repo, branch)  # it may have been closed while the facts were judged
     with repo.store.changing(branch.name) as work:
         rows = work.get(FACT, ids)
         for fact_id, one in zip(ids, verdicts, strict=True):

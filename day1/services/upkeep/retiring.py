@@ -8,7 +8,7 @@ from day1.model.records.sharing import KEPT
 from day1.model.rows.change import CommitId
 from day1.model.values.instant import DAY
 from day1.services.branches.deleting import refuse_loss
-from day1.services.branches.lookup import find
+from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
 from day1.services.branches.tree import BranchState, states
 from day1.services.merges.held import offers
@@ -39,28 +39,28 @@ def candidates(repo: Repository, current: str, now: int) -> list[RetirableBranch
         days = branch.ttl_days
         if days is not None and branch.created_at + days * DAY < now:
             found.append(RetirableBranch(state, f"past its {days} days"))
-        elif state.status == "merged" and not offers(repo, branch.name):
+        elif state.status == "merged" and not offers(repo, branch):
             found.append(RetirableBranch(state, "merged"))
     return found
 
 
-def retire(repo: Repository, name: str, now: int) -> Branch:
+def retire(repo: Repository, branch: Branch, now: int) -> Branch:
     """Delete a branch's ref; `revive` brings the branch back as it was.
 
     Raises:
-        UnknownBranch: there is no such branch.
+        UnknownBranch: it was deleted or retired meanwhile.
         Refused: it is main.
         BranchProtected: it is protected.
         Conflict: it was written to meanwhile; it stays.
     """
-    branch = refuse_loss(find(repo, name))
+    name = refuse_loss(branch).name
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
     with open_intent(repo, RETIRE, RetireIntent(name), now):
         repo.point("retire.after_intent")
-        tip = repo.store.commit_pending(find(repo, name).name)
+        tip = repo.store.commit_pending(refuse_loss(find_again(repo, branch)).name)
         # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
-        gone = mark(repo, name, retired_tip=tip)
+        gone = mark(repo, branch, retired_tip=tip)
         if repo.store.commit_pending(name) != tip:
             raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
         repo.point("retire.marked")
@@ -77,33 +77,33 @@ def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
     return any(commit.id == tip for commit in repo.history.graph(others))
 
 
-def revive(repo: Repository, name: str, now: int) -> Branch:
+def revive(repo: Repository, branch: Branch, now: int) -> Branch:
     """Bring a retired branch back; a branch that has its ref stays as it is.
 
     Raises:
-        UnknownBranch: there is no branch of that name, retired or not.
+        UnknownBranch: it was deleted meanwhile.
     """
-    if _retired(repo, name) is None:
-        return find(repo, name)
-    with open_intent(repo, REVIVE, RetireIntent(name), now):
+    if _retired(repo, branch) is None:
+        return find_again(repo, branch)
+    with open_intent(repo, REVIVE, RetireIntent(branch.name), now):
         repo.point("revive.after_intent")
-        branch = _retired(repo, name)
-        if branch is None:  # another process was quicker
-            return find(repo, name)
-        back = replace(branch, retired_tip=None)
-        repo.history.fork(name, str(branch.retired_tip))
+        retired = _retired(repo, branch)
+        if retired is None:  # another process was quicker
+            return find_again(repo, branch)
+        back = replace(retired, retired_tip=None)
+        repo.history.fork(retired.name, str(retired.retired_tip))
         repo.point("revive.forked")
         repo.ledger.put_branch(back)
         repo.point("revive.after_ledger")
     return back
 
 
-def _retired(repo: Repository, name: str) -> Branch | None:
-    """The branch of a name, if it has no ref."""
-    branch = repo.ledger.branch(name)
-    if branch is None or branch.name != name or branch.retired_tip is None:
+def _retired(repo: Repository, branch: Branch) -> Branch | None:
+    """A branch as it is now, if it has no ref."""
+    there = repo.ledger.branch(branch.name)
+    if there is None or there.id != branch.id or there.retired_tip is None:
         return None
-    return branch
+    return there
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from day1.model.branches.branch import Branch
 from day1.model.rows.change import Pending, Ref
 from day1.model.rows.kind import MEMORIES
-from day1.services.branches.lookup import find
 from day1.services.branches.tree import BranchState, states
 from day1.services.merges.held import offers_on
 from day1.services.repository.repository import Repository
@@ -22,13 +22,8 @@ class BranchStatus:
     """Rows added, changed and removed here since the merge base with its parent."""
 
 
-def branch_status(repo: Repository, name: str) -> BranchStatus:
-    """The status of a branch; the cost grows with what changed since the merge base.
-
-    Raises:
-        UnknownBranch: there is no such branch.
-    """
-    branch = find(repo, name)
+def branch_status(repo: Repository, branch: Branch) -> BranchStatus:
+    """The status of a branch; the cost grows with what changed since the merge base."""
     every = {state.branch.name: state for state in states(repo)}
     here = every[branch.name]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
@@ -48,10 +43,10 @@ def _ahead(repo: Repository, here: BranchState, parent: BranchState) -> dict[str
     return counts
 
 
-def is_taken(repo: Repository, name: str) -> bool:
+def is_taken(repo: Repository, branch: Branch) -> bool:
     """Whether another branch has all that this one has, so that deleting it loses nothing."""
     every = states(repo)
-    here = next(state for state in every if state.branch.name == find(repo, name).name)
+    here = next(state for state in every if state.branch.id == branch.id)
     with repo.store.reading(Ref(branch=here.branch.name)) as reading:
         if reading.pending.count:
             return False

@@ -41,7 +41,7 @@ class Bench:
 
     def fork(self, name: str, parent: str = MAIN) -> Branch:
         """Fork a branch from where its parent is now."""
-        return forking.create(self.repo, name, parent, self.now)
+        return forking.create(self.repo, name, self.branch(parent), self.now)
 
     def add(self, fact_id: str, text: str, branch: str = MAIN, origin: Origin = ADA) -> None:
         """Add a fact, which is pending then."""

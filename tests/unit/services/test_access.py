@@ -98,9 +98,9 @@ def test_a_commit_is_seen_if_a_visible_branch_reaches_it(bench: Bench) -> None:
 
 def test_a_branch_is_made_within_the_limits_only(bench: Bench) -> None:
     limited = scoped(bench.repo, LIMITED)
-    forking.create(limited, "mine/b", "mine/a", bench.now)
+    forking.create(limited, "mine/b", bench.branch("mine/a"), bench.now)
     assert "mine/b" in bench.repo.history.branches()
     with pytest.raises(Forbidden):
-        forking.create(limited, "other", "mine/a", bench.now)
+        forking.create(limited, "other", bench.branch("mine/a"), bench.now)
     assert "other" not in bench.repo.history.branches()
     assert MAIN in bench.repo.history.branches()

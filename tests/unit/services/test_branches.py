@@ -1,5 +1,6 @@
 """Branches: forked, found, archived, deleted, and put right after a process died."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -12,10 +13,11 @@ from day1.errors import (
     Refused,
     UnknownBranch,
 )
-from day1.model.branches.branch import MAIN
+from day1.model.branches.branch import MAIN, Branch
 from day1.services.branches import adopting, deleting, forking, lookup, notes, tree
 from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
+from day1.services.upkeep import retiring
 from tests.unit.services.conftest import Bench
 
 
@@ -74,26 +76,49 @@ def test_a_closed_branch_takes_no_writes_and_a_protected_one_only_merges(bench: 
 
 def test_noting_one_thing_keeps_the_others(bench: Bench) -> None:
     bench.fork("side")
-    notes.mark(bench.repo, "side", purpose="tea", tags=("a",))
-    noted = notes.mark(bench.repo, "side", owner="ada", purpose=None)
+    notes.mark(bench.repo, bench.branch("side"), purpose="tea", tags=("a",))
+    noted = notes.mark(bench.repo, bench.branch("side"), owner="ada", purpose=None)
     assert (noted.purpose, noted.owner, noted.tags) == ("tea", "ada", ("a",))
 
 
 def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
     side = bench.fork("side")
     bench.add("fact_a", "a", "side")
-    deleting.delete(bench.repo, "side", MAIN, bench.now)
+    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
     assert "side" not in bench.repo.history.branches()
     kept = bench.repo.history.kept()[f"keep/{side.id}"]
     assert bench.repo.history.log(kept)
     assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
 
 
+Act = Callable[[Bench, Branch], object]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda b, old: deleting.delete(b.repo, old, MAIN, b.now), id="delete"),
+        pytest.param(lambda b, old: retiring.retire(b.repo, old, b.now), id="retire"),
+        pytest.param(lambda b, old: retiring.revive(b.repo, old, b.now), id="revive"),
+        pytest.param(lambda b, old: deleting.archive(b.repo, old), id="archive"),
+        pytest.param(lambda b, old: lookup.find_open_again(b.repo, old), id="write"),
+    ],
+)
+def test_a_branch_made_anew_is_not_taken_for_the_one_of_its_name(bench: Bench, act: Act) -> None:
+    old = bench.fork("side")
+    deleting.delete(bench.repo, old, MAIN, bench.now)
+    new = bench.fork("side")
+    with pytest.raises(UnknownBranch, match="made anew"):
+        act(bench, old)
+    assert bench.branch("side") == new
+    assert bench.repo.ledger.open_intents() == []
+
+
 @pytest.mark.parametrize("name", [MAIN, "here"])
 def test_main_and_the_current_branch_cannot_be_deleted(bench: Bench, name: str) -> None:
     bench.fork("here")
     with pytest.raises(Refused):
-        deleting.delete(bench.repo, name, "here", bench.now)
+        deleting.delete(bench.repo, bench.branch(name), "here", bench.now)
     assert name in bench.repo.history.branches()
 
 
@@ -116,7 +141,7 @@ def test_a_fork_whose_process_died_is_there_if_its_ref_is(
     bench: Bench, point: str, made: bool
 ) -> None:
     with pytest.raises(Died):
-        forking.create(dying_at(bench.repo, point), "side", MAIN, bench.now)
+        forking.create(dying_at(bench.repo, point), "side", bench.branch(), bench.now)
     assert recover_all(bench.repo) == 1
     assert (bench.repo.ledger.branch("side") is not None) == made
     assert ("side" in bench.repo.history.branches()) == made
@@ -150,7 +175,7 @@ def test_a_deletion_whose_process_died_is_finished_or_withdrawn(
 ) -> None:
     bench.fork("side")
     with pytest.raises(Died):
-        deleting.delete(dying_at(bench.repo, point), "side", MAIN, bench.now)
+        deleting.delete(dying_at(bench.repo, point), bench.branch("side"), MAIN, bench.now)
     recover_all(bench.repo)
     if gone:
         assert bench.repo.ledger.branch("side") is None
@@ -179,9 +204,9 @@ def test_a_ref_that_the_ledger_does_not_know_is_adopted_below_main(bench: Bench)
 def test_the_topology_leaves_out_archived_branches(bench: Bench) -> None:
     bench.fork("a")
     bench.fork("b", "a")
-    deleting.archive(bench.repo, "b")
-    assert tree.topology(bench.repo, "a").children == ()
-    (b,) = tree.topology(bench.repo, "a", include_archived=True).children
+    deleting.archive(bench.repo, bench.branch("b"))
+    assert tree.topology(bench.repo, bench.branch("a")).children == ()
+    (b,) = tree.topology(bench.repo, bench.branch("a"), include_archived=True).children
     assert b.state.branch.name == "b"
     with pytest.raises(Refused):
-        deleting.archive(bench.repo, MAIN)
+        deleting.archive(bench.repo, bench.branch())

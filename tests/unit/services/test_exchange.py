@@ -36,7 +36,7 @@ class Notes:
 
 def take(bench: Bench, *drafts: Draft) -> importing.Imported:
     bench.now += 1
-    return importing.import_foreign(bench.repo, MAIN, Notes(*drafts), ADA, nobody)
+    return importing.import_foreign(bench.repo, bench.branch(), Notes(*drafts), ADA, nobody)
 
 
 def export(bench: Bench) -> list[bytes]:
@@ -47,10 +47,10 @@ def test_an_export_brings_back_every_column(bench: Bench) -> None:
     bench.add("fact_a", "a")
     update(bench.repo, bench.branch(), Correction("fact_a", {"category": "tea"}), ADA)
     other = Bench()
-    done = own_import.import_own(other.repo, MAIN, export(bench), 1, nobody)
+    done = own_import.import_own(other.repo, other.branch(), export(bench), 1, nobody)
     assert done.added == 2
     assert other.present("fact_a") == bench.present("fact_a")
-    again = own_import.import_own(other.repo, MAIN, export(bench), 1, nobody)
+    again = own_import.import_own(other.repo, other.branch(), export(bench), 1, nobody)
     assert (again.added, again.unchanged) == (0, 2)
 
 
@@ -60,7 +60,7 @@ def test_a_broken_line_keeps_the_rows_before_it_and_names_itself(bench: Bench) -
     lines[-1] = b"{broken\n"
     other = Bench()
     with pytest.raises(ImportBroken) as broken:
-        own_import.import_own(other.repo, MAIN, lines, 1, nobody)
+        own_import.import_own(other.repo, other.branch(), lines, 1, nobody)
     assert other.facts() == {"fact_a"}
     assert broken.value.details["added"] == 1
 
@@ -68,10 +68,10 @@ def test_a_broken_line_keeps_the_rows_before_it_and_names_itself(bench: Bench) -
 def test_an_export_of_a_store_makes_the_branches_that_are_not_here(bench: Bench) -> None:
     bench.fork("side")
     bench.add("fact_a", "a", "side")
-    mark(bench.repo, "side", purpose="tea")
+    mark(bench.repo, bench.branch("side"), purpose="tea")
     other = Bench()
     lines = list(exporting.export_store(bench.repo))
-    done = own_import.import_own(other.repo, MAIN, lines, 1, nobody)
+    done = own_import.import_own(other.repo, other.branch(), lines, 1, nobody)
     assert done.branches == ["side"]
     assert other.facts("side") == {"fact_a"}
     assert other.branch("side").purpose == "tea"
@@ -98,7 +98,7 @@ def test_an_import_leaves_what_was_edited_or_removed_here(bench: Bench) -> None:
 
 
 def test_a_closed_branch_takes_no_import(bench: Bench) -> None:
-    mark(bench.repo, MAIN, closed=True)
+    mark(bench.repo, bench.branch(), closed=True)
     with pytest.raises(BranchClosed):
         take(bench, FactDraft("fact_a", "one"))
 
@@ -113,14 +113,14 @@ def test_a_foreign_text_loses_what_no_engine_keeps(bench: Bench) -> None:
 def test_a_bundle_keeps_what_it_was_made_of(bench: Bench) -> None:
     bench.add("fact_a", "a")
     described = bundles.NewBundle("tea", verified_only=False)
-    bundle = bundles.create_bundle(bench.repo, MAIN, described, bench.now)
+    bundle = bundles.create_bundle(bench.repo, bench.branch(), described, bench.now)
     bench.fork("side")
     update(bench.repo, bench.branch(), Correction("fact_a", {"fact_text": "b"}), ADA)
     lines = list(bundles.export_bundle(bench.repo, bundle.id))
     other = Bench()
     taken = bundles.take_bundle(other.repo, lines, other.now)
     assert taken.sha256 == bundle.sha256
-    bundles.import_bundle(other.repo, taken.id, MAIN)
+    bundles.import_bundle(other.repo, taken.id, other.branch())
     assert other.present("fact_a")["fact_text"] == "a"
 
 

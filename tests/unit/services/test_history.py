@@ -105,12 +105,12 @@ def test_pages_count_all_and_leave_out_what_search_would_not_find(bench: Bench) 
 
 def test_a_past_state_is_named_by_a_time_a_snapshot_or_a_commit(bench: Bench) -> None:
     tip = bench.store.tips[MAIN]
-    snapshot(bench.repo, MAIN, "before", bench.now)
-    assert ref_at(bench.repo, MAIN, None) == Ref(branch=MAIN)
-    assert ref_at(bench.repo, MAIN, "before").commit == tip
-    assert ref_at(bench.repo, MAIN, "2026-01-01").until
+    snapshot(bench.repo, bench.branch(), "before", bench.now)
+    assert ref_at(bench.repo, bench.branch(), None) == Ref(branch=MAIN)
+    assert ref_at(bench.repo, bench.branch(), "before").commit == tip
+    assert ref_at(bench.repo, bench.branch(), "2026-01-01").until
     with pytest.raises(NotFound):
-        ref_at(bench.repo, MAIN, "never")
+        ref_at(bench.repo, bench.branch(), "never")
 
 
 def test_an_id_is_found_by_its_end_where_only_one_has_it(bench: Bench) -> None:

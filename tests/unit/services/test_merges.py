@@ -48,18 +48,18 @@ def test_what_both_changed_keeps_the_targets_side_and_is_held(bench: Bench) -> N
     done = merging.merge(bench.repo, request(bench), ADA, bench.now)
     assert bench.present("fact_a")["category"] == "ours"
     assert done.record.rejected_count == 1
-    (offer,) = held.offers(bench.repo, MAIN)
+    (offer,) = held.offers(bench.repo, bench.branch())
     taken = held.HeldDecision(offer.item.id, "taken")
     held.decide(bench.repo, bench.branch(), taken, Origin("judge"))
     assert bench.present("fact_a")["category"] == "theirs"
-    assert held.offers(bench.repo, MAIN) == []
+    assert held.offers(bench.repo, bench.branch()) == []
 
 
 def test_a_held_item_is_decided_once_and_by_values_of_its_cell(bench: Bench) -> None:
     correct(bench, "side", category="theirs")
     correct(bench, MAIN, category="ours")
     merging.merge(bench.repo, request(bench), ADA, bench.now)
-    (offer,) = held.offers(bench.repo, MAIN)
+    (offer,) = held.offers(bench.repo, bench.branch())
     wrong = held.HeldDecision(offer.item.id, "edited", {"fact_text": "x"})
     with pytest.raises(InvalidRequest, match="category"):
         held.decide(bench.repo, bench.branch(), wrong, ADA)

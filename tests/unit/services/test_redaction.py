@@ -57,7 +57,9 @@ def test_redacting_again_makes_no_second_record(bench: Bench) -> None:
 
 def test_a_handoff_that_quotes_the_text_loses_it(bench: Bench) -> None:
     bench.fork("side")
-    said = HandoffRequest("main", "side", "x", context_summary="note: the code is 1234")
+    said = HandoffRequest(
+        bench.branch(), bench.branch("side"), "x", context_summary="note: the code is 1234"
+    )
     made = hand_over(bench.repo, said, bench.now).handoff
     redact(bench.repo, look(bench.repo, "fact_a"), None, None, bench.now)
     after = bench.repo.ledger.record(Handoff, made.id)

@@ -144,9 +144,9 @@ def test_a_copied_row_keeps_its_id_and_its_edits_and_comes_once(bench: Bench) ->
 
 def test_a_curated_branch_begins_at_the_first_commit_with_the_chosen_rows(bench: Bench) -> None:
     bench.add("fact_b", "b")
-    done = curate(bench.repo, CurateRequest("mine", MAIN, ["fact_b"], []), bench.now)
+    done = curate(bench.repo, CurateRequest("mine", bench.branch(), ["fact_b"], []), bench.now)
     assert bench.facts("mine") == {"fact_b"}
     assert done.branch.fork_commit == first_commit(bench.repo)
     with pytest.raises(NotFound, match="fact_none"):
-        curate(bench.repo, CurateRequest("other", MAIN, ["fact_none"], []), bench.now)
+        curate(bench.repo, CurateRequest("other", bench.branch(), ["fact_none"], []), bench.now)
     assert bench.repo.ledger.branch("other") is None

@@ -19,7 +19,7 @@ TASK = "task_1"
 def open_task(bench: Bench, name: str = "mend") -> str:
     task = Task(TASK, name, None, None, (), "", None, bench.now)
     aims = [NewObjective("first"), NewObjective("second")]
-    return tasks.create_task(bench.repo, task, MAIN, aims).name
+    return tasks.create_task(bench.repo, task, bench.branch(), aims).name
 
 
 def join(bench: Bench, agent: str, **more: object) -> str:
@@ -47,7 +47,7 @@ def test_an_agent_whose_branch_was_deleted_gets_a_new_one(bench: Bench) -> None:
     open_task(bench)
     name = join(bench, "ada")
     before = bench.branch(name).id
-    deleting.delete(bench.repo, name, MAIN, bench.now)
+    deleting.delete(bench.repo, bench.branch(name), MAIN, bench.now)
     assert bench.branch(join(bench, "ada")).id != before
 
 
@@ -107,13 +107,13 @@ def test_a_handoff_copies_what_the_source_found_and_only_what_was_verified(bench
         update(bench.repo, bench.branch("a"), verdict, ADA)
     archived = Correction("fact_x", {"status": "archived"})
     update(bench.repo, bench.branch("a"), archived, ADA)
-    request = handoffs.HandoffRequest("a", "b", "task_transfer")
+    request = handoffs.HandoffRequest(bench.branch("a"), bench.branch("b"), "task_transfer")
     done = handoffs.hand_over(bench.repo, request, bench.now)
     assert bench.facts("b") == {"fact_old", "fact_v"}
     assert (done.handoff.facts, done.handoff.left_out) == (("fact_v",), 1)
     packet = handoffs.open_packet(bench.repo, done.handoff.id)
     assert [fact.text for fact in packet.facts] == ["sure"]
-    itself = handoffs.HandoffRequest("a", "a", "task_transfer")
+    itself = handoffs.HandoffRequest(bench.branch("a"), bench.branch("a"), "task_transfer")
     with pytest.raises(InvalidRequest):
         handoffs.hand_over(bench.repo, itself, bench.now)
 
@@ -121,7 +121,10 @@ def test_a_handoff_copies_what_the_source_found_and_only_what_was_verified(bench
 def test_a_template_is_closed_and_its_next_version_has_the_next_number(bench: Bench) -> None:
     bench.add("fact_a", "a")
     described = templates.NewTemplate("start")
-    made = [templates.create_template(bench.repo, MAIN, described, bench.now) for _ in range(2)]
+    made = [
+        templates.create_template(bench.repo, bench.branch(), described, bench.now)
+        for _ in range(2)
+    ]
     assert [one.version for one in made] == [1, 2]
     kept = next(b for b in bench.repo.ledger.branches() if b.id == made[0].branch_id)
     assert kept.closed

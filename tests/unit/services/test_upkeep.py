@@ -26,26 +26,26 @@ def side(bench: Bench) -> None:
 
 
 def test_a_retired_branch_comes_back_with_its_rows(bench: Bench) -> None:
-    retiring.retire(bench.repo, "side", bench.now)
+    retired = retiring.retire(bench.repo, bench.branch("side"), bench.now)
     assert "side" not in bench.repo.history.branches()
     with pytest.raises(UnknownBranch, match="It was retired"):
         find(bench.repo, "side")
-    retiring.revive(bench.repo, "side", bench.now)
+    retiring.revive(bench.repo, retired, bench.now)
     assert bench.facts("side") == {"fact_a"}
     assert bench.branch("side").retired_tip is None
 
 
 def test_main_and_protected_branches_are_not_retired(bench: Bench) -> None:
     with pytest.raises(Refused):
-        retiring.retire(bench.repo, MAIN, bench.now)
+        retiring.retire(bench.repo, bench.branch(), bench.now)
     bench.repo.ledger.put_branch(replace(bench.branch("side"), protection=("approval",)))
     with pytest.raises(BranchProtected):
-        retiring.retire(bench.repo, "side", bench.now)
+        retiring.retire(bench.repo, bench.branch("side"), bench.now)
 
 
 def test_merged_branches_and_those_past_their_days_may_be_retired(bench: Bench) -> None:
     bench.fork("old")
-    mark(bench.repo, "old", ttl_days=1)
+    mark(bench.repo, bench.branch("old"), ttl_days=1)
     request = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
     merging.merge(bench.repo, request, ADA, bench.now)
     found = retiring.candidates(bench.repo, MAIN, bench.now + 2 * DAY)
@@ -63,7 +63,7 @@ def test_a_branch_whose_retiring_process_died_is_retired_if_its_ref_is_gone(
     bench: Bench, point: str, retired: bool
 ) -> None:
     with pytest.raises(Died):
-        retiring.retire(dying_at(bench.repo, point), "side", bench.now)
+        retiring.retire(dying_at(bench.repo, point), bench.branch("side"), bench.now)
     bench.repo.ledger.recover_orphans(lambda intent: recover(bench.repo, intent))
     branch = bench.repo.ledger.branch("side")
     assert branch
@@ -99,15 +99,15 @@ def test_rows_ahead_of_the_clock_get_times_before_it_in_the_same_order(bench: Be
 
 
 def test_the_status_counts_what_the_parent_does_not_have(bench: Bench) -> None:
-    seen = branch_status(bench.repo, "side")
+    seen = branch_status(bench.repo, bench.branch("side"))
     assert (seen.ahead, seen.pending.count, seen.held) == ({"added": 1}, 1, 0)
-    assert branch_status(bench.repo, MAIN).ahead == {}
+    assert branch_status(bench.repo, bench.branch()).ahead == {}
 
 
 def test_a_branch_is_taken_once_another_has_all_of_it(bench: Bench) -> None:
-    assert not is_taken(bench.repo, "side")
+    assert not is_taken(bench.repo, bench.branch("side"))
     bench.store.commit_pending("side")
-    assert not is_taken(bench.repo, "side")
+    assert not is_taken(bench.repo, bench.branch("side"))
     request = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
     merging.merge(bench.repo, request, ADA, bench.now)
-    assert is_taken(bench.repo, "side")
+    assert is_taken(bench.repo, bench.branch("side"))

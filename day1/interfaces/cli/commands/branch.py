@@ -54,24 +54,28 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
     from day1.services.branches.deleting import delete
+    from day1.services.branches.lookup import find
     from day1.services.upkeep.status import is_taken
 
     repo = session.repo()
-    if not force and not is_taken(repo, name):
+    branch = find(repo, name)
+    if not force and not is_taken(repo, branch):
         raise Refused(
             f"No other branch has all of {name!r}: merge it first, or delete it with "
             f"`day1 branch -D {name}`.",
             branch=name,
         )
-    gone = delete(repo, name, session.branch(), session.now())
+    gone = delete(repo, branch, session.branch(), session.now())
     if not session.answer({"branch_name": name, "deleted": True, "commit": gone.retired_tip}):
         session.screen.line(f"Deleted branch {name} (was {short_commit(str(gone.retired_tip))}).")
 
 
 def _archive(session: Session, name: str, *, archived: bool) -> None:
     from day1.services.branches.deleting import archive
+    from day1.services.branches.lookup import find
 
-    archive(session.repo(), name, archived=archived)
+    repo = session.repo()
+    archive(repo, find(repo, name), archived=archived)
     if not session.answer({"branch_name": name, "archived": archived}):
         session.screen.line(f"Branch {name} is {'archived' if archived else 'not archived'}.")
 

@@ -19,7 +19,8 @@ def cherry_pick_command(session: Session, ids: tuple[str, ...], **given: Any) ->
     """Take single memories, as they are, from another branch into the current one."""
     from day1.services.branches.resolving import source_of
 
-    target = session.branch(given["into"])
-    source, items = source_of(session.repo(), ids, target, given["source"])
-    merge = MergeDialogue(source, target, "cherry_pick", items, given["agent"])
+    target = session.find(given["into"])
+    named = session.find(given["source"]) if given["source"] else None
+    source, items = source_of(session.repo(), ids, target, named)
+    merge = MergeDialogue(source, target.name, "cherry_pick", items, given["agent"])
     decide_and_merge(session, merge, {**given, "hold_duplicates": False})

@@ -34,7 +34,7 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     offered = retiring.candidates(repo, session.branch(), session.now())
     if retire:
         for one in offered:
-            retiring.retire(repo, one.state.branch.name, session.now())
+            retiring.retire(repo, one.state.branch, session.now())
     purged = _purge(session, files) if files else {}
     sizes = repo.store.compact() if repo.store.capabilities.compaction else {}
     branches = [

@@ -83,13 +83,13 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
     from day1.services.exchange.own_import import import_own
 
     context = session.context(create=True)
-    branch = context.branch(given["branch"])
+    branch = context.find(given["branch"])
 
     def bring(report: ReportProgress) -> Imported:
         with lines_of(path) as lines:
             return import_own(context.repo, branch, lines, session.now(), report)
 
-    _run(session, f"{path}", branch, bring, given)
+    _run(session, f"{path}", branch.name, bring, given)
 
 
 def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, An
     from day1.services.exchange.importing import import_foreign
 
     context = session.context(create=True)
-    branch = context.branch(given["branch"])
+    branch = context.find(given["branch"])
     # Ids come from paths relative to the folder around the store, not to the current one.
     source = session.app.import_source(kind, paths, session.store().folder.parent)
     origin = context.origin(WriteRequest(agent_id=given["agent"]))
@@ -105,7 +105,7 @@ def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, An
     def bring(report: ReportProgress) -> Imported:
         return import_foreign(context.repo, branch, source, origin, report)
 
-    _run(session, f"{kind} {' '.join(map(str, paths))}", branch, bring, given)
+    _run(session, f"{kind} {' '.join(map(str, paths))}", branch.name, bring, given)
 
 
 def _run(

@@ -25,7 +25,7 @@ def status_command(session: Session, branch: str | None) -> None:
 
     store = session.store()
     with store.repo.ledger.steady():
-        here = branch_status(store.repo, session.branch(branch))
+        here = branch_status(store.repo, session.find(branch))
         index = index_state(store.repo, store.search, here.state.branch)
     model = session.app.model_place(session.settings.embedder)
     document = {

@@ -46,5 +46,5 @@ def _revive(session: Session, name: str) -> bool:
     known = repo.ledger.branch(name)
     if known is None or known.name != name or known.retired_tip is None:
         return False
-    revive(repo, name, session.now())
+    revive(repo, known, session.now())
     return True

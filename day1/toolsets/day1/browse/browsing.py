@@ -51,17 +51,17 @@ class Got(Response):
 
 def memory_get(ctx: Context, request: Get) -> Got:
     """One memory by id, as it is or was."""
-    branch, kind = ctx.branch(request.branch), kind_of(request.id)
+    branch, kind = ctx.find(request.branch), kind_of(request.id)
     with ctx.repo.store.reading(ref_at(ctx.repo, branch, request.at)) as reading:
         row = None if kind not in MEMORIES else reading.get(kind, [request.id]).get(request.id)
         if kind is None or row is None:
             raise NotFound(
-                f"{request.id!r} is not on branch {branch!r}, or was not then.",
+                f"{request.id!r} is not on branch {branch.name!r}, or was not then.",
                 Advice("{memory_history} tells what became of it."),
                 id=request.id,
-                branch=branch,
+                branch=branch.name,
             )
-        return Got(row=shown(kind, row), read=_read(reading, branch))
+        return Got(row=shown(kind, row), read=_read(reading, branch.name))
 
 
 class ListRows(Request):
@@ -98,7 +98,7 @@ class Rows(Response):
 
 def memory_list(ctx: Context, request: ListRows) -> Rows:
     """Memories of one type, newest first, page by page."""
-    branch, kind = ctx.branch(request.branch), BY_NAME[request.type]
+    branch, kind = ctx.find(request.branch), BY_NAME[request.type]
     within, offset, limit = request.conversation_id, request.offset or 0, request.limit or 50
     if within is not None and kind is not MESSAGE:
         raise InvalidRequest("`conversation_id` goes with type=message, and only there.")
@@ -108,7 +108,7 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
         else:
             page = newest_page(reading, kind, offset, limit, active=bool(request.active_only))
         rows = [shown(kind, row) for row in page.rows]
-        return Rows(rows=rows, total=page.total, read=_read(reading, branch))
+        return Rows(rows=rows, total=page.total, read=_read(reading, branch.name))
 
 
 class LogRequest(Request):

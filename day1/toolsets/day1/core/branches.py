@@ -43,13 +43,13 @@ class BranchCreated(Response):
 
 def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     """Fork an isolated branch (zero-copy); writes stay on it until merged."""
-    parent = request.parent_branch or MAIN
     repo = ctx.repeatable(request)
+    parent = ctx.find(request.parent_branch or MAIN)
     made = create(repo, request.branch_name, parent, ctx.clock(), request.description)
     return BranchCreated(
         branch_name=made.name,
         created_at=show(made.created_at),
-        parent=parent,
+        parent=parent.name,
         written=Written(branch=made.name, commit=str(made.fork_commit)),
     )
 
@@ -166,7 +166,7 @@ def branch_topology(ctx: Context, request: Topology) -> Tree:
     depth = 10 if request.max_depth is None else request.max_depth
     root = topology(
         ctx.repo,
-        request.root_branch or MAIN,
+        ctx.find(request.root_branch or MAIN),
         max_depth=depth,
         include_archived=bool(request.include_archived),
     )
@@ -214,7 +214,7 @@ def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
     """Note a branch's purpose, owner, lifetime, tags; what you leave out is kept."""
     branch = mark(
         ctx.repo,
-        request.branch_name,
+        ctx.find(request.branch_name),
         purpose=request.purpose,
         owner=request.owner,
         ttl_days=request.ttl_days,

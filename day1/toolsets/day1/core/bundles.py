@@ -67,8 +67,9 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
         verified_only=request.only_verified is not False,
         created_by=ctx.agent(None),
     )
-    made = create_bundle(ctx.repeatable(request), request.source_branch, asked, ctx.clock())
-    read = state_of(ctx, request.source_branch)
+    repo, source = ctx.repeatable(request), ctx.find(request.source_branch)
+    made = create_bundle(repo, source, asked, ctx.clock())
+    read = state_of(ctx, source.name)
     if not made.fact_count:
         read.notes.append(_why_empty(verified_only=made.verified_only))
     return BundleCreated(**dict(bundle_item(made)), read=read)
@@ -138,9 +139,9 @@ class BundleImported(Response):
 
 def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     """Copy a bundle's rows to a branch; a second time adds nothing."""
-    target = ctx.writable(request.target_branch).name
+    target = ctx.writable(request.target_branch)
     done = import_bundle(ctx.repo, request.bundle_id, target)
-    now = state_of(ctx, request.target_branch)
+    now = state_of(ctx, target.name)
     added = done.added
     return BundleImported(
         facts_imported=added.get(FACT.table, 0),
@@ -149,7 +150,7 @@ def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
         messages_imported=added.get(MESSAGE.table, 0),
         skipped=memories(done.present),
         left=[_left(left) for left in done.left],
-        written=Written(branch=request.target_branch, commit=now.commit),
+        written=Written(branch=target.name, commit=now.commit),
     )
 
 

@@ -24,7 +24,7 @@ from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE, canonical, text_of
 from day1.model.values.instant import parse, show, show_optional
-from day1.services.branches.lookup import branches_with, find
+from day1.services.branches.lookup import branches_with
 from day1.services.conversations.excerpts import (
     copy_conversation,
     part_of,
@@ -230,8 +230,8 @@ class MessageHits(Response):
 
 def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     """Find messages by meaning and by words, best first."""
-    branch = ctx.branch(request.branch)
-    ref = Ref(branch=branch)
+    branch = ctx.find(request.branch)
+    ref = Ref(branch=branch.name)
     asked = {"conversation_id": request.conversation_id, "role": request.role}
     wanted = SearchRequest(
         query=request.query,
@@ -240,7 +240,7 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
         limit=request.limit or 10,
         equal={column: value for column, value in asked.items() if value is not None},
     )
-    answer = search(ctx.search, ref, find(ctx.repo, branch).id, wanted)
+    answer = search(ctx.search, ref, branch.id, wanted)
     with ctx.repo.store.reading(ref) as reading:
         ids = {str(hit.row["conversation_id"]) for hit in answer.hits}
         orders = {i: order_of(ctx.repo, reading, i) for i in ids}
@@ -249,7 +249,7 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     return MessageHits(
         # One that was removed since it was found has no place.
         result=[_hit(hit, places, near) for hit in answer.hits if hit.row["id"] in places],
-        read=read_found(branch, answer),
+        read=read_found(branch.name, answer),
     )
 
 

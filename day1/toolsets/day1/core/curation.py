@@ -54,7 +54,7 @@ def create_curated(ctx: Context, request: CurateBranch) -> Curated:
     """Make a branch that holds only the chosen rows of its parent, not the parent's others."""
     wanted = CurateRequest(
         request.branch_name,
-        request.parent_branch or MAIN,
+        ctx.find(request.parent_branch or MAIN),
         request.fact_ids or (),
         request.conversation_ids or (),
         request.description,

@@ -58,9 +58,10 @@ class HandoffCreated(Response):
 
 def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     """Hand a branch's own verified facts and conversations over to another branch, frozen."""
+    target = ctx.writable(request.target_branch)
     asked = HandoffRequest(
-        source=request.source_branch,
-        target=ctx.writable(request.target_branch).name,
+        source=ctx.find(request.source_branch),
+        target=target,
         handoff_type=request.handoff_type or "task_continuation",
         include_unverified=bool(request.include_unverified),
         context_summary=request.context_summary,
@@ -68,7 +69,7 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     )
     done = hand_over(ctx.repeatable(request), asked, ctx.clock())
     handoff = done.handoff
-    now = state_of(ctx, request.target_branch)
+    now = state_of(ctx, target.name)
     notes: list[Note] = []
     if handoff.left_out:
         notes.append(
@@ -94,7 +95,7 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         left_out=handoff.left_out,
         copied=memories(done.copied.added),
         context_summary=handoff.context_summary,
-        written=Written(branch=request.target_branch, commit=now.commit, notes=notes),
+        written=Written(branch=target.name, commit=now.commit, notes=notes),
     )
 
 

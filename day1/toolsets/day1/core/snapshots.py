@@ -46,13 +46,13 @@ class SnapshotTaken(Response):
 
 def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
     """Mark a branch's present state so that it can be restored."""
-    branch = ctx.branch(request.branch)
+    branch = ctx.find(request.branch)
     made = snapshot(ctx.repeatable(request), branch, request.label, ctx.clock())
     return SnapshotTaken(
         snapshot_id=made.id,
         created_at=show(made.created_at),
         label=made.label,
-        written=Written(branch=branch, commit=made.commit),
+        written=Written(branch=branch.name, commit=made.commit),
     )
 
 
@@ -85,6 +85,7 @@ class Snapshots(Response):
 
 def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
     """Snapshots, oldest first."""
+    branch = None if request.branch is None else ctx.find(request.branch)
     names = {b.id: b.name for b in ctx.repo.ledger.branches()}
     items = [
         SnapshotItem(
@@ -94,7 +95,7 @@ def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
             branch=names.get(s.branch_id, ""),
             commit=s.commit,
         )
-        for s in snapshots(ctx.repo, request.branch)
+        for s in snapshots(ctx.repo, branch)
     ]
     return Snapshots(result=items, read=Read(branch=request.branch, commit=""))
 

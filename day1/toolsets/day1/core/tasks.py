@@ -113,7 +113,7 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
         NewObjective(aim.description, None if aim.priority is None else str(aim.priority))
         for aim in request.objectives or ()
     ]
-    branch = create_task(repo, task, request.parent_branch or MAIN, aims)
+    branch = create_task(repo, task, ctx.find(request.parent_branch or MAIN), aims)
     return TaskCreated(
         task_id=task.id,
         branch_name=branch.name,

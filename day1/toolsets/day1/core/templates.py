@@ -115,7 +115,7 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
         created_by=ctx.agent(None),
     )
     repo = ctx.repeatable(request)
-    made = create_template(repo, request.source_branch, asked, ctx.clock())
+    made = create_template(repo, ctx.find(request.source_branch), asked, ctx.clock())
     shown = template_item(ctx, made)
     return TemplateCreated(
         **dict(shown), written=Written(branch=shown.branch_name, commit=made.commit)

@@ -126,7 +126,7 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     if request.reason is not None and not own:
         raise InvalidRequest("`reason` goes with your own `verdict` or `scores`.")
     branch = ctx.writable(request.branch)
-    row = fact_on(ctx.repo, branch.name, request.fact_id)
+    row = fact_on(ctx.repo, branch, request.fact_id)
     origin = ctx.origin(request, branch)
     verification = _verification(ctx)
     dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))

@@ -17,7 +17,7 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
-from day1.model.branches.branch import MAIN
+from day1.model.branches.branch import MAIN, Branch
 from day1.model.merge.plan import Strategy
 from day1.model.rows.kind import Row
 from day1.model.values.instant import show
@@ -164,24 +164,23 @@ _DECISIONS: dict[str, Literal["taken", "edited", "dismissed"]] = {
 
 def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     """List what merges held back on a branch, or decide one item: take it, edit, dismiss."""
-    branch = ctx.branch(request.branch)
+    branch = ctx.find(request.branch)
     action, wrote = request.action or "list", None
     if action != "list":
         ctx.caller.access.require("write", "To decide a held item")
         if request.id is None:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
-        decided_on = ctx.writable(branch)
-        branch = decided_on.name
+        branch = ctx.writable(request.branch)
         value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
         decided = HeldDecision(request.id, _DECISIONS[action], value)
-        done = decide(ctx.repo, decided_on, decided, ctx.origin(request))
-        wrote = Written(branch=branch, commit=done.commit)
+        done = decide(ctx.repo, branch, decided, ctx.origin(request))
+        wrote = Written(branch=branch.name, commit=done.commit)
     items = [_held(offer) for offer in offers(ctx.repo, branch)]
-    read = None if wrote else state_of(ctx, branch)
+    read = None if wrote else state_of(ctx, branch.name)
     return HeldAnswer(items=items, decided=request.id if wrote else None, read=read, written=wrote)
 
 
-def _edited(ctx: Context, branch: str, item: str, value: JsonObject | None) -> Row | None:
+def _edited(ctx: Context, branch: Branch, item: str, value: JsonObject | None) -> Row | None:
     """The columns given for a held cell; an item that is not listed is for `decide` to refuse."""
     for offer in offers(ctx.repo, branch):
         if item in {one.id for one in offer.items}:

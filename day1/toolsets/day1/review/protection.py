@@ -33,7 +33,7 @@ class Protected(Response):
 
 def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
     """Let a branch take merges only: reviewed, verified, not by the author; [] lifts it."""
-    branch = protect(ctx.repo, request.branch_name, request.requires)
+    branch = protect(ctx.repo, ctx.find(request.branch_name), request.requires)
     return Protected(
         branch_name=branch.name, requires=list(branch.protection), read=state_of(ctx, branch.name)
     )

@@ -8,9 +8,9 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.errors import ConfirmationNeeded, NotFound
+from day1.model.branches.branch import Branch
 from day1.model.rows.change import Ref
 from day1.model.values.instant import parse, show
-from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import find_snapshot, snapshot
 from day1.services.history.restoring import check_row, restore_branch, restore_row
 
@@ -41,42 +41,41 @@ class Restored(Response):
 
 def restore(ctx: Context, request: Restore) -> Restored:
     """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
-    target = ctx.writable(request.branch)
-    branch = target.name
+    branch = ctx.writable(request.branch)
     state = _state(ctx, branch, request.to)
-    if request.id is None and request.confirm != branch:
+    if request.id is None and request.confirm != branch.name:
         raise ConfirmationNeeded(
-            f"This changes the whole branch: repeat with confirm={branch!r}. A snapshot is taken "
-            "before.",
-            confirm=branch,
+            f"This changes the whole branch: repeat with confirm={branch.name!r}. A snapshot is "
+            "taken before.",
+            confirm=branch.name,
         )
     if request.id is not None:
-        check_row(ctx.repo, target, request.id, state)
+        check_row(ctx.repo, branch, request.id, state)
     before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
     if request.id is None:
-        done = restore_branch(ctx.repo, target, state, f"{branch} to {request.to}")
+        done = restore_branch(ctx.repo, branch, state, f"{branch.name} to {request.to}")
     else:
-        done = restore_row(ctx.repo, target, request.id, state)
+        done = restore_row(ctx.repo, branch, request.id, state)
     notes = [] if done.commit else ["It was in that state already."]
     commit = done.commit or before.commit
     return Restored(
         restored_rows=done.rows,
         snapshot_before=before.id,
         restored_at=show(done.at),
-        written=Written(branch=branch, commit=commit, notes=notes),
+        written=Written(branch=branch.name, commit=commit, notes=notes),
     )
 
 
-def _state(ctx: Context, branch: str, to: str) -> Ref:
+def _state(ctx: Context, branch: Branch, to: str) -> Ref:
     try:
         made = find_snapshot(ctx.repo, to)
     except NotFound:
         if not to[:4].isdigit():
             raise
-        return ctx.repo.history.at(branch, parse(to, end=True))
-    if made.branch_id != find(ctx.repo, branch).id:
+        return ctx.repo.history.at(branch.name, parse(to, end=True))
+    if made.branch_id != branch.id:
         raise NotFound(
-            f"The snapshot {to!r} is of another branch than {branch!r}: name its branch.",
+            f"The snapshot {to!r} is of another branch than {branch.name!r}: name its branch.",
             snapshot=made.id,
         )
     return Ref(commit=made.commit)

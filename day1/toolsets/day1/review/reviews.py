@@ -52,13 +52,10 @@ class ReviewOpen(WriteRequest):
 
 def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
     """Open a review of what merging source into target would do, or answer the open one."""
-    opened = reviews.open_review(
-        ctx.repo,
-        (request.source_branch, request.target_branch or MAIN),
-        (request.title, request.description),
-        (ctx.origin(request).agent_id, ctx.caller.access.token_id),
-        ctx.clock(),
-    )
+    by = (ctx.origin(request).agent_id, ctx.caller.access.token_id)
+    sides = ctx.find(request.source_branch), ctx.find(request.target_branch or MAIN)
+    said = (request.title, request.description)
+    opened = reviews.open_review(ctx.repo, sides, said, by, ctx.clock())
     return ReviewState(**in_full(ctx, opened))
 
 
@@ -87,7 +84,8 @@ def review_list(ctx: Context, request: ReviewList) -> Reviews:
     """Reviews with what each would do, newest first."""
     status = request.status or "open"
     wanted = None if status == "all" else status
-    found = reviews.reviews(ctx.repo, wanted, request.branch)
+    branch = None if request.branch is None else ctx.find(request.branch)
+    found = reviews.reviews(ctx.repo, wanted, branch)
     limit = request.limit or 20
     items = []
     for review in found[:limit]:
