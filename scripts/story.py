@@ -135,7 +135,7 @@ def _short(argument: str) -> str:
 
 
 async def story(env: dict[str, str]) -> list[str]:
-    """Two agents on one task: what they find, where they clash, what is kept and carried on.
+    """Two agents on one task: what they find, where they conflict, what is kept and carried on.
 
     Answers the reviews that are left to people.
     """
@@ -229,7 +229,7 @@ async def work(scout: Agent, builder: Agent, task: dict[str, Any], run: str) -> 
 async def review(
     scout: Agent, builder: Agent, task: dict[str, Any], mine: str, theirs: str
 ) -> None:
-    """A correction on each branch that clashes; the gate; a merge with a held item."""
+    """A correction on each branch that conflicts; the gate; a merge with a held item."""
     say("5", "One memory, corrected twice: verified, held against the gate, merged, held")
     up = task["branch_name"]
     shared = await scout.call(
@@ -301,7 +301,7 @@ async def carry_on(who: Agent, mine: str, theirs: str, task: dict[str, Any], run
 
 
 async def leave_to_people(scout: Agent, builder: Agent, run: str) -> list[str]:
-    """Two reviews: one that clashes with main in two facts, one that says a thing twice."""
+    """Two reviews: one that conflicts with main in two facts, one that says a thing twice."""
     say("8", "What agents leave to people: two reviews, to be decided in the browser")
     limits, notes = f"limits/{run}", f"notes/{run}"
     body = f"Server {run}: a request body may have 1 MB."

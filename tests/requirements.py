@@ -43,7 +43,7 @@ LINES = {
     "S1-037": "memory_branch_merge takes a source, a target (main), a strategy of three and items.",
     "S1-038": "memory_branch_merge answers merged_count, rejected_count and merge_id.",
     "S1-039": "cherry_pick without items is refused, and unknown ids are named.",
-    "S1-040": "auto holds what clashes and counts it; nothing is lost, and it is listed by merge_id.",
+    "S1-040": "auto holds what conflicts and counts it; nothing is lost, and it is listed by merge_id.",
     "S1-041": "squash ends as one commit on the target.",
     "S1-042": "After a full merge the branch's status is merged.",
     "S1-043": "memory_snapshot takes a label and a branch, and answers snapshot_id and created_at.",

@@ -1,4 +1,4 @@
-"""What the Dolt adapter does beside the contract: clashes, refs, times, what it says of itself."""
+"""What the Dolt adapter does beside the contract: conflicts, refs, times, what it says of itself."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -186,22 +186,22 @@ def test_a_taken_name_is_told_also_when_another_was_quicker(
         store.history.fork("Side", tip)
 
 
-@pytest.mark.parametrize("clashes", [2, 9])
-def test_a_ref_that_clashed_is_made_again_but_not_for_ever(
-    open_it: Opened, monkeypatch: pytest.MonkeyPatch, clashes: int
+@pytest.mark.parametrize("conflicts", [2, 9])
+def test_a_ref_that_conflicted_is_made_again_but_not_for_ever(
+    open_it: Opened, monkeypatch: pytest.MonkeyPatch, conflicts: int
 ) -> None:
-    store, left = open_it(), [clashes]
+    store, left = open_it(), [conflicts]
     say = DoltHistory._call
 
-    def clashing(self: Any, connection: Connection, statement: str, values: Any) -> None:
+    def conflicting(self: Any, connection: Connection, statement: str, values: Any) -> None:
         if left[0]:
             left[0] -= 1
             error = pymysql.err.OperationalError(1213, "serialization failure: try restarting")
             raise OperationalError(statement, None, error)
         say(self, connection, statement, values)
 
-    monkeypatch.setattr(DoltHistory, "_call", clashing)
-    if clashes == 2:
+    monkeypatch.setattr(DoltHistory, "_call", conflicting)
+    if conflicts == 2:
         store.history.fork("side", store.commit_pending("main"))
         assert set(store.history.branches()) == {"main", "side"}
     else:

@@ -164,7 +164,7 @@ def test_what_is_left_without_a_commit_leaves_no_trace(memory):
         work.change(FACT, A, {"category": "second"})
     assert facts(memory, Ref(branch=memory.root)) == {A: "first"}
     assert memory.store.history.dirty_branches() & {memory.root} == set()
-    assert stamp != memory.store.stamp()  # of the cut before the change
+    assert stamp != memory.store.stamp()  # of the commit before the change
 
 
 def test_rows_that_another_program_wrote_are_not_committed(memory):

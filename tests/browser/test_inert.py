@@ -48,7 +48,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def _filled(say: Any) -> list[str]:
     script, image, *_ = HOSTILE
     who = {"agent_id": image, "session_id": HOSTILE[6], "task_id": HOSTILE[7]}
-    clash = say("memory_write_fact", fact_text=f"{script} at first")["id"]
+    conflict = say("memory_write_fact", fact_text=f"{script} at first")["id"]
     for text in HOSTILE:
         say("memory_write_fact", fact_text=text, category=text[:60], **who)
         triple = {"source_entity": text[:60], "target_entity": image, "relation_type": text[:60]}
@@ -61,7 +61,7 @@ def _filled(say: Any) -> list[str]:
         talk = {"conversation_id": said["conversation_id"]}
     for branch, text in (("main", image), ("task/x", WIDE)):
         changed = {"fact_text": text, "reason": script, "branch": branch}
-        say("memory_update_fact", fact_id=clash, **changed, **who)
+        say("memory_update_fact", fact_id=conflict, **changed, **who)
     others = _beside(say, who)
     made = say("review_open", source_branch="task/x", title=image, description=script, **who)
     review = f"/review/reviews/{made['id']}"
@@ -73,7 +73,7 @@ def _filled(say: Any) -> list[str]:
         f"{main}?tab=conversations&conversation={talk['conversation_id']}",
         f"{main}?tab=relations&entity={quote(image)}",
         f"/review/search?q={quote(script)}&mode=keyword",
-        f"/review/rows/{clash}?branch=task/x",
+        f"/review/rows/{conflict}?branch=task/x",
         review,
         f"{review}/merge",
         *others,

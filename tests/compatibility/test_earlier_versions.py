@@ -89,7 +89,7 @@ def test_a_store_of_an_earlier_version_takes_writes_and_merges(store: CommandLin
     store("merge", "review-me", "--into", "main", "--yes", code=3)
     assert [hit["id"] for hit in store.json("search", "present", "-b", "main")["result"]] == [new]
     assert len(before) == 1
-    assert len(held(store)) == 2, "the merge held what clashes"
+    assert len(held(store)) == 2, "the merge held what conflicts"
     store("held", "take", before[0], "-b", "main")
     assert before[0] not in held(store)
     store("gc", "--purge-redacted")

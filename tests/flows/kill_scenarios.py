@@ -238,7 +238,7 @@ def facts(count: int, what: str) -> dict[str, str]:
 
 
 def story() -> list[Action]:
-    """What is there before a kill: main, a side and a retired branch, waiting rows, an index."""
+    """What is there before a kill: main, a side and a retired branch, pending rows, an index."""
     first = fact_id()
     on_main = {"action": "write", "branch": "main"}
     return [

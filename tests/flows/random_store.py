@@ -107,7 +107,7 @@ class RandomTeam:
                 others = [branch for branch in self.branches if branch != here]
                 there = self.chance.choice(others or ["main"])
                 if there != here:
-                    self._clash(here, there)
+                    self._conflict(here, there)
                     self.merge(there, here)
             self.write(facts * 3 // 4 // turns, here)
             self.change(here)
@@ -123,7 +123,7 @@ class RandomTeam:
         for branch in writable[::2]:
             self.write(3, branch)
 
-    def _clash(self, one: str, other: str) -> None:
+    def _conflict(self, one: str, other: str) -> None:
         """Change a fact that both have, on both."""
         with (
             self.store.repo.store.reading(Ref(branch=one)) as a,
@@ -243,7 +243,7 @@ def ids_between(one: OpenStore, other: OpenStore) -> Ids:
 
 
 def rows(store: OpenStore) -> dict[str, Any]:
-    """Every row of every branch, as it is stored, and what of it waits."""
+    """Every row of every branch, as it is stored, and which of them are pending."""
     found: dict[str, Any] = {}
     with seen_through(store, CLEAR) as seen:
         for name in sorted(seen.history.branches()):

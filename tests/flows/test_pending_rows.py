@@ -1,4 +1,4 @@
-"""Rows that no commit holds yet count wherever a branch is looked at, and looking cuts nothing."""
+"""Rows that no commit holds yet count wherever a branch is looked at, and looking commits nothing."""
 
 import pytest
 
@@ -12,12 +12,12 @@ from tests.suites.engine_memory import EngineMemory
 
 @pytest.fixture
 def memory(tmp_path):
-    """`side` has a fact that waits, and so has `main`."""
+    """`side` has a pending fact, and so has `main`."""
     memory = EngineMemory(tmp_path)
     memory.fork("side", "main")
     memory.add_fact("side", "fact_side", fact_text="side")
     memory.add_fact("main", "fact_main", fact_text="main")
-    before = {branch: waiting(memory, branch) for branch in ("main", "side")}
+    before = {branch: pending(memory, branch) for branch in ("main", "side")}
     assert before == {"main": 1, "side": 1}
     tips = memory.store.history.branches()
     yield memory
@@ -25,7 +25,7 @@ def memory(tmp_path):
     memory.close()
 
 
-def waiting(memory, branch):
+def pending(memory, branch):
     with memory.store.reading(Ref(branch=branch)) as reading:
         return reading.pending.count
 
@@ -57,7 +57,7 @@ def test_a_branch_that_has_them_has_something_of_its_own(memory):
     assert lookup.find(memory.repo, "side").merged_tip is None
 
 
-def test_rows_of_one_id_that_wait_on_both_sides_clash(memory):
+def test_rows_of_one_id_that_wait_on_both_sides_conflict(memory):
     memory.add_fact("side", "fact_both", fact_text="same", category="theirs")
     memory.add_fact("main", "fact_both", fact_text="same", category="ours")
     plan = preview(memory).plan

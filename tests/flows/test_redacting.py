@@ -62,7 +62,7 @@ def stored(folder: Path, branch: str = "main") -> dict[str, str]:
     return found
 
 
-def test_texts_that_differ_where_nobody_may_look_do_not_clash(
+def test_texts_that_differ_where_nobody_may_look_do_not_conflict(
     store: OpenStore, folder: Path
 ) -> None:
     row = remember(store)

@@ -26,7 +26,7 @@ def test_the_document_gives_rights_on_both_databases() -> None:
 
 
 def everything(url: str) -> None:
-    """What takes rights: a store is made, rows are written, changed, merged with a clash, removed."""
+    """What takes rights: a store is made, rows are written, changed, merged with a conflict, removed."""
     with closing(EngineMemory(url)) as memory:
         memory.add_fact("main", "fact_1", fact_text="one")
         memory.fork("side", "main")

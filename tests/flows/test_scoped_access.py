@@ -48,8 +48,8 @@ WAYS: dict[str, Way] = {
     "repeating a commit": lambda r, tip, row: r.store.repeat(
         "mine/a", Commit("0", (r.history.branches()["mine/a"],), "change", 1, "ada", "change"), {}
     ),
-    "cutting": lambda r, tip, row: r.store.commit_pending(MAIN),
-    "cutting if due": lambda r, tip, row: r.store.commit_pending_if_due(MAIN),
+    "committing": lambda r, tip, row: r.store.commit_pending(MAIN),
+    "committing if due": lambda r, tip, row: r.store.commit_pending_if_due(MAIN),
     "forking it": lambda r, tip, row: r.history.fork("mine/new", tip),
     "forking beside": lambda r, tip, row: r.history.fork("theirs", r.history.branches()["mine/a"]),
     "dropping": lambda r, tip, row: r.history.drop(MAIN),
@@ -160,7 +160,7 @@ def test_the_graph_is_walked_once_for_many_calls(store: OpenStore, monkeypatch) 
     graph = repo.history.graph
     monkeypatch.setattr(repo.history, "graph", lambda starts: walks.append(1) or graph(starts))
 
-    def cut(branch: str) -> str:
+    def committed(branch: str) -> str:
         call(store, "memory_write_fact", fact_text=f"Of {branch}.", branch=branch)
         return repo.store.commit_pending(branch)
 
@@ -169,10 +169,10 @@ def test_the_graph_is_walked_once_for_many_calls(store: OpenStore, monkeypatch) 
         assert isinstance(limited.history, ScopedHistory)
         return limited.history.reaches(commit)
 
-    first, hidden = cut("mine/a"), cut("theirs")
+    first, hidden = committed("mine/a"), committed("theirs")
     assert reaches(first)
     assert not reaches(hidden)
-    later = cut("mine/b")
+    later = committed("mine/b")
     assert reaches(later)
     assert reaches(first)
     assert not reaches(hidden)

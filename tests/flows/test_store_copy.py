@@ -202,7 +202,7 @@ def _commit(made: Repository) -> None:
 
 
 def _change(made: Repository) -> None:
-    """A row that waits; as many do as before."""
+    """A pending row; as many are pending as before."""
     with made.store.adding("main") as work:
         newest = max(work.find(FACT, Query()), key=lambda row: int(row["created_at"] or 0))
         meddle = "UPDATE facts SET category = 'meddled' WHERE id = :id"
@@ -222,7 +222,7 @@ def _add(branch: str) -> Callable[[Repository], None]:
 @pytest.mark.parametrize(
     "meddle",
     [_commit, _change, _add("main"), _add("reviewed")],
-    ids=["commit", "changed", "waiting", "first-waiting"],
+    ids=["commit", "changed", "pending", "first-pending"],
 )
 def test_a_copy_that_was_written_to_is_found_out(
     brief: Path, tmp_path: Path, meddle: Callable[[Repository], None]
@@ -296,7 +296,7 @@ def test_a_copy_that_was_killed_goes_on_to_the_same_end(
 
 
 def test_what_waited_and_was_committed_since_is_one_commit(store: Path, tmp_path: Path) -> None:
-    """The copy has rows that wait; in the store they, and more, have been cut meanwhile."""
+    """The copy has pending rows; in the store these and more have been committed meanwhile."""
     copy_to = tmp_path / "copy"
     assert run(store, copy_to, DAY1_KILL_AT="copy.replayed").returncode == -signal.SIGKILL
     with opened_at(store) as opened_store:

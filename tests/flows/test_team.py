@@ -74,7 +74,7 @@ def test_eight_agents_on_one_task_lose_nothing(
     run(works, killing=killing)
     store.close()
 
-    store = opened(folder)  # which settles what a killed process left
+    store = opened(folder)  # which recovers what a killed process left
     assert [wrong for work in works for wrong in work.wrong] == []
     events = [event for work in works for event in work.events]
     events = dated(store, [*events, *found_in_flight(store, works)])

@@ -27,15 +27,17 @@ FACTS = [
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store with a ledger of version 1: a held item, a snapshot, a task, a waiting row."""
+    """A store with a ledger of version 1: a held item, a snapshot, a task, a pending row."""
     folder = tmp_path / "store"
     with opened(folder, create=True) as opened_store:
-        clash = write_one(opened_store, "The deploy job waits 20 seconds.")
+        conflict = write_one(opened_store, "The deploy job waits 20 seconds.")
         write_one(opened_store, "Deploys run on Fridays.")
         call(opened_store, "memory_branch_create", branch_name="earlier")
         for branch, text in (("earlier", "30"), ("main", "60")):
             text = f"The deploy job waits {text} seconds."
-            call(opened_store, "memory_update_fact", fact_id=clash, fact_text=text, branch=branch)
+            call(
+                opened_store, "memory_update_fact", fact_id=conflict, fact_text=text, branch=branch
+            )
         write_one(opened_store, "The deploy job needs 4 GB.", branch="earlier")
         call(opened_store, "memory_branch_merge", source_branch="earlier", strategy="auto")
         call(opened_store, "memory_snapshot", label="v1")

@@ -75,11 +75,11 @@ def test_the_worker_survives_what_nobody_foresaw(tmp_path, monkeypatch, caplog):
 
 
 def test_an_index_that_fails_keeps_no_branch_from_being_cut(tmp_path, monkeypatch):
-    """B2: every branch is cut before the first one is followed."""
+    """B2: the rows of every branch are committed before the first one is followed."""
     memory = EngineMemory(tmp_path)
     memory.fork("side", "main")
-    cut: list[str] = []
-    monkeypatch.setattr(memory.store, "commit_pending_if_due", cut.append)
+    committed: list[str] = []
+    monkeypatch.setattr(memory.store, "commit_pending_if_due", committed.append)
     background = BackgroundWorker(memory.repo, cast("Any", _Broken()))
     for _ in range(2):
         try:
@@ -87,7 +87,7 @@ def test_an_index_that_fails_keeps_no_branch_from_being_cut(tmp_path, monkeypatc
         except IndexBehind:
             continue
     memory.close()
-    assert cut == ["main", "side"] * 2
+    assert committed == ["main", "side"] * 2
 
 
 class _Interrupted(HashingEmbedder):

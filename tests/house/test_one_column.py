@@ -37,7 +37,7 @@ class Grown(NamedTuple):
     page: str
     """The page of the fact."""
     form: str
-    """The page of a review, where the fact clashes."""
+    """The page of a review, where the fact conflicts."""
 
     def run(self, *arguments: str, folder: Path | None = None) -> str:
         """Run Python with this day1 on a store."""
@@ -115,8 +115,8 @@ def test_a_new_column_is_in_its_table_in_search_and_in_what_importers_claim(grow
 
 
 def test_a_new_column_is_a_cell_of_diffs_and_merges(grown: Grown) -> None:
-    (clash,) = [c for c in grown.answers["diff"]["conflicts"] if c["cell"] == "mood"]
-    assert (clash["source"], clash["target"]) == ("sad", "glad")
+    (conflict,) = [c for c in grown.answers["diff"]["conflicts"] if c["cell"] == "mood"]
+    assert (conflict["source"], conflict["target"]) == ("sad", "glad")
     (changed,) = grown.answers["diff"]["changed"]
     assert (changed["before"]["mood"], changed["after"]["mood"]) == ("calm", "sad")
     assert [c["cell"] for c in grown.answers["merge"]["conflicts"]] == ["category"]

@@ -1,6 +1,6 @@
 """The oracle: a memory that keeps a full copy of every branch after every acknowledged call.
 
-It is slow and obviously right. It knows no commits, no waiting rows and no rule for "as of": the
+It is slow and obviously right. It knows no commits, no pending rows and no rule for "as of": the
 state at an instant is the newest copy that is not later. It shares no code with the adapters or
 with `day1.model.merge.plan`; only which columns are one cell is taken from `day1.model.rows.kind`.
 """

@@ -32,7 +32,7 @@ ACTIONS: dict[str, tuple[str, Action]] = {
 
 
 def two_branches(memory: Memory) -> None:
-    """`main` and its fork `side`: a clash on A's category, and rows of their own; 1 ms an action."""
+    """`main` and its fork `side`: a conflict on A's category, and rows of their own; 1 ms an action."""
     for action in (
         lambda: memory.add_fact("main", A, fact_text="a", category="one"),
         lambda: memory.add_fact("main", B, fact_text="b"),
@@ -113,11 +113,11 @@ class AsOfSuite:
 
     def test_pending_rows_are_told_apart_by_their_own_times(self, memory: Memory) -> None:
         times = [memory.add_fact("main", f"fact_{i}", fact_text=str(i)).at for i in range(5)]
-        for cut in (False, True):
+        for commits in (False, True):
             for number, at in enumerate(times):
                 assert len(memory.state("main", at - 1)["facts"]) == number
                 assert len(memory.state("main", at)["facts"]) == number + 1
-            if not cut:
+            if not commits:
                 memory.commit_pending("main")
 
     def test_times_of_a_branch_only_grow(self, memory: Memory) -> None:

@@ -9,8 +9,8 @@ from tests.suites.starting_states import (
     VERDICT,
     A,
     B,
-    clashing,
     code_of,
+    conflicting,
     fact,
     forked,
     listed,
@@ -19,7 +19,7 @@ from tests.suites.starting_states import (
 
 class HoldingSuite:
     def test_merging_back_and_again_leaves_a_held_item_undecided(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.merge("main", "side")
         assert fact(memory, "side")["category"] == "theirs"
         memory.add_fact("side", B, fact_text="b")
@@ -45,7 +45,7 @@ class HoldingSuite:
         assert fact(memory, "side")["category"] == "ours"
 
     def test_a_fork_has_the_held_items_of_its_parent(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.fork("child", "main")
         assert listed(memory, "child") == [(A, "category")]
         memory.add_fact("child", B, fact_text="b")
@@ -53,7 +53,7 @@ class HoldingSuite:
         assert listed(memory, "main") == [(A, "category")]
 
     def test_a_merge_brings_the_decisions_of_a_fork(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.fork("child", "main")
         memory.decide("child", A, "category", "taken")
         assert listed(memory, "main") == [(A, "category")]
@@ -63,7 +63,7 @@ class HoldingSuite:
         assert memory.held("main") == []
 
     def test_a_cherry_pick_brings_no_decision_of_a_held_item(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.fork("child", "main")
         memory.decide("child", A, "category", "taken")
         done = memory.merge("child", "main", "cherry_pick", items=[A])
@@ -74,7 +74,7 @@ class HoldingSuite:
         )
 
     def test_a_decision_that_was_restored_away_holds_again(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.clock.tick()
         at = memory.clock.now
         memory.clock.tick()
@@ -87,7 +87,7 @@ class HoldingSuite:
         assert fact(memory, "main")["category"] == "ours"
 
     def test_a_merge_brings_the_dismissals_of_a_fork(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.fork("child", "main")
         memory.decide("child", A, "category", "dismissed")
         memory.merge("child", "main")
@@ -122,7 +122,7 @@ class HoldingSuite:
         assert memory.held("main") == []
 
     def test_a_held_item_offers_what_the_source_has_now(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.update_fact("side", A, category="newer")
         assert [item.theirs for item in memory.held("main")] == [{"category": "newer"}]
         memory.update_fact("side", A, category="ours")
@@ -131,14 +131,14 @@ class HoldingSuite:
         assert listed(memory, "main") == [(A, "category")]
 
     def test_a_new_value_of_a_held_cell_is_held_too(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.update_fact("side", A, category="newer")
         memory.merge("side", "main")
         assert fact(memory, "main")["category"] == "ours"
         assert listed(memory, "main") == [(A, "category")]
 
     def test_an_edit_of_a_held_cell_decides_it(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.update_fact("main", A, confidence=0.5)
         assert listed(memory, "main") == [(A, "category")]
         memory.update_fact("main", A, category="third")
@@ -146,13 +146,13 @@ class HoldingSuite:
         assert code_of(lambda: memory.decide("main", A, "category", "taken")) == "not_found"
 
     def test_a_later_merge_may_decide_what_is_held(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         done = memory.merge("side", "main", choices=[Choice(A, "theirs", "category")])
         assert (done.merged, done.rejected) == (1, 0)
         assert (fact(memory, "main")["category"], memory.held("main")) == ("theirs", [])
 
     def test_a_cell_that_was_decided_merges_as_any_other_afterwards(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         memory.decide("main", A, "category", "dismissed")
         memory.update_fact("side", A, confidence=0.5)
         memory.merge("side", "main")
@@ -325,7 +325,7 @@ class HoldingSuite:
 
     def test_a_value_that_two_merges_bring_is_offered_once(self, memory: Memory) -> None:
         """A2: a branch changed a held cell to and fro, and each merge withheld it anew."""
-        clashing(memory)
+        conflicting(memory)
         for category in ("newer", "theirs", "newest"):
             memory.update_fact("side", A, category=category)
             memory.merge("side", "main")

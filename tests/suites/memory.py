@@ -137,10 +137,10 @@ class Memory(Protocol):
         decision: str,
         value: Mapping[str, Any] | None = None,
     ) -> Receipt:
-        """Settle an open item: taken, edited (with value) or dismissed."""
+        """Decide an open item: taken, edited (with value) or dismissed."""
 
     def state(self, branch: str, at: int | None = None) -> State:
         """All facts, observations and relations, now or as of an instant."""
 
     def commit_pending(self, branch: str) -> None:
-        """Let the engine commit the rows that wait; nothing a caller sees changes."""
+        """Let the engine commit pending rows; nothing a caller sees changes."""

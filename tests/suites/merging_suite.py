@@ -11,8 +11,8 @@ from tests.suites.starting_states import (
     A,
     B,
     C,
-    clashing,
     code_of,
+    conflicting,
     fact,
     forked,
     listed,
@@ -31,14 +31,14 @@ class MergingSuite:
         )
         assert fact(memory, "side")["category"] is None
 
-    def test_the_same_column_clashes_and_the_target_stays(self, memory: Memory) -> None:
-        clashing(memory)
+    def test_the_same_column_conflicts_and_the_target_stays(self, memory: Memory) -> None:
+        conflicting(memory)
         assert fact(memory, "main")["category"] == "ours"
         (item,) = memory.held("main")
         assert (item.row_id, item.cell) == (A, "category")
         assert (item.ours, item.theirs) == ({"category": "ours"}, {"category": "theirs"})
 
-    def test_the_same_value_on_both_sides_is_no_clash(self, memory: Memory) -> None:
+    def test_the_same_value_on_both_sides_is_no_conflict(self, memory: Memory) -> None:
         forked(memory)
         memory.update_fact("main", A, fact_text="same", category="same")
         memory.update_fact("side", A, fact_text="same", category="same")
@@ -58,7 +58,7 @@ class MergingSuite:
         assert memory.state("main") == memory.state("side")
 
     def test_a_merge_that_brings_nothing_new_makes_no_commit(self, memory: Memory) -> None:
-        clashing(memory)
+        conflicting(memory)
         state = memory.state("main")
         done = memory.merge("side", "main")
         assert (done.at, done.merged, done.rejected) == (None, 0, 0)
@@ -113,7 +113,9 @@ class MergingSuite:
         after = fact(memory, "main")
         assert (after[TEXT], after[VERDICT], after["scores"]) == ("new", "verified", "[1]")
 
-    def test_two_new_texts_clash_and_each_verdict_stays_with_its_own(self, memory: Memory) -> None:
+    def test_two_new_texts_conflict_and_each_verdict_stays_with_its_own(
+        self, memory: Memory
+    ) -> None:
         forked(memory)
         for branch, text, verdict in (
             ("main", "ours", "verified"),
@@ -130,14 +132,14 @@ class MergingSuite:
             "unverified",
         )
 
-    def test_two_verdicts_on_one_text_clash(self, memory: Memory) -> None:
+    def test_two_verdicts_on_one_text_conflict(self, memory: Memory) -> None:
         forked(memory)
         memory.judge("main", A, "verified", "[1]")
         memory.judge("side", A, "invalidated", "[0]")
         assert memory.merge("side", "main").rejected == 1
         assert listed(memory, "main") == [(A, VERDICT)]
 
-    def test_choices_decide_what_clashes(self, memory: Memory) -> None:
+    def test_choices_decide_what_conflicts(self, memory: Memory) -> None:
         forked(memory, category="base")
         for branch in ("main", "side"):
             memory.update_fact(branch, A, fact_text=f"{branch} text", category=branch)
@@ -235,7 +237,7 @@ class PickingSuite:
         assert memory.merge("side", "main", "cherry_pick", items=[A]).merged == 1
         assert memory.state("main") == memory.state("side")
 
-    def test_a_pick_of_a_clash_is_held_every_time(self, memory: Memory) -> None:
+    def test_a_pick_of_a_conflict_is_held_every_time(self, memory: Memory) -> None:
         forked(memory)
         memory.update_fact("main", A, category="ours")
         memory.update_fact("side", A, category="theirs")

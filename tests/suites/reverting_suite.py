@@ -71,7 +71,7 @@ class RevertingSuite:
         assert memory.state("main") == state
 
     @pytest.mark.parametrize(("take", "category"), [("theirs", "base"), ("ours", "right")])
-    def test_choices_decide_where_a_revert_clashes(
+    def test_choices_decide_where_a_revert_conflicts(
         self, memory: Memory, take: str, category: str
     ) -> None:
         forked(memory, category="base")

@@ -23,7 +23,7 @@ def forked(memory: Memory, **columns: Any) -> None:
     memory.clock.tick()
 
 
-def clashing(memory: Memory) -> None:
+def conflicting(memory: Memory) -> None:
     """A's category changed on both branches and merged: held on `main`."""
     forked(memory, category="base")
     memory.update_fact("main", A, category="ours")

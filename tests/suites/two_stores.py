@@ -57,7 +57,7 @@ WEIGHTS = {
     "supersede": 2,
     "remove": 1,
     "restore": 2,
-    "clash": 3,
+    "conflict": 3,
     "merge": 2,
     "merge_deciding": 2,
     "pick": 2,
@@ -215,7 +215,7 @@ class TwoStores:
         branch = self.one_of(self.branches)
         self.do(writer, branch, "update_fact", branch, self.row(branch), **self.one_of(COLUMNS))
 
-    def clash(self, writer: int) -> None:
+    def conflict(self, writer: int) -> None:
         source, target = self.pair()
         row = self.row(source)
         for branch, by in ((source, writer), (target, 1 - writer)):

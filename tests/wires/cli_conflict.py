@@ -1,4 +1,4 @@
-"""A clash on the command line: what main and a branch say of one fact."""
+"""A conflict on the command line: what main and a branch say of one fact."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ THEIRS = "Ada: the gateway waits 60 seconds"
 
 
 def experiment(folder: Path) -> CommandLine:
-    """On main; `experiment` added one fact and changed another (`CLASH`) that main changed too."""
+    """On main; `experiment` added one fact and changed another (`CONFLICT`) that main changed too."""
     cli = CommandLine(folder)
     cli("init")
-    cli.env["CLASH"] = cli.add(OLD)
+    cli.env["CONFLICT"] = cli.add(OLD)
     cli("switch", "-c", "experiment")
     cli.add("Bo: the cache is Redis since 2026-03")
-    cli("edit", cli.env["CLASH"], THEIRS)
+    cli("edit", cli.env["CONFLICT"], THEIRS)
     cli("switch", "main")
-    cli("edit", cli.env["CLASH"], OURS)
+    cli("edit", cli.env["CONFLICT"], OURS)
     return cli

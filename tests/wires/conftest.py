@@ -88,17 +88,21 @@ def write(core: Session) -> Write:
 
 @pytest.fixture(scope="module")
 def pattern(core: Session, write: Write) -> Pair:
-    """Both sides changed `clash`; the source changed one fact, removed one, added three rows."""
+    """Both sides changed `conflict`; the source changed one fact, removed one, added three rows."""
     number = next(_numbers)
     source, target = f"pattern/{number}/source", f"pattern/{number}/target"
     core.ok("memory_branch_create", branch_name=target, parent_branch=EMPTY)
-    texts = ("kept", "changed", "removed", "clash")
+    texts = ("kept", "changed", "removed", "conflict")
     pair = Pair(source, target, *(write(target, text, category="old") for text in texts))
     core.ok("memory_branch_create", branch_name=source, parent_branch=target)
     core.ok("memory_update_fact", fact_id=pair.changed, confidence=0.5, branch=source)
     core.ok("memory_retract_fact", fact_id=pair.removed, branch=source)
-    core.ok("memory_update_fact", fact_id=pair.clash, fact_text="clash, source", branch=source)
-    core.ok("memory_update_fact", fact_id=pair.clash, fact_text="clash, target", branch=target)
+    core.ok(
+        "memory_update_fact", fact_id=pair.conflict, fact_text="conflict, source", branch=source
+    )
+    core.ok(
+        "memory_update_fact", fact_id=pair.conflict, fact_text="conflict, target", branch=target
+    )
     write(source, "new", category="new")
     core.ok(
         "memory_write_observation",

@@ -13,7 +13,7 @@ class Pair(NamedTuple):
     kept: str
     changed: str
     removed: str
-    clash: str
+    conflict: str
 
 
 def facts(core: Session, branch: str) -> dict[str, str]:

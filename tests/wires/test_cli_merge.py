@@ -14,7 +14,7 @@ def cli(tmp_path: Path) -> CommandLine:
 
 
 def text(cli: CommandLine) -> str:
-    return str(cli.json("show", cli.env["CLASH"], "--branch", "main")["fact_text"])
+    return str(cli.json("show", cli.env["CONFLICT"], "--branch", "main")["fact_text"])
 
 
 def test_diff_shows_the_words_that_changed_and_both_sides_of_a_conflict(cli: CommandLine) -> None:
@@ -25,7 +25,7 @@ def test_diff_shows_the_words_that_changed_and_both_sides_of_a_conflict(cli: Com
     assert "    experiment: Ada: the gateway waits [-45-]{+60+} seconds" in lines
 
 
-def test_in_a_pipe_nothing_is_asked_and_what_clashes_is_held(cli: CommandLine) -> None:
+def test_in_a_pipe_nothing_is_asked_and_what_conflicts_is_held(cli: CommandLine) -> None:
     answer = cli("merge", "experiment", code=3)
     assert "Merged experiment into main: 1 memory, 1 held" in answer.out
     assert text(cli) == OURS
@@ -47,7 +47,7 @@ def test_one_flag_decides_every_conflict(cli: CommandLine, flag: str, left: str)
 
 
 def test_a_choice_decides_one_cell_by_a_short_id(cli: CommandLine) -> None:
-    short = cli.env["CLASH"][-8:]
+    short = cli.env["CONFLICT"][-8:]
     cli("merge", "experiment", "--choose", f"{short}:fact_text=theirs")
     assert text(cli) == THEIRS
     assert cli("merge", "experiment", "--choose", "nonsense", code=2).err
@@ -117,7 +117,7 @@ def test_what_is_held_is_listed_and_decided(cli: CommandLine) -> None:
 
 def test_what_is_held_is_taken_by_the_id_of_its_memory(cli: CommandLine) -> None:
     cli("merge", "experiment", code=3)
-    cli("held", "take", cli.env["CLASH"])
+    cli("held", "take", cli.env["CONFLICT"])
     assert text(cli) == THEIRS
 
 
@@ -130,10 +130,10 @@ def test_a_pick_finds_the_branch_that_has_the_memory(cli: CommandLine) -> None:
     assert cli.refused("cherry-pick", "ZZZZZZ")["code"] == "not_found"
 
 
-def test_a_pick_of_a_clashing_memory_is_held_or_decided(cli: CommandLine) -> None:
-    cli("cherry-pick", cli.env["CLASH"], "--from", "experiment", code=3)
+def test_a_pick_of_a_conflicting_memory_is_held_or_decided(cli: CommandLine) -> None:
+    cli("cherry-pick", cli.env["CONFLICT"], "--from", "experiment", code=3)
     assert text(cli) == OURS
-    cli("cherry-pick", cli.env["CLASH"], "--from", "experiment", "--theirs")
+    cli("cherry-pick", cli.env["CONFLICT"], "--from", "experiment", "--theirs")
     assert text(cli) == THEIRS
 
 

@@ -19,7 +19,7 @@ def cli(tmp_path: Path) -> CommandLine:
 
 
 def text(cli: CommandLine) -> str:
-    return str(cli.json("show", cli.env["CLASH"], "--branch", "main")["fact_text"])
+    return str(cli.json("show", cli.env["CONFLICT"], "--branch", "main")["fact_text"])
 
 
 def state(cli: CommandLine) -> dict[str, object]:
@@ -38,7 +38,7 @@ def test_a_branch_comes_to_a_protected_one_by_a_review(cli: CommandLine) -> None
     assert f"    main:       {OURS}" in shown
     assert "    experiment: Ada: the gateway waits [-45-]{+60+} seconds" in shown
     assert cli("review", "merge", "experiment", code=1).err
-    short = cli.env["CLASH"][-8:]
+    short = cli.env["CONFLICT"][-8:]
     assert "merge" in cli("review", "decide", "experiment", f"{short}:fact_text=theirs").err
     done = cli("review", "merge", "experiment")
     assert "Merged into main: 2 memories" in done.out
@@ -49,14 +49,14 @@ def test_a_branch_comes_to_a_protected_one_by_a_review(cli: CommandLine) -> None
 
 def test_what_is_skipped_is_held_and_the_exit_code_says_so(cli: CommandLine) -> None:
     review = cli.json("review", "open", "experiment")["id"]
-    cli("review", "decide", review[-8:], f"{cli.env['CLASH']}=skip")
+    cli("review", "decide", review[-8:], f"{cli.env['CONFLICT']}=skip")
     assert "1 held" in cli("review", "merge", review[-8:], code=3).out
     assert cli.json("status")["held"] == 1
 
 
 def test_a_plan_that_was_not_seen_is_refused(cli: CommandLine) -> None:
     digest = cli.json("review", "open", "experiment")["digest"]
-    short = f"{cli.env['CLASH']}:fact_text"
+    short = f"{cli.env['CONFLICT']}:fact_text"
     decided = cli.json("review", "decide", "experiment", f"{short}=theirs")["digest"]
     assert digest != decided
     assert cli.refused("review", "merge", "experiment", "--expect", digest)["code"] == (
@@ -129,7 +129,7 @@ def test_a_review_is_merged_if_its_merge_was_done_whoever_was_killed(
     cli: CommandLine, point: str
 ) -> None:
     review = cli.json("review", "open", "experiment")["id"]
-    cli("review", "decide", review, f"{cli.env['CLASH']}=theirs", "--agent", "ada")
+    cli("review", "decide", review, f"{cli.env['CONFLICT']}=theirs", "--agent", "ada")
     killed = cli.process("review", "merge", review, "--agent", "ada", DAY1_KILL_AT=point)
     assert killed.returncode == -9
     found = state(cli)

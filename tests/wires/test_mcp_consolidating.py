@@ -201,7 +201,7 @@ def test_an_agents_level_takes_its_own_observations_to_its_own_branch(team: Team
 
 
 @pytest.mark.line("S1-057")
-def test_what_both_levels_found_merges_without_a_clash(team: Team) -> None:
+def test_what_both_levels_found_merges_without_a_conflict(team: Team) -> None:
     team.observe(team.ada, "Ada found the leak in pool.py.")
     (own,) = team.consolidate("agent", agent_id="ada")["facts"]
     (tasks,) = team.consolidate()["facts"]

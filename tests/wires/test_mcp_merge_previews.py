@@ -1,4 +1,4 @@
-"""Diff, preview and choices over MCP: what a merge would do, and deciding what clashes."""
+"""Diff, preview and choices over MCP: what a merge would do, and deciding what conflicts."""
 
 from typing import Any
 
@@ -37,15 +37,15 @@ def test_a_diff_shows_what_the_source_has_and_the_target_not(core: Session, pair
     changes = {row["id"]: (row["before"], row["after"]) for row in diff["changed"]}
     assert changes == {
         pair.changed: ({"confidence": 1}, {"confidence": 0.5}),
-        pair.clash: ({"fact_text": "clash"}, {"fact_text": "clash, source"}),
+        pair.conflict: ({"fact_text": "conflict"}, {"fact_text": "conflict, source"}),
     }
     assert diff["conflicts"] == [
         {
-            "id": pair.clash,
+            "id": pair.conflict,
             "type": "fact",
             "cell": "fact_text",
-            "source": "clash, source",
-            "target": "clash, target",
+            "source": "conflict, source",
+            "target": "conflict, target",
             "reason": "both_changed",
         }
     ]
@@ -58,8 +58,8 @@ def test_a_diff_the_other_way_swaps_source_and_target(core: Session, pair: Pair)
     diff = core.ok("memory_branch_diff", source_branch=pair.target, target_branch=pair.source)
     assert [fact["fact_text"] for fact in diff["new_facts"]] == ["of the target"]
     assert diff["removed"] == []
-    (clash,) = diff["conflicts"]
-    assert (clash["source"], clash["target"]) == ("clash, target", "clash, source")
+    (conflict,) = diff["conflicts"]
+    assert (conflict["source"], conflict["target"]) == ("conflict, target", "conflict, source")
 
 
 @pytest.mark.line("S1-035")
@@ -85,21 +85,21 @@ def test_a_category_filters_the_diff(
 @pytest.mark.parametrize(
     ("choice", "text", "counts"),
     [
-        ({"take": "ours"}, "clash, target", (6, 0)),
-        ({"take": "theirs"}, "clash, source", (6, 0)),
-        ({"take": "theirs", "cell": "fact_text"}, "clash, source", (6, 0)),
+        ({"take": "ours"}, "conflict, target", (6, 0)),
+        ({"take": "theirs"}, "conflict, source", (6, 0)),
+        ({"take": "theirs", "cell": "fact_text"}, "conflict, source", (6, 0)),
         ({"take": "value", "value": {"fact_text": "settled"}}, "settled", (6, 0)),
         ({"take": "delete"}, None, (6, 0)),
-        ({"take": "skip"}, "clash, target", (5, 1)),
+        ({"take": "skip"}, "conflict, target", (5, 1)),
     ],
     ids=["ours", "theirs", "a cell of theirs", "a value", "delete", "skip"],
 )
 def test_choices_decide_conflicts(
     core: Session, pair: Pair, choice: dict[str, Any], text: str | None, counts: tuple[int, int]
 ) -> None:
-    done = merge(core, pair, choices=[{"id": pair.clash, **choice}])
+    done = merge(core, pair, choices=[{"id": pair.conflict, **choice}])
     assert (done["merged_count"], done["rejected_count"]) == counts
-    assert facts(core, pair.target).get(pair.clash) == text
+    assert facts(core, pair.target).get(pair.conflict) == text
     assert len(core.ok("memory_held", branch=pair.target)["items"]) == counts[1]
 
 
@@ -126,12 +126,12 @@ def test_choices_decide_conflicts(
     ],
 )
 def test_an_unsound_choice_is_refused(core: Session, pair: Pair, choice: dict[str, Any]) -> None:
-    refused(core, "invalid_request", pair, "auto", choices=[{"id": pair.clash, **choice}])
+    refused(core, "invalid_request", pair, "auto", choices=[{"id": pair.conflict, **choice}])
 
 
 @pytest.mark.line("S1-039", "S1-040")
 def test_a_choice_for_a_row_of_neither_branch_is_refused(core: Session, pair: Pair) -> None:
-    choices = [{"id": pair.clash, "take": "ours"}, {"id": "fact_nobody", "take": "theirs"}]
+    choices = [{"id": pair.conflict, "take": "ours"}, {"id": "fact_nobody", "take": "theirs"}]
     error = refused(core, "not_found", pair, "auto", choices=choices)
     assert error["details"] == {"ids": ["fact_nobody"]}
     merge(core, pair, choices=[{"id": pair.kept, "take": "theirs"}])
@@ -140,9 +140,9 @@ def test_a_choice_for_a_row_of_neither_branch_is_refused(core: Session, pair: Pa
 @pytest.mark.line("S1-009", "S1-040")
 def test_a_chosen_time_is_kept_as_a_time(core: Session, pair: Pair) -> None:
     value = {"happened_at": "2026-05-01", "category": None, "confidence": 0.25}
-    merge(core, pair, choices=[{"id": pair.clash, "take": "value", "value": value}])
+    merge(core, pair, choices=[{"id": pair.conflict, "take": "value", "value": value}])
     diff = core.ok("memory_branch_diff", source_branch=pair.target, target_branch="empty")
-    (fact,) = [fact for fact in diff["new_facts"] if fact["id"] == pair.clash]
+    (fact,) = [fact for fact in diff["new_facts"] if fact["id"] == pair.conflict]
     assert fact["happened_at"] == "2026-05-01T00:00:00.000000+00:00"
     assert (fact["category"], fact["confidence"]) == (None, 0.25)
 
@@ -157,7 +157,7 @@ def test_a_preview_tells_the_merge_and_changes_nothing(core: Session, pair: Pair
     assert effects == {
         "changed": "changed",
         "removed": "removed",
-        "clash, source": "kept",
+        "conflict, source": "kept",
         "new": "new",
         "new too": "new",
         "a to b": "new",
@@ -207,10 +207,10 @@ def test_unrelated_additions_to_the_target_disturb_no_plan(
 
 @pytest.mark.line("S1-040", "S1-088")
 def test_the_agent_that_merges_is_the_author_of_its_choices(core: Session, pair: Pair) -> None:
-    choice = {"id": pair.clash, "take": "value", "value": {"fact_text": "settled"}}
+    choice = {"id": pair.conflict, "take": "value", "value": {"fact_text": "settled"}}
     done = merge(core, pair, choices=[choice], agent_id="judge")
     state = core.everything(pair)
     (merged,) = [row for row in state["merges"] if done["merge_id"] in row]
     assert "judge" in merged
     edits = state[pair.target]["edits"]
-    assert [e["agent_id"] for e in edits if e["row_id"] == pair.clash][-1] == "judge"
+    assert [e["agent_id"] for e in edits if e["row_id"] == pair.conflict][-1] == "judge"

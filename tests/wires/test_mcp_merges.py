@@ -44,7 +44,7 @@ def test_a_merge_goes_to_main_unless_told(
 
 
 @pytest.mark.line("S1-038", "S1-040")
-def test_auto_takes_what_does_not_clash_and_holds_the_rest(core: Session, pair: Pair) -> None:
+def test_auto_takes_what_does_not_conflict_and_holds_the_rest(core: Session, pair: Pair) -> None:
     before = facts(core, pair.target)
     done = merge(core, pair)
     assert set(done) == MERGED
@@ -52,12 +52,12 @@ def test_auto_takes_what_does_not_clash_and_holds_the_rest(core: Session, pair: 
     assert done["merge_id"].startswith("merge_")
     assert done["left"] == []
     (conflict,) = done["conflicts"]
-    assert (conflict["id"], conflict["cell"]) == (pair.clash, "fact_text")
-    assert (conflict["source"], conflict["target"]) == ("clash, source", "clash, target")
+    assert (conflict["id"], conflict["cell"]) == (pair.conflict, "fact_text")
+    assert (conflict["source"], conflict["target"]) == ("conflict, source", "conflict, target")
 
     after = facts(core, pair.target)
     assert pair.removed not in after
-    assert after[pair.clash] == "clash, target"
+    assert after[pair.conflict] == "conflict, target"
     assert set(before.values()) - set(after.values()) == {"removed"}
     assert set(after.values()) - set(before.values()) == {"new", "new too"}
     assert len(core.found("memory_graph_query", entity="a", branch=pair.target)) == 1
@@ -77,12 +77,12 @@ def test_what_a_merge_held_is_listed_by_its_id_until_it_is_decided(
     (held,) = core.ok("memory_held", branch=pair.target)["items"]
     assert held["merge_id"] == done["merge_id"]
     assert (held["row_id"], held["cell"], held["reason"]) == (
-        pair.clash,
+        pair.conflict,
         "fact_text",
         "both_changed",
     )
-    assert held["present"] == {"fact_text": "clash, target"}
-    assert held["offered"] == {"fact_text": "clash, source"}
+    assert held["present"] == {"fact_text": "conflict, target"}
+    assert held["offered"] == {"fact_text": "conflict, source"}
     assert held["source_branch"] == pair.source
     assert item(core, pair.source)["status"] == "active", "not all of it is merged"
     diff = core.ok("memory_branch_diff", source_branch=pair.source, target_branch=pair.target)
@@ -95,15 +95,17 @@ def test_what_a_merge_held_is_listed_by_its_id_until_it_is_decided(
         "memory_branch_merge", source_branch=pair.target, target_branch=pair.source, strategy="auto"
     )
     assert back["merged_count"] == 1, "what only the target had"
-    assert facts(core, pair.source)[pair.clash] == "clash, source", "nor is the source overwritten"
+    assert facts(core, pair.source)[pair.conflict] == "conflict, source", (
+        "nor is the source overwritten"
+    )
     taken = core.ok("memory_held", action="take", id=held["id"], branch=pair.target)
     assert (taken["decided"], taken["items"]) == (held["id"], [])
-    assert facts(core, pair.target)[pair.clash] == "clash, source"
+    assert facts(core, pair.target)[pair.conflict] == "conflict, source"
 
 
 @pytest.mark.line("S1-038")
 def test_nothing_to_merge_is_both_counts_zero_and_a_note(core: Session, pair: Pair) -> None:
-    choice = {"id": pair.clash, "take": "ours"}
+    choice = {"id": pair.conflict, "take": "ours"}
     merge(core, pair, choices=[choice])
     tip = item(core, pair.target)["commit"]
     again = merge(core, pair)
@@ -196,10 +198,10 @@ def test_a_squash_is_one_commit_and_closes_the_source(
     core: Session, pair: Pair, write: Write
 ) -> None:
     tip = item(core, pair.target)["commit"]
-    done = merge(core, pair, "squash", choices=[{"id": pair.clash, "take": "theirs"}])
+    done = merge(core, pair, "squash", choices=[{"id": pair.conflict, "take": "theirs"}])
     assert (done["merged_count"], done["rejected_count"]) == (6, 0)
     after = facts(core, pair.target)
-    assert after[pair.clash] == "clash, source"
+    assert after[pair.conflict] == "conflict, source"
     assert {"new", "new too", "of the target"} <= set(after.values())
 
     with ExitStack() as opened:
@@ -254,7 +256,7 @@ def test_a_closed_branch_takes_no_writes_and_no_merges(
 @pytest.mark.line("S1-040", "S1-041")
 def test_a_squash_that_would_hold_is_refused_with_the_rows(core: Session, pair: Pair) -> None:
     error = refused(core, "would_hold", pair, "squash")
-    assert error["details"] == {"rows": [{"id": pair.clash, "cells": ["fact_text"]}]}
+    assert error["details"] == {"rows": [{"id": pair.conflict, "cells": ["fact_text"]}]}
     assert "choices" in error["message"]
     assert item(core, pair.source)["closed"] is False
 

@@ -121,7 +121,7 @@ def test_no_strategy_merges_without_a_review(core: Session, pair: Pair, strategy
         source_branch=pair.source,
         target_branch=pair.target,
         strategy=strategy,
-        choices=None if items else [{"id": pair.clash, "take": "ours"}],
+        choices=None if items else [{"id": pair.conflict, "take": "ours"}],
         **items,
     )
     assert error["details"]["missing"] == ["review"]
@@ -140,7 +140,7 @@ def test_a_review_merges_once_every_conflict_is_decided_or_held_on_purpose(
     )
     error = core.refused("review_merge", "branch_protected", review_id=review)
     assert "take=skip" in error["message"]
-    assert decide(core, review, pair.clash, "skip")["can_merge"]
+    assert decide(core, review, pair.conflict, "skip")["can_merge"]
     assert core.ok("review_merge", review_id=review)["rejected_count"] == 1
 
 
@@ -171,7 +171,7 @@ def test_what_is_held_on_a_protected_branch_is_decided_on_a_fork(core: Session, 
     review = review_of(core, fork, pair.target)
     assert [row["group"] for row in shown(core, review)["rows"]] == ["changed"]
     core.ok("review_merge", review_id=review)
-    assert facts(core, pair.target)[pair.clash] == "clash, source"
+    assert facts(core, pair.target)[pair.conflict] == "conflict, source"
     assert core.ok("memory_held", branch=pair.target)["items"] == []
 
 

@@ -209,7 +209,7 @@ def test_a_conversation_that_went_on_stays(core: Session, branch: str) -> None:
 
     said = say("Tea?")
     conversation = said["conversation_id"]
-    core.ok("memory_snapshot", branch=branch)  # commits what waits
+    core.ok("memory_snapshot", branch=branch)  # commits pending rows
     commit = core.ok("memory_history", id=conversation, branch=branch)["versions"][0]["commit"]
     say("Mate!", conversation_id=conversation)
     seen = core.ok("memory_revert", commit=commit, preview=True, branch=branch)

@@ -56,7 +56,7 @@ def test_a_review_groups_what_would_change_and_says_it_in_a_sentence(
         "changed",
         "removed",
     ]
-    assert answer["undecided"] == [{"id": pair.clash, "cell": TEXT, "reason": "both_changed"}]
+    assert answer["undecided"] == [{"id": pair.conflict, "cell": TEXT, "reason": "both_changed"}]
     assert answer["total"] == 6
     plan = core.ok("memory_merge_preview", source_branch=pair.source, target_branch=pair.target)
     assert answer["digest"] == plan["digest"]
@@ -99,22 +99,22 @@ def test_a_page_is_a_part_of_the_rows(core: Session, review: str) -> None:
 @pytest.mark.parametrize(
     ("take", "more", "text"),
     [
-        ("ours", {}, "clash, target"),
-        ("theirs", {}, "clash, source"),
-        ("value", {"value": {TEXT: "clash, both"}}, "clash, both"),
+        ("ours", {}, "conflict, target"),
+        ("theirs", {}, "conflict, source"),
+        ("value", {"value": {TEXT: "conflict, both"}}, "conflict, both"),
         ("delete", {"cell": "*"}, None),
     ],
 )
 def test_a_decision_is_what_the_merge_does(
     core: Session, pair: Pair, review: str, take: str, more: dict[str, Any], text: str | None
 ) -> None:
-    answer = decide(core, review, pair.clash, take, **{"cell": TEXT, **more}, by="bo")
+    answer = decide(core, review, pair.conflict, take, **{"cell": TEXT, **more}, by="bo")
     assert (answer["undecided"], answer["decided"]) == ([], 1)
-    (one,) = row(core, review, pair.clash)["decisions"]
+    (one,) = row(core, review, pair.conflict)["decisions"]
     assert (one["take"], one["by"], one["stale"]) == (take, "bo", False)
     done = merged(core, review, expect=answer["digest"])
     assert done["rejected_count"] == 0
-    assert facts(core, pair.target).get(pair.clash) == text
+    assert facts(core, pair.target).get(pair.conflict) == text
     assert core.ok("memory_held", branch=pair.target)["items"] == []
 
 
@@ -126,7 +126,7 @@ def test_what_is_undecided_or_skipped_is_held_and_the_merge_says_how_to_undo_it(
     answer = core.call("review_merge", {"review_id": review, "agent_id": "bo"})
     done = answer.structured
     assert done["rejected_count"] == 2
-    assert {c["id"] for c in done["conflicts"]} == {pair.clash, new}
+    assert {c["id"] for c in done["conflicts"]} == {pair.conflict, new}
     assert done["merge_id"] in answer.notes[0]
     assert "memory_revert" in answer.notes[0]
     closed = shown(core, review)
@@ -149,40 +149,40 @@ def test_what_is_held_can_be_decided_in_a_later_review(
     (found,) = answer["rows"]
     assert [h["cell"] for h in found["held"]] == [TEXT]
     assert answer["undecided"] == []
-    decide(core, later, pair.clash, "theirs", TEXT)
+    decide(core, later, pair.conflict, "theirs", TEXT)
     merged(core, later)
-    assert facts(core, pair.target)[pair.clash] == "clash, source"
+    assert facts(core, pair.target)[pair.conflict] == "conflict, source"
     assert core.ok("memory_held", branch=pair.target)["items"] == []
 
 
 def test_a_decision_stays_when_something_else_changes(
     core: Session, pair: Pair, review: str
 ) -> None:
-    decide(core, review, pair.clash, "theirs", TEXT)
-    core.ok("memory_update_fact", fact_id=pair.clash, category="x", branch=pair.target)
+    decide(core, review, pair.conflict, "theirs", TEXT)
+    core.ok("memory_update_fact", fact_id=pair.conflict, category="x", branch=pair.target)
     edit(core, pair.source, pair.changed, "changed more")
     answer = shown(core, review)
     assert (answer["stale"], answer["undecided"]) == ([], [])
     merged(core, review)
-    assert facts(core, pair.target)[pair.clash] == "clash, source"
+    assert facts(core, pair.target)[pair.conflict] == "conflict, source"
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_decision_about_what_changed_since_is_stale_and_merges_nothing(
     core: Session, pair: Pair, review: str, side: str
 ) -> None:
-    decide(core, review, pair.clash, "theirs", TEXT)
-    edit(core, getattr(pair, side), pair.clash, "clash, again")
+    decide(core, review, pair.conflict, "theirs", TEXT)
+    edit(core, getattr(pair, side), pair.conflict, "conflict, again")
     answer = shown(core, review)
-    assert [(d["id"], d["take"]) for d in answer["stale"]] == [(pair.clash, "theirs")]
+    assert [(d["id"], d["take"]) for d in answer["stale"]] == [(pair.conflict, "theirs")]
     assert not answer["can_merge"]
-    assert [c["id"] for c in answer["undecided"]] == [pair.clash]
+    assert [c["id"] for c in answer["undecided"]] == [pair.conflict]
     error = core.refused("review_merge", "plan_changed", review_id=review)
-    assert pair.clash in error["message"]
-    decide(core, review, pair.clash, "theirs", TEXT)
+    assert pair.conflict in error["message"]
+    decide(core, review, pair.conflict, "theirs", TEXT)
     merged(core, review)
-    texts = {"source": "clash, again", "target": "clash, source"}
-    assert facts(core, pair.target)[pair.clash] == texts[side]
+    texts = {"source": "conflict, again", "target": "conflict, source"}
+    assert facts(core, pair.target)[pair.conflict] == texts[side]
 
 
 def test_a_stale_decision_can_be_taken_back(core: Session, pair: Pair, review: str) -> None:
@@ -205,12 +205,12 @@ def test_a_merge_is_of_the_plan_that_was_seen(core: Session, pair: Pair, review:
 
 
 def test_a_decision_is_of_the_row_that_was_seen(core: Session, pair: Pair, review: str) -> None:
-    seen = row(core, review, pair.clash)["seen"]
-    decision = {"id": pair.clash, "take": "theirs", "seen": seen}
-    edit(core, pair.source, pair.clash, "clash, again")
+    seen = row(core, review, pair.conflict)["seen"]
+    decision = {"id": pair.conflict, "take": "theirs", "seen": seen}
+    edit(core, pair.source, pair.conflict, "conflict, again")
     core.refused("review_decide", "plan_changed", review_id=review, decisions=[decision])
-    seen = row(core, review, pair.clash)["seen"]
-    decide(core, review, pair.clash, "theirs", seen=seen)
+    seen = row(core, review, pair.conflict)["seen"]
+    decide(core, review, pair.conflict, "theirs", seen=seen)
 
 
 def test_decisions_on_what_is_not_there_or_makes_no_sense_are_refused(
@@ -219,10 +219,10 @@ def test_decisions_on_what_is_not_there_or_makes_no_sense_are_refused(
     for code, decision in (
         ("not_found", {"id": pair.kept, "take": "theirs"}),
         ("not_found", {"id": "fact_" + "0" * 26, "take": "theirs"}),
-        ("invalid_request", {"id": pair.clash, "take": "delete", "cell": TEXT}),
+        ("invalid_request", {"id": pair.conflict, "take": "delete", "cell": TEXT}),
         ("invalid_request", {"id": pair.removed, "take": "theirs", "cell": TEXT}),
-        ("invalid_request", {"id": pair.clash, "take": "theirs", "cell": "colour"}),
-        ("invalid_request", {"id": pair.clash, "take": "value", "cell": TEXT}),
+        ("invalid_request", {"id": pair.conflict, "take": "theirs", "cell": "colour"}),
+        ("invalid_request", {"id": pair.conflict, "take": "value", "cell": TEXT}),
     ):
         core.refused("review_decide", code, review_id=review, decisions=[decision])
     core.refused("review_show", "not_found", review_id="review_0")
@@ -232,10 +232,10 @@ def test_the_newest_decision_counts_of_a_row_and_its_cells(
     core: Session, pair: Pair, review: str
 ) -> None:
     for take, cell in (("ours", TEXT), ("theirs", "*"), ("ours", TEXT)):
-        decide(core, review, pair.clash, take, cell)
-        (one,) = row(core, review, pair.clash)["decisions"]
+        decide(core, review, pair.conflict, take, cell)
+        (one,) = row(core, review, pair.conflict)["decisions"]
         assert (one["take"], one["cell"]) == (take, cell)
-    assert decide(core, review, pair.clash, "clear")["decided"] == 0
+    assert decide(core, review, pair.conflict, "clear")["decided"] == 0
 
 
 def test_a_review_lists_what_it_would_do_until_it_is_closed(
@@ -281,7 +281,7 @@ def test_a_squash_decides_everything_and_closes_the_branch(
     core: Session, pair: Pair, review: str
 ) -> None:
     core.refused("review_merge", "would_hold", review_id=review, strategy="squash")
-    digest = decide(core, review, pair.clash, "ours")["digest"]
+    digest = decide(core, review, pair.conflict, "ours")["digest"]
     merged(core, review, strategy="squash", expect=digest)
     core.refused("memory_write_fact", "branch_closed", fact_text="x", branch=pair.source)
 

@@ -25,7 +25,7 @@ class Reviewed(NamedTuple):
     browser: Browser
     target: str
     source: str
-    clash: str
+    conflict: str
     labelled: str
     changed: str
     removed: str
@@ -61,14 +61,14 @@ def review(browser: Browser) -> Reviewed:
         server.ok("memory_write_fact", fact_text=text, category="old", branch=target)["id"]
         for text in ("It takes 30 seconds.", "Labelled.", "It is Tuesday.", "To be removed.")
     ]
-    clash, labelled, changed, removed = ids
+    conflict, labelled, changed, removed = ids
     server.ok("memory_branch_create", branch_name=source, parent_branch=target)
 
     def update(branch: str, fact: str, **more: Any) -> None:
         server.ok("memory_update_fact", fact_id=fact, branch=branch, **more)
 
-    update(source, clash, fact_text="It takes 45 seconds.", agent_id="eve", reason="measured")
-    update(target, clash, fact_text="It takes 60 seconds.", agent_id="bo", reason="was told")
+    update(source, conflict, fact_text="It takes 45 seconds.", agent_id="eve", reason="measured")
+    update(target, conflict, fact_text="It takes 60 seconds.", agent_id="bo", reason="was told")
     update(source, labelled, category="theirs")
     update(target, labelled, category="ours")
     update(source, changed, fact_text="It is Wednesday.")
@@ -79,7 +79,7 @@ def review(browser: Browser) -> Reviewed:
     assert form.fields["target"] == target
     opened = browser.send(form)
     review_id = opened.address.rpartition("/")[2]
-    return Reviewed(browser, target, source, clash, labelled, changed, removed, new, review_id)
+    return Reviewed(browser, target, source, conflict, labelled, changed, removed, new, review_id)
 
 
 def test_a_review_says_in_groups_what_would_change_and_who_wrote_it(review: Reviewed) -> None:
@@ -99,7 +99,7 @@ GROUPS = {"Conflicts": 2, "New": 1, "Changed": 1, "Removed": 1}
 
 
 def test_every_choice_is_kept_and_merged_as_it_was_made(review: Reviewed) -> None:
-    page = review.decide(review.clash, "theirs", "fact_text")
+    page = review.decide(review.conflict, "theirs", "fact_text")
     assert page.address.startswith(review.path)
     assert "1 decision, 1 to go" in page.text
     edited: dict[str, Any] = {"v.category": "both"}
@@ -115,7 +115,7 @@ def test_every_choice_is_kept_and_merged_as_it_was_made(review: Reviewed) -> Non
     merged = review.browser.send(asked.form(f"{review.path}/merge"))
     assert (merged.address, "Merged" in merged.text) == (review.path, True)
     for row, column, value in (
-        (review.clash, "fact_text", "It takes 45 seconds."),
+        (review.conflict, "fact_text", "It takes 45 seconds."),
         (review.labelled, "category", "both"),
         (review.changed, "fact_text", "It is Tuesday."),
     ):
@@ -129,19 +129,19 @@ def test_every_choice_is_kept_and_merged_as_it_was_made(review: Reviewed) -> Non
 
 
 def test_a_decision_can_be_taken_back(review: Reviewed) -> None:
-    review.decide(review.clash, "ours", "fact_text")
-    page = review.decide(review.clash, "clear", "fact_text")
+    review.decide(review.conflict, "ours", "fact_text")
+    page = review.decide(review.conflict, "clear", "fact_text")
     assert "0 decisions, 2 to go" in page.text
 
 
 def test_an_edit_starts_from_their_text_and_keeps_every_letter(review: Reviewed) -> None:
-    form = review.form(review.clash, "fact_text")
+    form = review.form(review.conflict, "fact_text")
     assert form.fields["v.fact_text"] == "It takes 45 seconds."
     said = "\nIt takes 50 seconds:\r\n<b>both</b> \"agree\" & 'sign'."
     review.browser.send(form, take="value", **{"v.fact_text": said})
-    (decision,) = next(r for r in review.shown()["rows"] if r["id"] == review.clash)["decisions"]
+    (decision,) = next(r for r in review.shown()["rows"] if r["id"] == review.conflict)["decisions"]
     assert decision["value"]["fact_text"] == said.replace("\r\n", "\n")
-    again = review.form(review.clash, "fact_text")
+    again = review.form(review.conflict, "fact_text")
     assert again.fields["v.fact_text"] == said.replace("\r\n", "\n")
 
 
@@ -164,9 +164,9 @@ def test_a_value_that_does_not_fit_is_refused_where_it_was_given(
 
 
 def test_who_decides_about_a_row_that_changed_sees_it_anew(review: Reviewed) -> None:
-    form = review.form(review.clash, "fact_text")
+    form = review.form(review.conflict, "fact_text")
     changed = {"fact_text": "It takes 75 seconds.", "branch": review.source}
-    review.browser.server.ok("memory_update_fact", fact_id=review.clash, **changed)
+    review.browser.server.ok("memory_update_fact", fact_id=review.conflict, **changed)
     page = review.browser.send(form, 409, take="ours")
     assert "75" in page.text
     assert "changed since you saw it" in page.text
@@ -174,9 +174,9 @@ def test_who_decides_about_a_row_that_changed_sees_it_anew(review: Reviewed) -> 
 
 
 def test_a_stale_decision_is_shown_and_can_be_forgotten(review: Reviewed) -> None:
-    review.decide(review.clash, "theirs", "fact_text")
+    review.decide(review.conflict, "theirs", "fact_text")
     changed = {"fact_text": "It takes 75 seconds.", "branch": review.source}
-    review.browser.server.ok("memory_update_fact", fact_id=review.clash, **changed)
+    review.browser.server.ok("memory_update_fact", fact_id=review.conflict, **changed)
     page = review.browser.get(review.path)
     assert "does not apply any more" in page.text
     stale = [f for f in page.forms if f.buttons == [("take", "clear")]]
@@ -203,7 +203,7 @@ def test_merging_asks_first_and_says_what_will_be_held(review: Reviewed) -> None
     assert "2 conflicts are undecided" in asked.text
     page = review.browser.send(asked.form(f"{review.path}/merge"))
     assert "held 2" in page.text
-    assert review.text(review.clash)["fact_text"] == "It takes 60 seconds."  # type: ignore[index]  # it is there
+    assert review.text(review.conflict)["fact_text"] == "It takes 60 seconds."  # type: ignore[index]  # it is there
 
 
 def test_a_merge_is_undone_in_two_steps(review: Reviewed) -> None:

@@ -65,7 +65,7 @@ def deciding(command: Callable[..., None]) -> Callable[..., None]:
             help="Decide one: ours, theirs or skip. Repeatable.",
         ),
         click.option("--dry-run", is_flag=True, help="Show the plan and stop."),
-        click.option("-y", "--yes", is_flag=True, help="Ask nothing: what clashes is held."),
+        click.option("-y", "--yes", is_flag=True, help="Ask nothing: conflicts are held."),
         agent_option,
     ):
         command = option(command)

@@ -109,7 +109,7 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
             **row,
             "place": place,
             "says": _says(row),
-            # What clashes is shown where it is decided.
+            # A conflict is shown where it is decided.
             "delta": [one for column, one in delta.items() if column not in row["clashes"]],
             # A reviewer sees what it says, whichever part of it is in question.
             "leads": "*" not in row["clashes"] and _TEXTS.isdisjoint({*row["clashes"], *delta}),

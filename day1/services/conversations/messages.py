@@ -112,8 +112,8 @@ def _last(repo: Repository, work: Additions, conversation_id: str) -> str:
     query = Query(equal=equal, created_after=0, descending=True, limit=1)
     ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
     written, oldest = int(at or 0), work.pending.oldest
-    waits = oldest is not None and written >= oldest  # it is later than every commit
-    for commit in () if waits else repo.history.log(work.tip):
+    pending = oldest is not None and written >= oldest  # it is later than every commit
+    for commit in () if pending else repo.history.log(work.tip):
         if commit.ts < written:
             break
         if may_bring_messages(commit):

@@ -113,11 +113,11 @@ def copy_store(
         replay.follow()
         replay.compare()  # so that little is left for when the source's intents have to wait
         with source.ledger.exclusive(partial(recover, source)):
-            waiting = replay.rest()
+            pending = replay.rest()
             records = [carry(record) for record in carried(source.ledger)]
             heads = source.ledger.heads()
         target.point("copy.replayed")
-        branches = replay.compare(waiting)
+        branches = replay.compare(pending)
         with target.ledger.together():
             for record in records:
                 put(target.ledger, with_new_ids(record, replay.ids))
@@ -230,17 +230,17 @@ class CommitReplay:
         for _ in range(_LOOKS):
             self.stamp = self._source.store.stamp()
             self.follow()
-            waiting = {
+            pending = {
                 name: self._writes(history.changes(self._heads[name], Ref(branch=name)))
                 for name in history.dirty_branches() & self._heads.keys()
             }
-            if history.branches() == self._heads:  # so what is beyond them only waits
+            if history.branches() == self._heads:  # so what is beyond them is only pending
                 break
         else:
             raise StoreBusy("The store is written to without a pause: stop that, then go on.")
-        for name, rows in waiting.items():
+        for name, rows in pending.items():
             self._add(name, rows)
-        return waiting
+        return pending
 
     def _add(self, name: str, rows: Writes) -> None:
         """Add the rows that are pending on a branch, but not those that an earlier run added."""
@@ -250,10 +250,10 @@ class CommitReplay:
                 there = work.get(kind, list(wanted))
                 work.add(kind, [row for row in wanted.values() if row and row["id"] not in there])
 
-    def compare(self, waiting: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
+    def compare(self, pending: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
         """Check that all tags and branches, pending rows included, hold what the source's hold.
 
-        Without `waiting` commits are compared only, and not again later.
+        Without `pending` commits are compared only, and not again later.
 
         Raises:
             IntegrityBroken: one does not.
@@ -262,13 +262,13 @@ class CommitReplay:
             self._compare(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
         found = []
         for name, tip in sorted(self._heads.items()):
-            rows = (waiting or {}).get(name, {})
+            rows = (pending or {}).get(name, {})
             ref = Ref(branch=name) if rows else Ref(commit=self.ids[tip])
             hashed = self._compare(f"branch {name!r}", tip, ref, rows)
             count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
             found.append(BranchContent(name, self.ids[tip], count, *hashed))
         tips = {one.name: (one.commit, one.waiting) for one in found}
-        if waiting is not None and self._tips() != tips:
+        if pending is not None and self._tips() != tips:
             raise _unlike("branches are")
         return tuple(found)
 
@@ -280,17 +280,17 @@ class CommitReplay:
                 tips[name] = reading.tip, reading.pending.count
         return tips
 
-    def _compare(self, what: str, commit: CommitId, ref: Ref, waiting: Writes) -> _Hashed:
+    def _compare(self, what: str, commit: CommitId, ref: Ref, pending: Writes) -> _Hashed:
         known = self._equal.get(commit)
-        if known is not None and not waiting:
+        if known is not None and not pending:
             return known
         with self._source.store.reading(Ref(commit=commit)) as reading:
-            wanted = _hashed(reading, waiting)
+            wanted = _hashed(reading, pending)
         with self._target.store.reading(ref) as reading:
             found = _hashed(reading, {})
         if found != wanted:
             raise _unlike(f"{what} is")
-        if not waiting:
+        if not pending:
             self._equal[commit] = found
         return found
 
@@ -302,7 +302,7 @@ def _unlike(what: str) -> IntegrityBroken:
     )
 
 
-def _hashed(reading: Reading, waiting: Writes) -> _Hashed:
+def _hashed(reading: Reading, pending: Writes) -> _Hashed:
     """The number of rows of a state together with some pending ones, and their hash.
 
     The commits that held items name are left out: so it is the same in every copy.
@@ -311,7 +311,7 @@ def _hashed(reading: Reading, waiting: Writes) -> _Hashed:
     for kind in KINDS:
         columns = tuple(column for column in kind.columns if column != "source_commit")
         rows = list(reading.scan(kind, columns, Query()))
-        more = (row for row in waiting.get(kind.table, {}).values() if row is not None)
+        more = (row for row in pending.get(kind.table, {}).values() if row is not None)
         rows += [tuple(row[column] for column in columns) for row in more]
         taken.take(kind.table, sorted(rows, key=lambda row: str(row[0])))
     return taken.rows, taken.hexdigest()

@@ -120,8 +120,8 @@ def merge(
                 plan, *_ = plan_of(repo, request, base, (merged, work))
             _check_plan(request, plan)
             guard(source, find_unclosed_again(repo, target), plan)
-            what = _Deed(repo, request, commit, merge_id, origin, base)
-            done = _do(work, plan, what)
+            details = _MergeDetails(repo, request, commit, merge_id, origin, base)
+            done = _do(work, plan, details)
             at = work.now
         repo.point("merge.after_engine")
         counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
@@ -161,8 +161,8 @@ def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Deed:
-    """Who merges what, for the rows and the message that a merge writes."""
+class _MergeDetails:
+    """What the rows and the message of a merge tell about it."""
 
     repo: Repository
     request: MergeRequest
@@ -172,23 +172,23 @@ class _Deed:
     base: CommitId
 
 
-def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
+def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
     """Bring the plan about; None where there is nothing to do."""
     decided = any(row.decided for row in plan.rows)
     new = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
     if not new and not decided:
         return None
-    work.not_before(what.repo.history.commit(what.source_commit).ts)
+    work.not_before(details.repo.history.commit(details.source_commit).ts)
     writes = plan.writes
     if plan.holds or plan.declines or plan.closes or decided:
-        edits = decided_edits(plan, what.origin, work.now, what.repo.new_id)
-        for kind, row in (*_held_rows(work, plan, what), *edits):
+        edits = decided_edits(plan, details.origin, work.now, details.repo.new_id)
+        for kind, row in (*_held_rows(work, plan, details), *edits):
             writes.setdefault(kind.table, {})[str(row["id"])] = row
     if plan.strategy == "auto":
-        work.merge(what.source_commit, writes)
+        work.merge(details.source_commit, writes)
     else:
         work.apply(writes)
-    request = what.request
+    request = details.request
     op = {"auto": "merge", "cherry_pick": "pick", "squash": "squash"}[plan.strategy]
     line = f"{op} {request.source.name} into {request.target.name}: {plan.merged_count} merged"
     if plan.rejected_count:
@@ -196,25 +196,25 @@ def _do(work: Work, plan: MergePlan, what: _Deed) -> CommitId | None:
     meta: dict[str, Json] = {
         "source": request.source.name,
         "source_id": request.source.id,
-        "source_commit": what.source_commit,
-        "base": what.base,
+        "source_commit": details.source_commit,
+        "base": details.base,
         "strategy": plan.strategy,
         "merged_count": plan.merged_count,
         "rejected_count": plan.rejected_count,
     }
-    return work.commit(Message(op, line, what.merge_id, meta))
+    return work.commit(Message(op, line, details.merge_id, meta))
 
 
-def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind, Row]]:
-    origin = origin_columns(what.origin, work.now)
+def _held_rows(work: Work, plan: MergePlan, details: _MergeDetails) -> Iterable[tuple[Kind, Row]]:
+    origin = origin_columns(details.origin, work.now)
     declines = [(row, WHOLE) for row in plan.declines]
     new = [*plan.holds, *declines]
-    taken = work.get(HELD, [held_id(row.id, c, what.source_commit) for row, c in new])
+    taken = work.get(HELD, [held_id(row.id, c, details.source_commit) for row, c in new])
     closes = list(plan.closes)
     for row, cell in new:
-        item = held_id(row.id, cell, what.source_commit)
+        item = held_id(row.id, cell, details.source_commit)
         if item in taken:
-            item = held_id(row.id, cell, what.merge_id)
+            item = held_id(row.id, cell, details.merge_id)
         held: Row = {
             "id": item,
             "row_id": row.id,
@@ -222,9 +222,9 @@ def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind,
             "cell": cell,
             "ours": value_json(row.kind, row.target, cell),
             "theirs": value_json(row.kind, row.source, cell),
-            "source_branch": what.request.source.id,
-            "source_commit": what.source_commit,
-            "merge_id": what.merge_id,
+            "source_branch": details.request.source.id,
+            "source_commit": details.source_commit,
+            "merge_id": details.merge_id,
             "reason": row.held.get(cell, "skipped"),
             "closes": None,
             "decision": None,
@@ -234,7 +234,7 @@ def _held_rows(work: Work, plan: MergePlan, what: _Deed) -> Iterable[tuple[Kind,
         if (row, cell) in declines:
             closes.append((HeldItem.of(held), "dismissed"))
     for item_, decision in closes:
-        yield HELD, closing_row(item_, decision, what.repo.new_id(HELD.prefix, work.now), origin)
+        yield HELD, closing_row(item_, decision, details.repo.new_id(HELD.prefix, work.now), origin)
 
 
 def _left(plan: MergePlan) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from day1.toolsets.shared.given import given_columns
 from day1.toolsets.shared.shown import cell_text
 
 
-class Clash(Response):
+class ConflictShown(Response):
     """A cell that both sides changed; `source` and `target` are its values (S1-036)."""
 
     id: str
@@ -29,10 +29,10 @@ class Clash(Response):
     reason: str
 
 
-def clashes(plan: MergePlan) -> list[Clash]:
+def conflicts_of(plan: MergePlan) -> list[ConflictShown]:
     """The cells of a plan that are held, with both values."""
     return [
-        Clash(
+        ConflictShown(
             id=row.id,
             type=row.kind.name,
             cell=cell,
@@ -89,13 +89,13 @@ Choices = Annotated[
 ]
 
 
-def held_by(ctx: Context, record: MergeRecord) -> list[Clash]:
+def held_by(ctx: Context, record: MergeRecord) -> list[ConflictShown]:
     """What a merge held, as its target has it."""
     target = Ref(branch=name_of(ctx.repo, record.target_id))
     with ctx.repo.store.reading(target) as reading:
         rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
     return [
-        Clash(
+        ConflictShown(
             id=item.row_id,
             type=item.kind.name,
             cell=item.cell,

@@ -23,7 +23,7 @@ class BranchCreate(Repeatable):
     Attributes:
         branch_name: The new branch's name: at most 100 ASCII letters, digits and . _ - in parts
             divided by /, such as task/login.
-        parent_branch: The branch to fork, as it is now; rows that wait for a commit come along.
+        parent_branch: The branch to fork, as it is now; pending rows come along.
         description: What the branch is for; lists of branches show it.
     """
 

@@ -17,7 +17,7 @@ from day1.services.merges.merging import merge
 from day1.services.merges.planning import MergeRequest
 from day1.services.merges.protection import Merger, guard
 from day1.services.repository.idempotency import BY_REQUEST
-from day1.toolsets.shared.choices import Choices, Clash, chosen, clashes, held_by
+from day1.toolsets.shared.choices import Choices, ConflictShown, chosen, conflicts_of, held_by
 from day1.toolsets.shared.shown import changed, shown
 
 
@@ -40,7 +40,7 @@ class Diff(Response):
 
     new_facts: list[dict[str, Any]]
     new_relations: list[dict[str, Any]]
-    conflicts: list[Clash]
+    conflicts: list[ConflictShown]
     new_observations: list[dict[str, Any]]
     changed: list[dict[str, Any]]
     removed: list[dict[str, Any]]
@@ -50,7 +50,7 @@ class Diff(Response):
 
 
 def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
-    """What merging source into target would bring, and what clashes. Changes nothing."""
+    """What merging source into target would bring, and its conflicts. Changes nothing."""
     source = ctx.find(request.source_branch)
     target = ctx.find(request.target_branch)
     both = compare(ctx.repo, source, target, request.category)
@@ -66,7 +66,7 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
             for t, c in _every(rows)
             if c.before is not None and c.after is None
         ],
-        conflicts=[c for c in clashes(both.plan) if request.category is None or c.id in ids],
+        conflicts=[c for c in conflicts_of(both.plan) if request.category is None or c.id in ids],
         held=[item.id for item in both.held],
         read=Read(branch=source.name, commit=both.source_commit, pending=both.pending.count),
     )
@@ -87,7 +87,7 @@ class BranchMerge(WriteRequest):
     Attributes:
         source_branch: The branch to merge.
         target_branch: The branch that it is merged into.
-        strategy: `auto` takes all that does not clash and holds the rest, `cherry_pick` takes the
+        strategy: `auto` takes what has no conflict and holds the rest, `cherry_pick` takes the
             rows in `items`, `squash` makes one commit and closes the source.
         items: The ids of the rows to take; only with strategy=cherry_pick.
         choices: Decisions about rows or cells, for conflicts and for whatever else should not
@@ -110,7 +110,7 @@ class BranchMerged(Response):
     merged_count: int
     rejected_count: int
     merge_id: str
-    conflicts: list[Clash]
+    conflicts: list[ConflictShown]
     left: list[str]
     written: Written
 
@@ -118,7 +118,7 @@ class BranchMerged(Response):
 def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     """Merge source into target.
 
-    auto takes all that does not clash and holds the rest; cherry_pick takes `items`; squash
+    auto takes what has no conflict and holds the rest; cherry_pick takes `items`; squash
     makes one commit and closes the source.
     """
     asked = MergeRequest(
@@ -140,9 +140,9 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     record = done.record
     notes = [] if record.commit else ["Nothing new to merge."]
     notes += [BY_REQUEST] if done.repeated else []
-    conflicts: list[Clash] = []
+    conflicts: list[ConflictShown] = []
     if record.rejected_count:
-        conflicts = held_by(ctx, record) if done.repeated else clashes(done.plan)
+        conflicts = held_by(ctx, record) if done.repeated else conflicts_of(done.plan)
     return BranchMerged(
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,

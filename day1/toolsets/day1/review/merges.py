@@ -24,7 +24,7 @@ from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
 from day1.services.merges.planning import MergeRequest, preview
-from day1.toolsets.shared.choices import ChoiceGiven, Choices, Clash, chosen, clashes
+from day1.toolsets.shared.choices import ChoiceGiven, Choices, ConflictShown, chosen, conflicts_of
 from day1.toolsets.shared.given import given_columns
 from day1.toolsets.shared.shown import shown_columns, summary
 from day1.toolsets.shared.state import state_of
@@ -70,7 +70,7 @@ class Plan(Response):
     merged_count: int
     rejected_count: int
     rows: list[dict[str, Any]]
-    conflicts: list[Clash]
+    conflicts: list[ConflictShown]
     held: list[str]
     possible_duplicates: list[Duplicate]
     choices: list[dict[str, Any]]
@@ -92,7 +92,7 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
         merged_count=seen.plan.merged_count,
         rejected_count=seen.plan.rejected_count,
         rows=[summary(row) for row in seen.plan.rows],
-        conflicts=clashes(seen.plan),
+        conflicts=conflicts_of(seen.plan),
         held=held,
         possible_duplicates=[_duplicate(t) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],

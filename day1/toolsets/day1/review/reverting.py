@@ -11,7 +11,7 @@ from day1.model.merge.row_merge import PlanRow
 from day1.services.branches.lookup import name_of
 from day1.services.history.reverting import Revert, RevertRequest, preview, revert
 from day1.services.repository.repository import Repository
-from day1.toolsets.shared.choices import Choices, Clash, clashes
+from day1.toolsets.shared.choices import Choices, ConflictShown, conflicts_of
 from day1.toolsets.shared.shown import summary
 
 
@@ -53,7 +53,7 @@ class Undone(Response):
     reverted_count: int
     rows: list[dict[str, Any]]
     """`effect` is removed, changed or restored; of kept ones `kept` says which cells, and why."""
-    kept: list[Clash]
+    kept: list[ConflictShown]
     """What stays as it is; `source` is the value before the commit, `target` the present one."""
     depends: list[Depends]
     read: Read | None
@@ -86,7 +86,7 @@ def _answer(found: Revert, read: Read | None, written: Written | None) -> Undone
         digest=plan.digest,
         reverted_count=found.count,
         rows=[_row(row) for row in plan.rows],
-        kept=clashes(plan),
+        kept=conflicts_of(plan),
         depends=[Depends(type=d.type, id=d.id, name=d.name) for d in found.depends],
         read=read,
         written=written,

@@ -26,7 +26,7 @@ from day1.toolsets.day1.review.review_rows import (
     review_rows,
 )
 from day1.toolsets.day1.review.review_state import ReviewItem, ReviewState, in_full, in_short, look
-from day1.toolsets.shared.choices import ChoiceGiven, Clash, clashes, held_by
+from day1.toolsets.shared.choices import ChoiceGiven, ConflictShown, conflicts_of, held_by
 from day1.toolsets.shared.state import state_of
 
 _SHOWN = 50
@@ -219,7 +219,7 @@ class ReviewMerged(Response):
     merge_id: str
     merged_count: int
     rejected_count: int
-    conflicts: list[Clash]
+    conflicts: list[ConflictShown]
     """Held: nobody decided them, or somebody decided to hold them."""
     written: Written
 
@@ -242,7 +242,7 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     if record.rejected_count:
         held = record.rejected_count
         notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held))
-    return _merged(ctx, record, clashes(done.plan), notes)
+    return _merged(ctx, record, conflicts_of(done.plan), notes)
 
 
 def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeRecord | None:
@@ -254,7 +254,7 @@ def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeR
 
 
 def _merged(
-    ctx: Context, record: MergeRecord, conflicts: list[Clash], notes: Sequence[str | Advice]
+    ctx: Context, record: MergeRecord, conflicts: list[ConflictShown], notes: Sequence[str | Advice]
 ) -> ReviewMerged:
     return ReviewMerged(
         review_id=str(record.review_id),

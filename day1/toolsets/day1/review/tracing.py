@@ -38,7 +38,7 @@ class VersionShown(Response):
     agent_id: str | None
     reason: str | None
     commit: str | None
-    """Null while the row waits for its commit."""
+    """Null while the row is pending."""
     op: str | None
     line: str | None
     agents: list[str]
@@ -140,7 +140,7 @@ class CellBlame(Response):
     branch: str | None
     """Where it was written; null for a branch that is gone."""
     commit: str | None
-    """By which it came there; null while the row waits for its commit."""
+    """By which it came there; null while the row is pending."""
     op: str | None
     merges: list[MergeShown]
     """From there to here, the first one first."""
