@@ -20,8 +20,8 @@ class StoreCopying(Copying):
     """`ports.archive.Copying` on a store's folder.
 
     Between units of work `memory.db` only grows, and what is in it does not change; compaction
-    puts another file in its place. So most of it is copied while others write, and the write lock
-    is held for what they wrote meanwhile: milliseconds, whatever the size.
+    puts another file in its place. So most of it is copied while others write. The write lock is
+    held only while the rest is copied: milliseconds, whatever the size.
     """
 
     def __init__(self, folder: Path, wait_s: float) -> None:
@@ -54,7 +54,7 @@ class StoreCopying(Copying):
             raise of_system(exc, path, writing=False) from exc
 
     def _copy(self, to: Path, found: os.stat_result) -> None:
-        """Append to the copy what it lacks of the file as it was found."""
+        """Append what the copy lacks, up to the size that the file had when it was found."""
         source, copy = self._folder / FILE, to / FILE
         try:
             to.mkdir(mode=0o700, exist_ok=True)

@@ -93,10 +93,10 @@ class FileArchives(Archives):
 
 
 def _nothing_at(target: Path, *, folder: bool) -> None:
-    """Let a name pass at which there is nothing yet; an empty folder is nothing to a folder.
+    """Check that nothing is at a path yet; a new folder may replace an empty one.
 
     Raises:
-        Refused: something is there, or another disk.
+        Refused: something is there, or another disk is mounted there.
     """
     if folder and target.is_mount():
         raise Refused(
@@ -116,7 +116,7 @@ def _remove(path: Path) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Bring a folder's names down to the disk."""
+    """Make the names in a folder durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

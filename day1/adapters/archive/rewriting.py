@@ -20,7 +20,7 @@ from day1.ports.rewriting import Rewriting
 from day1.ports.store import Store
 
 _PLACE: Final = "purged"
-"""What the new files would be called if they did not take the place of the old ones."""
+"""The new files are made under this name, and then replace the old ones."""
 
 
 class StoreRewriting(Rewriting):
@@ -50,7 +50,7 @@ class StoreRewriting(Rewriting):
 
     @override
     def replace(self) -> None:
-        """Rename the new file over the old one; who has that open notices."""
+        """Rename the new file over the old one; a process that has the old one open notices it."""
         if self._fresh is None:
             raise Refused("There is no new store to take the place of this one.")
         (store, made), old = self._fresh, self._folder / FILE
@@ -71,6 +71,6 @@ class StoreRewriting(Rewriting):
 
 
 def clear(folder: Path) -> None:
-    """Remove what a killed process left of a new file, unless another is at it now."""
+    """Remove what a killed process left of a new file, unless another process is writing one."""
     with suppress(Refused), FileArchives().staging(folder / _PLACE):
         pass

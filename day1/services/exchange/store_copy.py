@@ -26,37 +26,41 @@ from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 
 Carry = Callable[[object], object]
-"""What is carried over of a record of the ledger."""
+"""Gives a record of the ledger as the copy is to have it."""
 _Hashed = tuple[int, str]
 """How many rows a state has, and the hash of all of them."""
 
 _ASIDE: Final = "_copy"
-"""Where refs are made for commits that are on no branch of their own any more."""
+"""What the names of helper refs begin with: they hold commits that are on no branch."""
 _LOOKS: Final = 20
+"""How often the source is read again while it is written to, before the copy gives up."""
 _TOLD: Final = 100
 """Commits between two reports: about a second's work."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedStore:
-    """A copy that was checked and is equal."""
+    """A finished copy, which was compared with its source and is equal."""
 
     branches: tuple[BranchContent, ...]
     commits: int
-    """How many it has."""
+    """How many commits the copy has."""
     repeated: int
-    """How many of them were made now."""
+    """How many of them this run made."""
     tags: int
     records: int
     moved: bool
-    """The other store was written to during the last look or since; what came since is not here."""
+    """Whether the source was written to while it was last read, or later.
+
+    Such writes may not be in the copy.
+    """
 
 
 def refuse_half(ledger: Ledger, where: str) -> None:
     """Refuse to use an unfinished copy as a store.
 
     Raises:
-        NotAStore: it is one.
+        NotAStore: the store is an unfinished copy.
     """
     if not all(clone.whole for clone in ledger.records(Clone)):
         raise NotAStore(
@@ -77,10 +81,10 @@ def born(repo: Repository) -> int:
 
 
 def begin(source: Repository, target: Repository, where: str, now: int) -> None:
-    """Mark a new store as an unfinished copy; that of an interrupted copy is marked already.
+    """Mark a new store as an unfinished copy; an interrupted copy has the mark already.
 
     Raises:
-        Conflict: it is another store, or a copy that is whole.
+        Conflict: another store is there, or a finished copy.
     """
     first, marks = first_commit(source), target.ledger.records(Clone)
     if any(mark.id == first and not mark.whole for mark in marks):
@@ -103,15 +107,14 @@ def copy_store(
     """Copy a store while others use it, and check that the copy is equal.
 
     Raises:
-        IntegrityBroken: it is not.
+        IntegrityBroken: the copy is not equal.
         StoreBusy: the source is written to without a pause.
     """
-    with target.ledger.exclusive(
-        partial(recover, target)
-    ):  # so that nobody else makes this copy too
+    # Nobody else may make this copy at the same time.
+    with target.ledger.exclusive(partial(recover, target)):
         replay = CommitReplay(source, target, report)
         replay.follow()
-        replay.compare()  # so that little is left for when the source's intents have to wait
+        replay.compare()  # so that little is left to do while the source's intents wait
         with source.ledger.exclusive(partial(recover, source)):
             pending = replay.rest()
             records = [carry(record) for record in carried(source.ledger)]
@@ -143,13 +146,13 @@ class CommitReplay:
         """The target's commits by those of the source."""
         self.repeated = 0
         self.tags: dict[str, CommitId] = {}
-        """The source's, and below its branches, as they were followed last."""
+        """The source's tags, as they were when its commits were last followed."""
         self.stamp: Hashable = None
-        """The source's, when the last look at it began."""
+        """The source's stamp when it was last read."""
         self._heads: dict[str, CommitId] = {}
         self._refs = target.history.branches()
         self._equal: dict[CommitId, _Hashed] = {}
-        """What commits of the source hold, where the target's hold the same."""
+        """Number and hash of the rows of those commits of the source that the copy has equal."""
 
     def follow(self) -> None:
         """Repeat the commits that the source has by now."""
@@ -173,7 +176,7 @@ class CommitReplay:
             self._drop(name)
 
     def _repeat(self, commit: Commit, ref: str) -> None:
-        """Make one commit; all that it speaks of is older, and so made already."""
+        """Make one commit. Commits that it names are older, so they are made already."""
         changes = self._source.history.changes(commit.parents[0], Ref(commit=commit.id))
         parents = tuple(self.ids[parent] for parent in commit.parents)
         again = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
@@ -186,7 +189,7 @@ class CommitReplay:
             self._leave(ref, commit.id)
 
     def _leave(self, ref: str, commit: CommitId) -> None:
-        """Give up a ref beside the branches, for refs are dear, if a tag takes its place."""
+        """Drop a helper ref if a tag keeps its commit, so that refs stay few."""
         tags = [tag for tag, tagged in self.tags.items() if tagged == commit]
         for tag in tags:
             self._target.history.keep(tag, self.ids[commit])
@@ -210,7 +213,7 @@ class CommitReplay:
         del self._refs[ref]
 
     def _writes(self, changes: Changes) -> Writes:
-        """The rows of a change as they are in the copy: held items name commits."""
+        """The rows of a change as the copy has them; held items name the copy's commits."""
         writes: Writes = {
             table: {change.id: change.after for change in rows} for table, rows in changes.items()
         }
@@ -224,7 +227,7 @@ class CommitReplay:
         """Repeat the last commits, then add pending rows; returns these rows by branch.
 
         Raises:
-            StoreBusy: each look finds something new.
+            StoreBusy: the source has new commits each time it is read.
         """
         history = self._source.history
         for _ in range(_LOOKS):
@@ -251,12 +254,12 @@ class CommitReplay:
                 work.add(kind, [row for row in wanted.values() if row and row["id"] not in there])
 
     def compare(self, pending: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
-        """Check that all tags and branches, pending rows included, hold what the source's hold.
+        """Check that each tag and branch has the same rows as the source, pending ones included.
 
-        Without `pending` commits are compared only, and not again later.
+        Without `pending` only commits are compared; those that are equal are not compared again.
 
         Raises:
-            IntegrityBroken: one does not.
+            IntegrityBroken: one has other rows.
         """
         for tag, commit in self.tags.items():
             self._compare(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
@@ -303,9 +306,9 @@ def _unlike(what: str) -> IntegrityBroken:
 
 
 def _hashed(reading: Reading, pending: Writes) -> _Hashed:
-    """The number of rows of a state together with some pending ones, and their hash.
+    """Count and hash the rows of a state together with pending rows.
 
-    The commits that held items name are left out: so it is the same in every copy.
+    The commits that held items name are left out, since they differ between copies.
     """
     taken = RowsHash()
     for kind in KINDS:
@@ -320,9 +323,9 @@ def _hashed(reading: Reading, pending: Writes) -> _Hashed:
 def _refs(
     graph: Sequence[Commit], heads: Mapping[str, CommitId], tags: Mapping[str, CommitId]
 ) -> dict[CommitId, str]:
-    """On which branch each commit is to be made: one that has it among its first parents.
+    """The branch on which each commit is to be made: one that has it among its first parents.
 
-    For those that no branch has so, one beside the branches is named for the newest of them.
+    Commits that no branch has so get a helper ref, which is named after the newest of them.
     """
     commits = {commit.id: commit for commit in graph}
     beside = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]

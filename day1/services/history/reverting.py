@@ -1,8 +1,9 @@
-"""Undoing a commit or a merge by a new commit, planned as a merge with the state before it.
+"""Reverting: a commit or a merge is undone by a new commit.
 
-The base is the commit, the source its first parent, the target the branch as it is. So what
-changed since is a conflict: it keeps its present value unless `choices` decide. Edits and held
-items are history and stay.
+A revert is planned as a merge with the past. The base is the commit, the source is its first
+parent, and the target is the branch as it is. A cell that was changed since the commit is a
+conflict: it keeps its present value unless `choices` decide otherwise. Edits and held items are
+history, so they stay.
 """
 
 from collections.abc import Collection, Iterable
@@ -42,7 +43,11 @@ class RevertRequest:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """What has the commit in its past, or goes back to it."""
+    """What is left of an undone commit.
+
+    It is a row that was changed since, an item that its merge held, or a record or branch that has
+    the commit in its past.
+    """
 
     type: Literal["row", "held", "snapshot", "template", "handoff", "bundle", "branch"]
     id: str
@@ -63,7 +68,7 @@ class Revert:
 
     @property
     def count(self) -> int:
-        """Rows of which something is undone."""
+        """The number of rows in which something is undone."""
         return _count(self.plan)
 
 
@@ -72,7 +77,7 @@ def _count(plan: MergePlan) -> int:
 
 
 def preview(repo: Repository, request: RevertRequest) -> Revert:
-    """Plan a revert without a lock and without writing; pending rows count.
+    """Plan a revert without a lock and without writing; pending rows are included.
 
     Raises:
         NotFound: the commit is not of the branch's own past, or `choices` names a row that it did
@@ -115,7 +120,7 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
 
 
 def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
-    """The commit of a branch's first parents with an id, or with that of its merge."""
+    """Find a commit among a branch's first parents, by its own id or by that of its merge."""
     for commit in repo.history.log(branch.name):
         if name in {commit.id, commit.meta.get("id")}:
             if commit.op == "init" or not commit.parents:
@@ -160,7 +165,7 @@ def _plan(
 
 
 def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
-    """The target's rows that the plan has to look at: those it may set, and what needs them."""
+    """The target's rows that the plan looks at: those that it may set, and what points to them."""
     befores = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
     ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
     rows = rows_by_id(target, ids | {i for row in befores if (i := needed(row)) is not None})
@@ -174,7 +179,7 @@ def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
 
 
 def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
-    """Rows that are not any more as the commit left them."""
+    """The ids of rows that were changed after the commit."""
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):
             left, now = change.before, rows.get(change.id)
@@ -183,7 +188,7 @@ def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
 
 
 def _containing(repo: Repository, branch: Branch, undone: Commit) -> Iterable[Dependent]:
-    """Records and branches that have the commit in their past, and keep what it brought."""
+    """The records and branches that have the commit in their past, so they keep its changes."""
     ledger, tips = repo.ledger, repo.history.branches()
     found: list[tuple[CommitId, Dependent]] = [
         *((s.commit, Dependent("snapshot", s.id, s.label)) for s in ledger.records(Snapshot)),

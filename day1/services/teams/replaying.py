@@ -19,11 +19,11 @@ from day1.services.teams.task_rows import NewestRows, count_rows, newest_rows, t
 from day1.services.teams.tasks import TaskState, task_state
 
 MOST = 500
-"""Observations and facts that are read of a task, the newest."""
+"""At most so many observations and so many facts are read of a task: the newest."""
 COMPARED = 2_000
-"""Errors, and facts, that are compared over all tasks, the newest."""
+"""At most so many errors and so many facts of all tasks are compared: the newest."""
 _SHOWN = 20
-"""Ids and following steps of one pattern, and patterns of one name."""
+"""At most so many ids and next steps of a pattern are shown, and patterns of one name."""
 
 _ERROR = "error"
 
@@ -37,7 +37,7 @@ class Replay:
     """Name of its branch; None when that is gone."""
     tools: Counter[str]
     errors: list[TaskStep]
-    """In their order, each with what its agent noted next."""
+    """Oldest first, each with what its agent noted next."""
     counts: dict[str, int]
     """Rows by table."""
     observations: list[Row]
@@ -82,7 +82,10 @@ def seconds(start: int | None, end: int | None) -> float | None:
 
 
 def replay(repo: Repository, ports: SearchPorts, task_type: str, limit: int) -> Replayed:
-    """Look at the newest `limit` tasks of a type; the cost is that of their own rows."""
+    """What the newest `limit` tasks of a type had in common.
+
+    The cost grows with the rows of these tasks only.
+    """
     found = repo.ledger.records(Task, task_type=task_type)
     if not found:
         types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
@@ -165,7 +168,7 @@ def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
 
 
 def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
-    """Tools that most of the tasks used, and how often they did together."""
+    """Tools that most of the tasks used, each with how often all tasks together used it."""
     found = []
     for tool in sorted({tool for task in tasks for tool in task.tools}):
         users = [task for task in tasks if task.tools[tool]]
@@ -212,5 +215,5 @@ def _recurring(
 
 
 def _first(patterns: Iterable[Pattern]) -> list[Pattern]:
-    """Those that most tasks have."""
+    """The patterns that the most tasks have, at most `_SHOWN`."""
     return sorted(patterns, key=lambda p: -len(p.tasks))[:_SHOWN]

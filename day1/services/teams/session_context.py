@@ -49,7 +49,7 @@ class QuotedRow:
     branch: str
     row: Row
     text: str
-    """What of it is given."""
+    """The row's text as the answer gives it; a long one is shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ConversationEnd:
     branch: str
     conversation: Row
     messages: list[tuple[int, QuotedRow]]
-    """With their sequence, in order."""
+    """Each with its number in the conversation, in order."""
 
 
 @dataclass(slots=True)
@@ -78,7 +78,8 @@ def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: in
     """The newest rows of a session on all branches that it wrote on.
 
     Facts first, then messages, then observations, each newest first, until the room is full.
-    A row that is on several branches is given once. The cost is that of the session's own rows.
+    A row that is on several branches is given once. The cost grows with the
+    session's own rows only.
 
     Raises:
         NotFound: no such session wrote anything.
@@ -125,7 +126,7 @@ class _Rows:
         return reading.find(kind, query)
 
     def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:
-        """The newest of all branches."""
+        """The newest rows of a kind over all branches."""
         rows = self._found.get(kind, {}).values()
         return sorted(rows, key=_learned, reverse=True)[:limit]
 
