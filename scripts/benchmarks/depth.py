@@ -71,7 +71,7 @@ def _forked(repo: Repository, depths: tuple[int, ...]) -> list[dict[int, tuple[s
     news = iter(texts)
 
     def fork(name: str, parent: str) -> str:
-        forking.create(repo, name, parent, stores.now())
+        forking.create(repo, name, find(repo, parent), stores.now())
         stores.write(repo, next(news), name)
         correction = editing.Correction(next(targets), {"category": "other"})
         editing.update(repo, find(repo, name), correction, _ORIGIN)
