@@ -104,17 +104,21 @@ class SqliteWords(Words):
         """Score only the wanted texts of all that match (0.3 ms among 10,000 texts).
 
         Without the `+` FTS5 would be asked for one text after the other, and count all texts
-        each time.
+        each time. The wanted ones are put into a table of the connection's own, once for all terms.
         """
-        words, wanted = words_of(kind.table), json.dumps(texts)
+        words = words_of(kind.table)
         statement = (
             f"SELECT rowid, -bm25({words}) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
-            " AND +rowid IN (SELECT value FROM json_each(?))"
+            " AND +rowid IN temp.wanted"
         )
         with self._database.reading() as connection:
-            return [
-                dict(connection.execute(statement, (term, wanted)).fetchall()) for term in terms
-            ]
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (text INTEGER PRIMARY KEY)")
+            connection.execute("DELETE FROM temp.wanted")
+            connection.execute(
+                "INSERT OR IGNORE INTO temp.wanted SELECT value FROM json_each(?)",
+                (json.dumps(texts),),
+            )
+            return [dict(connection.execute(statement, (term,)).fetchall()) for term in terms]
 
     @override
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
