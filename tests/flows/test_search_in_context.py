@@ -15,6 +15,7 @@ from day1.model.search.ranking import Weights
 from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.filters import Filter
+from day1.services.search.live_query import LiveQuery
 from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchPorts
 from day1.services.search.views import ViewCache, state_of
@@ -110,6 +111,26 @@ def test_so_it_is_among_so_many_that_sql_is_asked(memory, ask, ports, monkeypatc
     assert live.ids(QUESTION, wait=True, limit=20) == exactly
 
 
+def test_sql_tells_the_same_neighbours_as_a_view(memory, ask, ports):
+    write_sessions(memory)
+    ask("all of it", mode="keyword")
+    ref, wanted = Ref(branch="main"), Filter(FACT)
+    with (
+        memory.store.reading(ref) as reading,
+        ports.views.at(reading, ref, wanted, memory.store.history, ports.index) as view,
+    ):
+        live = LiveQuery(wanted, reading, ports.index)
+        entries = view.entries(view.texts(wanted), wanted)
+        for number, entry in enumerate(entries):
+            (line,) = live.around([entry], 2)
+            assert [line] == view.around([entry], 2)
+            assert 3 <= len(line) <= 5
+            far = entries[(number + 20) % len(entries)]
+            both = live.around([entry, far], 2)
+            assert sorted(both) == sorted(view.around([entry, far], 2))
+        assert sorted(live.beside(400)) == sorted(view.beside(400))
+
+
 @pytest.mark.parametrize(
     ("later", "session"), [(61 * MINUTE, "talk"), (MINUTE, "another"), (0, "talk")]
 )
@@ -119,10 +140,10 @@ def test_a_long_pause_another_session_and_one_unit_of_work_end_a_line(
     write_sessions(memory)
     write_others(memory)
     if later:
-        note(memory, "sister", "My sister called today.", "talk")
+        note(memory, "sister", "My sister called today.", "talk", 61 * MINUTE)
         note(memory, "lisbon", "She moved to Lisbon.", session, later)
     else:
-        memory.clock.tick(MINUTE)
+        memory.clock.tick(61 * MINUTE)
         with memory.store.adding("main") as work:
             texts = {"sister": "My sister called today.", "lisbon": "She moved to Lisbon."}
             origin = Origin("one", "talk")

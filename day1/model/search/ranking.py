@@ -10,11 +10,11 @@ good hit).
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from operator import add
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from operator import add, itemgetter
+from typing import Literal, NamedTuple
 
 from day1.model.search.wording import DateSpan, asked_about, dates, subject
 
@@ -24,23 +24,25 @@ _DAY_US = 86_400_000_000
 _YEAR_US = 31_556_952_000_000
 _DATED_CHARACTERS = 500  # a date further down says little about the whole text
 
+_PORTION = 50
+"""Texts that are read at once."""
+_ROUNDED = 1e-9
+"""More than any sum of rounding errors here."""
 _FULL = 40
-_FULLNESS = [math.log(1 + words) / math.log(1 + _FULL) for words in range(_FULL + 1)]
-"""By the number of words, up to `_FULL`: 0 to 1."""
+_FULLNESS = [*(math.log(1 + words) / math.log(1 + _FULL) for words in range(_FULL)), 1.0, 1.0]
+"""By the number of words, up to `_FULL` and above it: 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A row that may answer the question.
 
     Units: times in microseconds of UTC; `cosine` is the true one of the row's best passage, None
     while it has no vector; `bm25` is 0 when no word of the question occurs in the text and grows
     with the match (the negative of what FTS5 gives); where rows have neighbours, it counts the
-    words of these too (`in_context`).
+    words of these too (`words_in_context`).
     """
 
     row_id: str
-    text: str
     created_at: int
     happened_at: int | None
     cosine: float | None
@@ -95,44 +97,99 @@ class Scored:
     keyword: float
 
 
-def rank(
-    candidates: Sequence[Candidate],
-    query: str,
-    mode: Mode,
-    weights: Weights,
-    names: frozenset[str] = frozenset(),
-) -> list[Scored]:
-    """Order `candidates` for `query`: best first, then the newest, then by id.
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and how the answers are weighed."""
 
-    `names` are those of the memories searched (`wording.usual`).
+    text: str
+    mode: Mode = "hybrid"
+    weights: Weights = field(default_factory=Weights)
+    names: frozenset[str] = frozenset()
+    """The names in the memories that are searched (`wording.usual`)."""
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """What it is about, in lower case."""
+        return asked_about(self.text, self.names)
+
+    @cached_property
+    def dated(self) -> bool:
+        """Whether it names a day, a month or a year."""
+        return bool(dates(self.text, (2000,)))
+
+
+def rank(
+    candidates: Iterable[Candidate],
+    question: Question,
+    limit: int,
+    read: Callable[[Sequence[str]], Mapping[str, str]],
+) -> list[Scored]:
+    """The first `limit` of `candidates`: best first, then the newest, then by id.
+
+    `read` gives the texts of rows by their ids; a row without a text is left out. It is asked for
+    a portion at a time, and texts that cannot lift their rows among the first are not asked for.
 
     Units: a score is in 0..1, never NaN, and means the same from query to query; it never falls
     when a cosine or a BM25 rises.
     """
-    about = asked_about(query, names)
-    near_dates = _near_dates(candidates, query)
-    ranked = []
-    for candidate, near in zip(candidates, near_dates, strict=True):
-        cosine = _clamped(candidate.cosine)
-        keyword = _keyword_score(candidate.bm25, weights.bm25_half)
-        score = _evidence(candidate, keyword, mode, weights)
-        score = _boosted(score, weights.length_boost * _fullness(candidate.text))
+    found = [(_evidence(candidate, question), candidate) for candidate in candidates]
+    found.sort(key=itemgetter(0), reverse=True)
+    first: list[_Hit] = []
+    for start in range(0, len(found), _PORTION):
+        highest = _highest(found[start][0], question)
+        if len(first) == limit and highest < -first[-1].negative_score - _ROUNDED:
+            break
+        portion = found[start : start + _PORTION]
+        texts = read([candidate.row_id for _, candidate in portion])
+        told = [(e, c, texts[c.row_id]) for e, c in portion if c.row_id in texts]
+        first = sorted([*first, *_weighed(told, question)], key=_PLACE)[:limit]
+    half = question.weights.bm25_half
+    return [
+        Scored(hit.row_id, -hit.negative_score, _clamped(c.cosine), _keyword_score(c.bm25, half))
+        for hit in first
+        for c in [hit.candidate]
+    ]
+
+
+class _Hit(NamedTuple):
+    negative_score: float
+    negative_time: int
+    row_id: str
+    candidate: Candidate
+
+
+_PLACE = itemgetter(0, 1, 2)
+
+
+def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -> Iterator[_Hit]:
+    """The scores of rows by their evidence and by what their texts say."""
+    weights, about = question.weights, question.about
+    near_dates = _near_dates([(candidate, text) for _, candidate, text in told], question)
+    for (score, candidate, text), near in zip(told, near_dates, strict=True):
+        score = _boosted(score, weights.length_boost * _fullness(text))  # noqa: PLW2901
         # A memory that opens with a capitalised word which the question is about is about it
         # too: +2 to +5 points.
-        if about and subject(candidate.text) in about:
-            score = _boosted(score, weights.subject_boost)
+        if about and subject(text) in about:
+            score = _boosted(score, weights.subject_boost)  # noqa: PLW2901
         if near:
-            score = _boosted(score, weights.date_boost * near)
+            score = _boosted(score, weights.date_boost * near)  # noqa: PLW2901
         # A question is like the question, and does not answer it.
-        if candidate.text.rstrip().endswith("?"):
-            score *= 1.0 - weights.question_discount
+        if text.rstrip().endswith("?"):
+            score *= 1.0 - weights.question_discount  # noqa: PLW2901
         when = candidate.created_at if candidate.happened_at is None else candidate.happened_at
-        ranked.append((-score, -when, candidate.row_id, cosine, keyword))
-    ranked.sort(key=lambda hit: hit[:3])
-    return [Scored(row_id, -score, cosine, keyword) for score, _, row_id, cosine, keyword in ranked]
+        yield _Hit(-score, -when, candidate.row_id, candidate)
 
 
-def in_context(
+def _highest(score: float, question: Question) -> float:
+    """What a text can make of a score at best."""
+    weights = question.weights
+    score = _boosted(score, weights.length_boost)
+    if question.about:
+        score = _boosted(score, weights.subject_boost)
+    return _boosted(score, weights.date_boost) if question.dated else score
+
+
+def words_in_context(
     words: Sequence[Mapping[int, float]], line: Sequence[int], shares: Sequence[float]
 ) -> list[float]:
     """The BM25 of each text of `line` with the words of its neighbours: never below its own.
@@ -169,7 +226,7 @@ def _clamped(cosine: float | None) -> float | None:
     """
     if cosine is None or cosine != cosine:  # noqa: PLR0124 - the quickest test for NaN
         return None
-    return min(1.0, max(0.0, cosine))
+    return cosine if 0.0 <= cosine <= 1.0 else float(cosine > 0.0)
 
 
 def _keyword_score(bm25: float, half: float) -> float:
@@ -186,20 +243,20 @@ def _most_words(bm25: float, half: float) -> float:
     return 1.0 / (1.0 + ratio * ratio * ratio)
 
 
-def _evidence(candidate: Candidate, keyword: float, mode: Mode, weights: Weights) -> float:
-    """What the vector and the words say together.
+def _evidence(candidate: Candidate, question: Question) -> float:
+    """What vectors and words say together, before the text itself is looked at.
 
     0.7 vector + 0.3 keyword of both true scores; reciprocal rank fusion is 4 to 7 points worse.
     A row whose vector is still pending is judged by its words alone: to call the absent cosine 0
     would cost 10 points, and where both are known the cosine is on average about what the
     keyword score is.
     """
-    cosine = _clamped(candidate.cosine)
-    if mode == "keyword":
-        return keyword
-    if mode == "vector":
+    weights, cosine = question.weights, _clamped(candidate.cosine)
+    if question.mode == "vector":
         return cosine or 0.0
-    score = keyword
+    score = keyword = _keyword_score(candidate.bm25, weights.bm25_half)
+    if question.mode == "keyword":
+        return score
     if cosine is not None:
         # What stands beside a memory like the question is more likely meant.
         near = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
@@ -214,7 +271,7 @@ def _fullness(text: str) -> float:
 
     The first 40 words count.
     """
-    return _FULLNESS[min(_FULL, len(text.split(None, _FULL)))]
+    return _FULLNESS[len(text.split(None, _FULL))]
 
 
 def _boosted(score: float, boost: float) -> float:
@@ -227,18 +284,18 @@ def _boosted(score: float, boost: float) -> float:
     return 1.0 - (1.0 - score) * (1.0 - boost)
 
 
-def _near_dates(candidates: Sequence[Candidate], query: str) -> list[float]:
-    """How near each candidate is, 0..1, to the day, month or year that `query` names."""
-    if not dates(query, (2000,)):
-        return [0.0] * len(candidates)
+def _near_dates(told: Sequence[tuple[Candidate, str]], question: Question) -> list[float]:
+    """How near each row is, 0..1, to the day, month or year that the question names."""
+    if not question.dated:
+        return [0.0] * len(told)
     asked_around: dict[int, list[DateSpan]] = {}
     nearness = []
-    for candidate in candidates:
+    for candidate, text in told:
         nearest = 0.0
-        for span in _dates_of(candidate):
+        for span in _dates_of(candidate, text):
             year = 1970 + span.start_us // _YEAR_US
             if year not in asked_around:  # "on 5 May" is asked of the years around the memory's
-                asked_around[year] = dates(query, (year - 1, year, year + 1))
+                asked_around[year] = dates(question.text, (year - 1, year, year + 1))
             for asked in asked_around[year]:
                 nearest = max(nearest, _nearness(asked, span))
         nearness.append(nearest)
@@ -251,9 +308,9 @@ def _written(text: str) -> Sequence[DateSpan]:
     return dates(text, ())
 
 
-def _dates_of(candidate: Candidate) -> Sequence[DateSpan]:
+def _dates_of(candidate: Candidate, text: str) -> Sequence[DateSpan]:
     """When a memory was true: as its text says and as recorded, else when it was learned."""
-    written = _written(candidate.text[:_DATED_CHARACTERS])
+    written = _written(text[:_DATED_CHARACTERS])
     if written and candidate.happened_at is None:
         return written
     at = candidate.created_at if candidate.happened_at is None else candidate.happened_at

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from day1.model.search.ranking import in_context
+from day1.model.search.ranking import words_in_context
 from day1.model.search.wording import Usual, subject, usual
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from day1.ports.index import Index, TextId
     from day1.services.search.entries import Entry
     from day1.services.search.live_query import LiveQuery
-    from day1.services.search.nearest import Best
+    from day1.services.search.nearest import Best, CandidateQuery
     from day1.services.search.views import CachedView, ViewKey
 
 _SAMPLE = 400
@@ -96,27 +96,35 @@ def _ordered(
 
 
 def lines_around(
-    visible: CachedView | LiveQuery, near: Best, worded: Best, far: int
+    looking: CandidateQuery, visible: CachedView | LiveQuery, near: Best, worded: Best
 ) -> list[list[Entry]]:
-    """What was written up to `far` places from the first rows of both lists, in lines."""
+    """What was written next to the first rows of both lists, in lines of consecutive rows."""
     leading = [*near.entries[:_LEADING], *worded.entries[:_LEADING]]
-    return visible.around({entry.row_id: entry for entry in leading}.values(), far)
+    far = len(looking.question.weights.neighbour_shares)
+    return visible.around({entry.row_id: entry for entry in leading}.values(), far) if far else []
 
 
-def in_lines(
+def in_context(
+    looking: CandidateQuery,
     lines: Sequence[Sequence[Entry]],
-    words: Sequence[Mapping[TextId, float]],
+    texts: Collection[TextId],
     cosines: Mapping[TextId, float],
-    shares: Sequence[float],
-) -> dict[str, tuple[float, float]]:
-    """For each row of `lines`, by id: the BM25 of its words in context, and the cosine beside it.
+) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
+    """What the words of `texts` score, each alone, and how the rows of `lines` stand.
 
-    That cosine is the higher one of the rows just before and just after.
+    Returns:
+        The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and
+        the higher cosine of the rows just before and after.
     """
-    found = {}
+    words = looking.index.words.each(looking.wanted.kind, looking.asked.terms, list(texts))
+    alone: dict[TextId, float] = {}
+    for scores in words:
+        for text, score in scores.items():
+            alone[text] = alone.get(text, 0.0) + score
+    shares, stands = looking.question.weights.neighbour_shares, {}
     for line in lines:
         near = [0.0, *(cosines.get(entry.text, 0.0) for entry in line), 0.0]
-        scores = in_context(words, [entry.text for entry in line], shares)
-        for at, (entry, score) in enumerate(zip(line, scores, strict=True)):
-            found[entry.row_id] = score, max(near[at], near[at + 2])
-    return found
+        heard = words_in_context(words, [entry.text for entry in line], shares)
+        for at, (entry, score) in enumerate(zip(line, heard, strict=True)):
+            stands[entry.row_id] = score, max(near[at], near[at + 2])
+    return alone, stands

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from day1.model.search.ranking import Question
 from day1.model.search.wording import Usual
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
@@ -77,7 +78,7 @@ class AskedOf:
     """The query as it is asked of one kind."""
 
     terms: list[str]
-    """FTS5 expressions."""
+    """FTS5 expressions; none to look by meaning only."""
     embedded: str = ""
     """What of it is embedded; nothing by words alone."""
     usual: Usual = field(default_factory=Usual)
@@ -90,14 +91,12 @@ class CandidateQuery:
     index: Index
     reach: SearchLimits
     wanted: Filter
-    terms: Sequence[str]
-    """FTS5 expressions; none to look by meaning only."""
+    question: Question
+    asked: AskedOf
     meaning: QueryVector | None
     """None to look by words only."""
     exactly: Callable[[], AbstractContextManager[CachedView]]
     """A view of the same state, for when the neighbours do not suffice."""
-    shares: Sequence[float] = ()
-    """What the words of a row's neighbours count for it, by their distance (`in_context`)."""
 
 
 @dataclass(frozen=True, slots=True)

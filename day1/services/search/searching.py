@@ -13,19 +13,19 @@ in a process that has none to ask, and when they do not suffice, all are compare
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
-from day1.model.search.ranking import Candidate, Mode, Scored, rank
+from day1.model.search.ranking import Candidate, Mode, Question, Scored, rank
 from day1.model.search.wording import any_of, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
-from day1.services.search.context import in_lines, lines_around
+from day1.services.search.context import in_context, lines_around
 from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
 from day1.services.search.live_query import LiveQuery
@@ -219,7 +219,7 @@ class _Search:
         self._note(f"keyword only: {why}")
 
     def _find(self, reading: Reading) -> list[Hit]:
-        found: dict[str, tuple[Candidate, Kind, TextId]] = {}
+        found: dict[str, _Found] = {}
         for wanted in self._filters:
             some = self._candidates(reading, wanted)
             self._missing += some.missing
@@ -227,27 +227,39 @@ class _Search:
                 trouble = self._index.vectors.trouble()
                 if trouble:
                     self._note(trouble)
-            found |= {c.row_id: (c, wanted.kind, some.texts[c.row_id]) for c in some.found}
-        candidates = [candidate for candidate, _, _ in found.values()]
-        names = frozenset().union(*(asked.usual.names for asked in self._asked.values()))
-        ranked = rank(candidates, self._request.query, self._mode, self._ports.weights, names)
-        best = [s for s in ranked if s.score >= self._request.min_score][: self._request.limit]
+            found |= {c.row_id: _Found(c, wanted.kind, some.texts[c.row_id]) for c in some.found}
+
+        def read(row_ids: Sequence[str]) -> dict[str, str]:
+            texts: dict[TextId, str] = {}
+            for wanted in self._filters:
+                mine = [found[i].text for i in row_ids if found[i].kind is wanted.kind]
+                texts |= self._index.words.texts(wanted.kind, mine)
+            return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
+
+        every = (each.candidate for each in found.values())
+        ranked = rank(every, self._question(), self._request.limit, read)
+        best = [s for s in ranked if s.score >= self._request.min_score]
         rows: dict[str, Row] = {}
         passages: dict[TextId, int] = {}
         for wanted in self._filters:
-            mine = [s.row_id for s in best if found[s.row_id][1] is wanted.kind]
+            mine = [s.row_id for s in best if found[s.row_id].kind is wanted.kind]
             rows |= reading.get(wanted.kind, mine)
             meaning = self._meanings.get(wanted.kind.table)
             if meaning is not None:
-                texts = [found[row_id][2] for row_id in mine]
+                texts = [found[row_id].text for row_id in mine]
                 passages |= self._index.vectors.best_passages(
                     meaning.embedder, meaning.vector, texts
                 )
         return [
-            self._hit(rows[s.row_id], s, *found[s.row_id][:2], passages.get(found[s.row_id][2]))
+            self._hit(rows[s.row_id], s, found[s.row_id].kind, passages.get(found[s.row_id].text))
             for s in best
             if s.row_id in rows
         ]
+
+    def _question(self) -> Question:
+        names = (asked.usual.names for asked in self._asked.values())
+        weights = self._ports.weights
+        return Question(self._request.query, self._mode, weights, frozenset().union(*names))
 
     def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
         asked = self._asked.get(wanted.kind.table, self._whole)
@@ -255,28 +267,32 @@ class _Search:
         with self._visible(reading, wanted) as visible:
             if visible.unindexed:
                 self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
-            return candidates(looking, visible, by_words=self._mode != "vector")
+            return candidates(looking, visible)
 
     def _looking(self, reading: Reading, wanted: Filter, asked: AskedOf) -> CandidateQuery:
-        in_context = self._mode == "hybrid" and asked.usual.ordered is not False
         return CandidateQuery(
             self._index,
             self._ports.reach,
             wanted,
-            asked.terms,
+            self._question(),
+            asked,
             self._meanings.get(wanted.kind.table),
             lambda: self._view(reading, wanted),
-            self._ports.weights.neighbour_shares if in_context else (),
         )
 
-    def _hit(
-        self, row: Row, scored: Scored, candidate: Candidate, kind: Kind, number: int | None
-    ) -> Hit:
+    def _hit(self, row: Row, scored: Scored, kind: Kind, number: int | None) -> Hit:
         passage = None
         embedder = self._ports.embedder
         if number is not None and embedder is not None:
-            passage = excerpt(embedder.passages(candidate.text)[number], self._request.query)
+            text = str(row[kind.text or ""])
+            passage = excerpt(embedder.passages(text)[number], self._request.query)
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
+
+
+class _Found(NamedTuple):
+    candidate: Candidate
+    kind: Kind
+    text: TextId
 
 
 def _terms(question: str, whole: str) -> list[str]:
@@ -313,50 +329,49 @@ class Candidates:
     missing: int
 
 
-def candidates(
-    looking: CandidateQuery, visible: CachedView | LiveQuery, *, by_words: bool
-) -> Candidates:
-    """The best rows by meaning and, with `by_words`, the best by words, each with both true scores.
+def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
+    """The best rows by meaning and the best by words, each with both true scores.
 
-    With `shares`, also what was written next to the first of them, and the words of neighbours
-    count. A score is looked up where a row is on one list only: to call an absent score 0 costs ten
-    points of recall (`model.search.ranking`).
+    Where order tells, also what was written next to the first of them, and then the words of
+    neighbours count. A score is looked up where a row is on one list only: to call an absent score
+    0 costs ten points of recall (`model.search.ranking`).
     """
-    index, wanted, meaning = looking.index, looking.wanted, looking.meaning
+    index, kind, meaning = looking.index, looking.wanted.kind, looking.meaning
     near, missing = Best(), 0
     if meaning is not None:
         near, missing = nearest(looking, visible, meaning)
-    by_word = _worded(looking, visible) if by_words and looking.terms else Best()
-    far = len(looking.shares)
-    lines = lines_around(visible, near, by_word, far) if far else []
-    beside = among(wanted, chain.from_iterable(lines)) if lines else []
-    entries = {entry.row_id: entry for entry in (*near.entries, *by_word.entries, *beside)}
+    by_words = looking.asked.terms and looking.question.mode != "vector"
+    worded = _worded(looking, visible) if by_words else Best()
+    lines = lines_around(looking, visible, near, worded) if _order_tells(looking) else []
+    beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
+    entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
     texts = {entry.text for entry in chain(entries.values(), *lines)}
-    bm25, cosines = by_word.scores, near.scores
+    bm25, cosines = worded.scores, near.scores
     if meaning is not None:
         others = list(texts - cosines.keys())
         cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
     stands: dict[str, tuple[float, float]] = {}
     if lines:
-        words = index.words.each(wanted.kind, looking.terms, list(texts))
-        bm25 = {text: sum(scores.get(text, 0.0) for scores in words) for text in texts}
-        stands = in_lines(lines, words, cosines, looking.shares)
-    elif looking.terms:
-        bm25 |= index.words.scores(wanted.kind, any_of(looking.terms), list(texts - bm25.keys()))
-    contents = index.words.texts(wanted.kind, [entry.text for entry in entries.values()])
+        bm25, stands = in_context(looking, lines, texts, cosines)
+    elif looking.asked.terms:
+        others = list(texts - bm25.keys())
+        bm25 |= index.words.scores(kind, any_of(looking.asked.terms), others)
     found = [
         Candidate(
             entry.row_id,
-            contents[entry.text],
             entry.created_at,
             entry.happened_at,
             cosines.get(entry.text),
             *stands.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
         )
         for entry in entries.values()
-        if entry.text in contents
     ]
-    return Candidates(found, {entry.row_id: entry.text for entry in entries.values()}, missing)
+    return Candidates(found, {row_id: entry.text for row_id, entry in entries.items()}, missing)
+
+
+def _order_tells(looking: CandidateQuery) -> bool:
+    """Whether what was written beside a row counts for it."""
+    return looking.question.mode == "hybrid" and looking.asked.usual.ordered is not False
 
 
 def _worded(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
@@ -364,13 +379,15 @@ def _worded(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     most = looking.reach.candidates
     if looking.wanted.scope and isinstance(visible, CachedView):  # so few that they are asked for
         texts = visible.texts(looking.wanted)
-        found = looking.index.words.scores(looking.wanted.kind, any_of(looking.terms), list(texts))
+        found = looking.index.words.scores(
+            looking.wanted.kind, any_of(looking.asked.terms), list(texts)
+        )
         best = sorted(found, key=lambda text: (-found[text], -text))
         return Best(visible.entries(best, looking.wanted)[:most], found)
     limit, seen = most, 0
     entries: list[Entry] = []
     while True:
-        scores = looking.index.words.best(looking.wanted.kind, any_of(looking.terms), limit)
+        scores = looking.index.words.best(looking.wanted.kind, any_of(looking.asked.terms), limit)
         entries += visible.entries(islice(scores, seen, None), looking.wanted)
         if len(entries) >= most or len(scores) < limit:
             return Best(entries[:most], scores)
