@@ -93,6 +93,19 @@ def test_pending_rows_are_committed_when_they_are_many(store):
     assert commits(store)[0].meta["counts"] == {"facts": MOST_PENDING_ROWS}
 
 
+def test_the_tips_of_a_few_branches_are_remembered(store, monkeypatch):
+    monkeypatch.setattr("day1.adapters.versioned.store._MOST_TIPS", 2)
+    add(store, 1)
+    store.commit_pending("main")
+    names = ["a", "b", "c", "d"]
+    for name in names:
+        store.history.fork(name, commits(store)[0].id)
+    for name in ["main", *names]:
+        with store.reading(Ref(branch=name)) as reading:
+            assert reading.tip == commits(store)[0].id
+        assert len(store._tips) <= 2
+
+
 def test_pending_rows_are_committed_when_the_oldest_is_old(store, clock):
     add(store, 1)
     clock.tick(MOST_PENDING_AGE - 1_000_000)

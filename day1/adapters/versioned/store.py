@@ -27,6 +27,8 @@ from day1.ports.store import Store, Work
 
 MOST_PENDING_ROWS = 256
 MOST_PENDING_AGE = 600 * SECOND
+_MOST_TIPS = 4_096
+"""Of so many branches the newest commit is remembered; then all are forgotten."""
 
 Masks = Callable[[], Mask]
 """What is redacted by now, by whichever process."""
@@ -141,6 +143,8 @@ class SqlStore(Store):
         if head != tip.id:  # another commit decides what is pending
             tip = self.history.read(connection, head)
             _, pending, now = self._read_state(connection, tip)
+        if len(self._tips) >= _MOST_TIPS and branch not in self._tips:
+            self._tips.clear()
         self._tips[branch] = tip
         return _Begun(branch, tip, pending, now)
 
