@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from day1.errors import EmbedderUnavailable
 from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from day1.model.branches.branch import Branch
 
 _AT_ONCE = 64
 """Passages between two reports: about a quarter of a second's work."""
 
 
-def bring_up(session: Session, *branches: str) -> None:
+def bring_up(session: Session, *branches: Branch) -> None:
     """Index the words of branches, and embed every text that has no vector yet.
 
     Without a model only the words are indexed, and a note says so. Memory is stored already: when
     indexing fails, the next search tries again.
     """
     from day1.ports.index import IndexLost
-    from day1.services.branches.lookup import find
     from day1.services.search.indexing import embed_pending, follow
 
     store = session.store()
     search = store.search
-    for name in branches:
-        found = find(store.repo, name)
+    for branch in branches:
         ports = search.store, search.history, search.index
         try:
-            follow(*ports, found.name, found.id)
+            follow(*ports, branch.name, branch.id)
         except IndexLost:  # it was damaged or of an older format, and is empty now
-            follow(*ports, found.name, found.id)
+            follow(*ports, branch.name, branch.id)
     embedder = search.embedder
     if embedder is None:
         return

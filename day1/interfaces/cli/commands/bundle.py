@@ -96,7 +96,7 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
     from day1.services.exchange.bundles import take_bundle
 
     context = session.context(create=True)
-    branch = context.branch(given["branch"])
+    branch = context.find(given["branch"])
     with lines_of(file) as lines:
         bundle = take_bundle(context.repo, lines, session.now())
     taken: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}
@@ -104,10 +104,10 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
         if not session.answer(taken):
             session.screen.line(f"Took bundle {bundle.id} {bundle.name}")
         return
-    answer = session.call("knowledge_bundle_import", bundle_id=bundle.id, target_branch=branch)
+    answer = session.call("knowledge_bundle_import", bundle_id=bundle.id, target_branch=branch.name)
     if not session.answer({**taken, **answer}):
         session.screen.line(
-            f"Imported {bundle.name} into {branch}: {plural(answer['facts_imported'], 'fact')}, "
+            f"Imported {bundle.name} into {branch.name}: {plural(answer['facts_imported'], 'fact')}, "
             f"{plural(answer['conversations_imported'], 'conversation')}; "
             f"{answer['skipped']:,} were there, {len(answer['left']):,} left as they are"
         )

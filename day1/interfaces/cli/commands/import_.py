@@ -15,6 +15,7 @@ from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
+    from day1.model.branches.branch import Branch
     from day1.model.values.callbacks import ReportProgress
     from day1.services.exchange.importing import Imported
 
@@ -89,7 +90,7 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
         with lines_of(path) as lines:
             return import_own(context.repo, branch, lines, session.now(), report)
 
-    _run(session, f"{path}", branch.name, bring, given)
+    _run(session, f"{path}", branch, bring, given)
 
 
 def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
@@ -105,24 +106,26 @@ def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, An
     def bring(report: ReportProgress) -> Imported:
         return import_foreign(context.repo, branch, source, origin, report)
 
-    _run(session, f"{kind} {' '.join(map(str, paths))}", branch.name, bring, given)
+    _run(session, f"{kind} {' '.join(map(str, paths))}", branch, bring, given)
 
 
 def _run(
     session: Session,
     what: str,
-    branch: str,
+    branch: Branch,
     bring: Callable[[ReportProgress], Imported],
     given: dict[str, Any],
 ) -> None:
     """Import with a progress bar, print the counts, and update the index."""
+    from day1.services.branches.lookup import find
+
     with session.screen.progress("Importing") as report:
         done = bring(report)
     left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in done.left]
     counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged}
-    if not session.answer({"branch": branch, **counts, "left": left, "branches": done.branches}):
+    if not session.answer({"branch": branch.name, **counts, "left": left, "branches": done.branches}):
         told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-        session.screen.line(f"Imported {what} into {branch}: {told}")
+        session.screen.line(f"Imported {what} into {branch.name}: {told}")
         for row in done.left[:_SHOWN]:
             session.screen.line(("left ", "warn"), f"{short(row.id)}: it {_WHY[row.why]}")
         if len(left) > _SHOWN:
@@ -130,4 +133,5 @@ def _run(
         for name in done.branches:
             session.screen.line(f"Branch {name} created.")
     if not given["no_index"]:
-        bring_up(session, *dict.fromkeys([branch, *done.branches]))
+        created = (find(session.repo(), name) for name in done.branches if name != branch.name)
+        bring_up(session, branch, *created)

@@ -30,7 +30,7 @@ def search_command(session: Session, query: str, **given: Any) -> None:
     if given["wait"]:
         from day1.interfaces.cli.indexing import bring_up
 
-        bring_up(session, session.branch(given["branch"]))
+        bring_up(session, session.find(given["branch"]))
     window = {
         "after": session.moment(given["after"]),
         "before": session.moment(given["before"], end=True),
