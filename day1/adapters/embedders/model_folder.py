@@ -28,9 +28,9 @@ FILES = {SAFETENSORS, EXPORT, TOKENIZER, _CHECKED}  # all that day1 itself puts 
 
 
 def lacking(folder: Path) -> str | None:
-    """Say what keeps a folder from being a model at a glance; None if nothing does.
+    """Say what a folder lacks to be a model; None if nothing.
 
-    Looks at names and sizes only: fit for choosing among folders, not for trusting one.
+    This looks at names and sizes only. That is enough to choose a folder, but not to trust it.
     """
     if not (folder / TOKENIZER).is_file():
         return f"there is no {TOKENIZER}"

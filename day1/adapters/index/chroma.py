@@ -48,11 +48,11 @@ class Neighbours:
     """Chroma's collections, one for each kind and space, named as in `facts-minilm-l6-v2-384`."""
 
     shared = False
-    """Whether also a process that does not own Chroma may ask it."""
+    """Whether a process that does not own Chroma may ask it too."""
     _away = "Chroma cannot be opened"
-    """What is said while it cannot be asked."""
+    """What the log and searchers are told while Chroma cannot be asked."""
     _longest_rest_s = 300.0
-    """What fails is tried again after 0, 2, 6, 14, … seconds, at most so many."""
+    """After a failure Chroma is tried again in 0, 2, 6, 14, … seconds, at most in so many."""
 
     def __init__(self, database: Database) -> None:
         """Take and open nothing yet; `update_neighbours` does."""
@@ -77,7 +77,7 @@ class Neighbours:
         return f"{self._away}: all were compared" if self._failed else None
 
     def ask(self, kind: Kind, space: Space, vector: Vector, limit: int) -> list[TextId] | None:
-        """The nearest texts, nearest first, some of them repeatedly; None when others must tell."""
+        """The nearest texts, nearest first; one may come repeatedly. None if Chroma cannot tell."""
         collection = self._collections.get((space.number, kind.table))
         if collection is None or self._generation != self._database.generation():
             return None
@@ -88,10 +88,10 @@ class Neighbours:
             found = collection.query(
                 query_embeddings=[vector], n_results=limit, include=["distances"]
             )
-        except Exception as error:  # noqa: BLE001 - what only makes searching quicker hinders nobody
+        except Exception as error:  # noqa: BLE001 - a failure here only makes searching slower
             with self._guard:
                 if self._collections.get((space.number, kind.table)) is collection:
-                    self._lose(error)  # else it was let go of meanwhile
+                    self._lose(error)  # else it was closed meanwhile
             return None
         here, known = self._positions(space, kind, found["ids"][0])
         tail = np.array(later, np.int64)
@@ -128,7 +128,7 @@ class Neighbours:
             return more
 
     def forget(self, hashes: Collection[str]) -> None:
-        """Hear of texts that are to be in no collection; the rows say so here (`forgotten`)."""
+        """Take note of texts to remove; nothing to do here: `forgotten` lists their rows."""
 
     def close(self) -> None:
         """Let another process take over."""
@@ -141,8 +141,9 @@ class Neighbours:
     def _open(self, spaces: Sequence[Space]) -> None:
         """Open the folder and try every collection.
 
-        A damaged file of Chroma can end the process: if the marker is there, the last owner did
-        not come back from here, and the folder is not opened again but begun anew.
+        A damaged file of Chroma can end the process. So a marker file is there while the folder is
+        opened. One that is there already tells that the last owner ended here: then the folder
+        is emptied and built anew.
         """
         self._shut()
         if self._opening.exists():
@@ -183,12 +184,12 @@ class Neighbours:
         return {"generation": self._generation}
 
     def _mark_of(self, space: Space, kind: Kind) -> str:
-        """What the mark of a collection is kept under."""
+        """The name under which the mark of a collection is kept."""
         del space
         return kind.table
 
     def _positions(self, space: Space, kind: Kind, ids: list[str]) -> tuple[Integers, Integers]:
-        """The rows of the vector file that Chroma speaks of, and which of `ids` these are of."""
+        """The rows of the vector file that `ids` name, and which of `ids` name one."""
         del space, kind
         return np.array(ids, np.int64), np.arange(len(ids))
 
@@ -260,7 +261,7 @@ class Neighbours:
                 connection.executemany(statement, [(*key, int(p)) for p in forgotten])
 
     def _lose(self, error: BaseException) -> None:
-        """Go on without, and for longer after each failure."""
+        """Go on without Chroma, for longer after each failure."""
         if not self._failed:
             log.warning("%s: %s", self._away, type(error).__name__)
         self._failed += 1
@@ -270,12 +271,12 @@ class Neighbours:
         self._mend(error)
 
     def _mend(self, error: BaseException) -> None:
-        """Begin the folder anew if it is Chroma that complains; a bug is no reason to."""
+        """Empty the folder if the error is Chroma's own; a bug of day1 is no reason to."""
         from chromadb.errors import ChromaError  # noqa: PLC0415 - imported with the client
 
         if isinstance(error, ChromaError):
             log.warning("chroma/ is damaged and is built anew")
-            with suppress(Day1Error):  # marks of what is gone are found out when it is opened
+            with suppress(Day1Error):  # stale marks are found when it is opened
                 self._empty()
         if isinstance(error, Exception):  # it came back; after a panic the marker stays
             with suppress(OSError):
@@ -286,7 +287,7 @@ class Neighbours:
         if client is not None:
             try:
                 client.close()
-            except Exception:  # noqa: BLE001 - whatever it is, it is let go of
+            except Exception:  # noqa: BLE001 - the client is given up, whatever the error
                 log.warning("Chroma could not be closed")
 
     def _empty(self) -> None:
@@ -305,6 +306,6 @@ def _client(folder: Path) -> Any:
     try:
         return chromadb.PersistentClient(str(folder), settings)
     except BaseException:
-        # What could not be opened is kept half open for the next client, which would fail by it.
+        # chromadb keeps a client that could not open, and the next one would fail because of it.
         SharedSystemClient.clear_system_cache()
         raise

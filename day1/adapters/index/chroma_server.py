@@ -25,7 +25,7 @@ from day1.model.rows.kind import KINDS, Kind
 log = logging.getLogger(__name__)
 
 _TIMEOUT_S = 5.0
-"""A searcher waits no longer for an answer; comparing 50,000 vectors takes 8 ms."""
+"""A search waits at most so long for an answer; comparing 50,000 vectors takes 8 ms."""
 
 
 class ServerNeighbours(Neighbours):
@@ -43,7 +43,7 @@ class ServerNeighbours(Neighbours):
         self._store = ""
 
     def forget(self, hashes: Collection[str]) -> None:
-        """Take texts out at the next update; a node says at each start which they are."""
+        """Remove texts at the next update; each node names the redacted ones when it starts."""
         with self._guard:
             self._forgotten.update(hashes)
 
@@ -111,14 +111,14 @@ class ServerNeighbours(Neighbours):
             raise
 
     def _delete_forgotten(self, space: Space, kind: Kind, collection: Any) -> None:
-        """`forget` was told; the rows of other nodes have other numbers."""
+        """Only clear the list: it numbers the rows of this node, and `forget` got the texts."""
         del collection
         with self._database.writing() as connection:
             statement = "DELETE FROM forgotten WHERE space = ? AND kind = ?"
             connection.execute(statement, (space.number, kind.table))
 
     def _mend(self, error: BaseException) -> None:
-        """What others share is nobody's to begin anew."""
+        """Empty nothing: other nodes share the server."""
 
 
 def _client(address: ChromaAddress) -> Any:
@@ -128,7 +128,7 @@ def _client(address: ChromaAddress) -> Any:
 
     host, port, secure = address.place
     headers = {"Authorization": f"Bearer {address.token}"} if address.token else {}
-    # The client itself would wait for ever.
+    # The client itself would wait without end.
     httpx.get(f"{address.url.rstrip('/')}/api/v2/heartbeat", headers=headers, timeout=_TIMEOUT_S)
     client: Any = chromadb.HttpClient(
         host,

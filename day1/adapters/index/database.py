@@ -1,9 +1,9 @@
-"""The file `index.db`: connections to it, its tables, and starting anew when it is damaged.
+"""The file `index.db`: its connections and tables, and building it anew when it is damaged.
 
 Stock SQLite in WAL mode. Several processes have it open; one that finds it damaged deletes it
 together with the vectors, and the others notice that the file has changed. The file's generation
-is part of the names of what depends on it, so a process that still has the old files open harms
-nobody.
+is part of the names of what depends on it, so a process that still has the old files open does no
+harm.
 """
 
 import logging
@@ -29,7 +29,7 @@ VECTORS = "vectors"
 
 _VERSION = 2
 _EMBEDDING_S = 60.0
-"""A batch of vectors takes some seconds, and the next one waits for whoever wants the lock."""
+"""How long a process waits for another one's batch of vectors, which takes some seconds."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _UNUSABLE = (
     *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_FULL", "SQLITE_IOERR"),
@@ -53,10 +53,10 @@ CREATE TABLE neighbours (
     space INTEGER, kind TEXT, fed INTEGER NOT NULL, PRIMARY KEY (space, kind)) WITHOUT ROWID;
 CREATE TABLE forgotten (space INTEGER, kind TEXT, position INTEGER);
 """
-"""`texts` never uses a number twice; the FTS5 tables, one for each kind, keep no copies of it.
-A space is an embedder's. `vectors` says which row of the space's file belongs to which passage;
-`waiting`, which texts have none; `neighbours`, up to which row Chroma surely has a kind;
-`forgotten`, which rows it must delete."""
+"""`texts` never uses a number twice. The FTS5 tables, one for each kind, keep no copies of texts.
+Each embedder has a space. `vectors` tells which row of a space's file belongs to which passage, and
+`waiting` which texts have no vector yet. `neighbours` tells up to which row Chroma surely has the
+rows of a kind, and `forgotten` which rows it must delete."""
 
 
 _OF_EVERY_VERSION = frozenset({"meta", "cursors", "texts"})
@@ -67,7 +67,7 @@ FOREIGN = (
 
 
 class Database:
-    """Hands out connections to `index.db` and knows when it was begun anew."""
+    """Lends connections to `index.db`, and notices when the file was made anew."""
 
     def __init__(self, folder: Path, *, read_only: bool, wait_s: float) -> None:
         """Open nothing yet; writers wait for one another at most `wait_s` seconds."""
@@ -77,20 +77,20 @@ class Database:
         self._wait_s = wait_s
         self._making = FileLock(folder / "index.lock", wait_s)
         self.embedding = FileLock(folder / "vectors.lock", _EMBEDDING_S)
-        """Held by whoever writes vectors."""
+        """Whoever writes vectors holds it."""
         self._guard = threading.Lock()
         self._free: list[sqlite3.Connection] = []
         self._file: tuple[int, int] | None = None
         self._generation = ""
 
     def generation(self) -> str:
-        """Changes when the file was begun anew."""
+        """The file's generation: another one once the file was made anew."""
         with self.reading():
             return self._generation
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection; each statement sees the newest state unless BEGIN is said.
+        """Lend a connection; each statement sees the newest state, unless the block sends BEGIN.
 
         Raises:
             IndexLost: the file was damaged; it is empty now.
@@ -123,10 +123,10 @@ class Database:
             connection.execute("COMMIT")
 
     def lose(self, file: tuple[int, int] | None = None) -> NoReturn:
-        """Begin the index anew, unless another process has done so since `file` was opened.
+        """Delete a damaged index, unless another process has done so since `file` was opened.
 
         Raises:
-            IndexLost: always, so that the caller follows again.
+            IndexLost: always, so that the caller indexes again.
             IndexBehind: the folder may not be written.
         """
         if self.read_only:
@@ -139,7 +139,7 @@ class Database:
         raise IndexLost("The index was damaged and is being built anew; try again.")
 
     def close(self) -> None:
-        """Close what is not in use, with the WAL written back into the file."""
+        """Close connections that are not in use, and write the WAL back into the file."""
         with self._guard:
             free, self._free, self._file = self._free, [], None
         for number, connection in enumerate(free):
@@ -148,7 +148,7 @@ class Database:
             connection.close()
 
     def checkpoint(self) -> None:
-        """Write the WAL back into the file, so that what was deleted is nowhere."""
+        """Write the WAL back into the file, so that deleted text is nowhere."""
         with self.reading() as connection:
             _checkpoint(connection)
 
@@ -188,7 +188,7 @@ class Database:
             return self._opened("mode=ro&immutable=1")
         if self._identity() is None:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._making.held(wait=True):  # nobody deletes or makes it meanwhile
+        with self._making.held(wait=True):  # so nobody deletes or makes the file meanwhile
             return self._opened("mode=rwc")
 
     def _opened(self, mode: str) -> tuple[sqlite3.Connection, tuple[int, int] | None]:

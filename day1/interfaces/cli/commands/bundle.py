@@ -107,7 +107,8 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
     answer = session.call("knowledge_bundle_import", bundle_id=bundle.id, target_branch=branch.name)
     if not session.answer({**taken, **answer}):
         session.screen.line(
-            f"Imported {bundle.name} into {branch.name}: {plural(answer['facts_imported'], 'fact')}, "
+            f"Imported {bundle.name} into {branch.name}: "
+            f"{plural(answer['facts_imported'], 'fact')}, "
             f"{plural(answer['conversations_imported'], 'conversation')}; "
             f"{answer['skipped']:,} were there, {len(answer['left']):,} left as they are"
         )

@@ -123,7 +123,9 @@ def _run(
         done = bring(report)
     left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in done.left]
     counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged}
-    if not session.answer({"branch": branch.name, **counts, "left": left, "branches": done.branches}):
+    if not session.answer(
+        {"branch": branch.name, **counts, "left": left, "branches": done.branches}
+    ):
         told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         session.screen.line(f"Imported {what} into {branch.name}: {told}")
         for row in done.left[:_SHOWN]:
