@@ -1,6 +1,8 @@
 """Lines on stdin that are no message: each is answered, and the server goes on."""
 
 import json
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from select import select
@@ -72,3 +74,49 @@ def test_an_empty_line_on_stdin_is_not_answered(pipe: RawPipe) -> None:
     """B8: nor is it answered."""
     pipe.send("\n\r\n")
     assert pipe.ask("ping", "{}")["result"] == {}
+
+
+LISTED = '{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{}}}}'
+MANY = 200
+"""Lists of tools: more than the pipe and the server hold for a client that reads nothing."""
+LATE_S = 2.0
+"""How long a client reads nothing; a server that is slower only makes the test find less."""
+
+
+def test_a_client_that_reads_late_gets_every_answer_in_turn(tmp_path: Path) -> None:
+    with RawPipe(tmp_path / "store", toolsets="core") as pipe:
+        pipe.send("\n".join(LISTED.format(id=number) for number in range(MANY)))
+        time.sleep(LATE_S)
+        found = answered(pipe, MANY)
+        assert sorted(answer["id"] for answer in found) == list(range(MANY))
+        assert pipe.leave() == 0
+
+
+def test_calls_before_the_end_of_stdin_are_answered(tmp_path: Path) -> None:
+    """More than the pipe holds; a call that still runs then is told that the connection ends."""
+    with RawPipe(tmp_path / "store", toolsets="core") as pipe:
+        assert pipe.process.stdin is not None
+        assert pipe.process.stdout is not None
+        pipe.send("\n".join(LISTED.format(id=number) for number in range(20)))
+        pipe.process.stdin.close()
+        pipe.process.stdin = None
+        time.sleep(LATE_S)
+        assert pipe.process.poll() is None
+        answers = [json.loads(line) for line in pipe.process.stdout]
+        assert sorted(answer["id"] for answer in answers) == list(range(20))
+        assert pipe.process.wait(WAIT_S) == 0
+
+
+def test_a_client_that_reads_nothing_does_not_keep_the_server_from_leaving(tmp_path: Path) -> None:
+    with RawPipe(tmp_path / "store", toolsets="core") as pipe:
+        pipe.send("\n".join(LISTED.format(id=number) for number in range(MANY)))
+        pipe.process.send_signal(signal.SIGTERM)
+        assert pipe.process.wait(WAIT_S) == 128 + signal.SIGTERM
+
+
+def test_a_client_that_closes_its_end_is_served_no_longer(tmp_path: Path) -> None:
+    with RawPipe(tmp_path / "store", toolsets="core") as pipe:
+        assert pipe.process.stdout is not None
+        pipe.process.stdout.close()
+        pipe.send(LISTED.format(id=1))
+        assert pipe.process.wait(WAIT_S) == 0
