@@ -132,8 +132,11 @@ class Vectors(Protocol):
         None if this process could only tell by comparing all.
         """
 
-    def approximate(self) -> bool:
-        """Whether `neighbours` may answer in this process."""
+    def closest(self, kind: Kind, embedder: Embedder, vector: Vector, limit: int) -> list[TextId]:
+        """The nearest texts of all branches, nearest first, each once, by comparing all vectors.
+
+        Fewer than `limit` are all that have vectors.
+        """
 
     def trouble(self) -> str | None:
         """Why there are no approximate neighbours; None if there are, or need not be any."""

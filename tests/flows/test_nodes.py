@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import cast
 
 import pytest
 from pydantic import SecretStr
 
+from day1.adapters.index.index import LocalIndex
 from day1.app.open import background_worker, open_store
 from day1.interfaces.open_store import OpenStore
 from day1.settings import EmbedderSettings, IndexSettings, SearchSettings, Settings, StoreSettings
@@ -157,7 +159,7 @@ def test_a_search_goes_on_without_the_chroma_server_and_says_so(
     best = call(served, "memory_search", **wanted)["result"]
     while served.search.index.update_neighbours():
         pass
-    assert served.search.index.vectors.approximate()
+    assert cast(LocalIndex, served.search.index).vectors.approximate()
     answer = call(served, "memory_search", **wanted)
     assert answer["result"] == best
     assert answer["read"]["notes"] == []

@@ -17,6 +17,7 @@ from day1.model.values.instant import DAY
 from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchRequest
 from day1.services.search.searching import search
+from day1.services.search.views import ViewCache
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
@@ -178,6 +179,24 @@ def test_a_bare_commit_is_searched(memory, ports):
     found = search(ports, Ref(commit=commit), None, SearchRequest("gateway"))
     assert [hit.row["id"] for hit in found.hits] == ["fact_a"]
     assert found.commit == commit
+
+
+def test_where_nobody_has_neighbours_all_are_compared_and_no_view_is_made(memory, ask, ports):
+    for number in range(60):
+        memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
+    memory.fork("side", "main")
+    memory.add_fact("side", "fact_side", fact_text="gateway of the side")
+    ask("gateway", "side", wait=True)
+    views = ViewCache()
+    views.at = None
+    for enough in (50, 100):  # of which there are not so many
+        reach = SearchLimits(exact_rows=10, enough=enough, neighbours=(4, 1_000))
+        live = Asking(memory, replace(ports, reach=reach, views=views))
+        for mode in ("hybrid", "vector"):
+            question = "number 7 of the gateway"
+            exactly = ask.ids(question, mode=mode, limit=80)
+            assert live.ids(question, mode=mode, limit=80) == exactly
+            assert live("gateway", mode=mode).notes == []
 
 
 # Vectors that wait, and models that come and go

@@ -97,13 +97,6 @@ def test_so_it_is_among_so_many_that_sql_is_asked(memory, ask, ports, monkeypatc
     note(memory, "sister", "My sister called today.", "talk")
     note(memory, "lisbon", "She moved to Lisbon.", "talk")
     exactly = ask.ids(QUESTION, wait=True, limit=20)
-    vectors = ports.index.vectors
-
-    def neighbours(kind, embedder, vector, limit):
-        return list(vectors.nearest(embedder, vector, range(1, 200), limit)[0])
-
-    monkeypatch.setattr(vectors, "approximate", lambda: True)
-    monkeypatch.setattr(vectors, "neighbours", neighbours)
     views = ViewCache()
     monkeypatch.setattr(views, "at", None)  # nothing is held
     live = Asking(memory, replace(ports, reach=SearchLimits(exact_rows=0), views=views))

@@ -178,6 +178,18 @@ class IndexSuite:
         assert list(nearest) == [numbers[n] for n in np.argsort(-expected)[:3]]
         assert nearest == pytest.approx({text: cosines[text] for text in nearest})
 
+    def test_the_closest_of_a_kind_are_found_among_all(self, index, embedder):
+        texts = [*TEXTS, long_text("gateway", "heron", "crane")]
+        numbers = learn(index, *texts)
+        learn(index, *(f"gateway {number}" for number in range(20)), kind=OBSERVATION)
+        asked = vector(embedder, "gateway")
+        assert index.vectors.closest(FACT, embedder, asked, 5) == []
+        embed_all(index, embedder)
+        nearest, _ = index.vectors.nearest(embedder, asked, numbers, 9)
+        assert index.vectors.closest(FACT, embedder, asked, 9) == list(nearest)
+        assert index.vectors.closest(FACT, embedder, asked, 2) == list(nearest)[:2]
+        assert index.vectors.closest(MESSAGE, embedder, asked, 2) == []
+
     def test_only_given_texts_are_compared_and_those_without_vector_counted(self, index, embedder):
         numbers = learn(index, *TEXTS)
         embed_all(index, embedder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -100,6 +100,15 @@ class SpaceSnapshot:
         missing = int((self.firsts(among) < 0).sum())
         best = top(scores, limit)
         return dict(zip(among[best].tolist(), scores[best].tolist(), strict=True)), missing
+
+    def closest(self, vector: Vector, some: int) -> Iterator[list[TextId]]:
+        """The nearest of all texts: those of `some` rows, of eight times as many, … of all."""
+        rows = np.flatnonzero(self.text_of >= 0)
+        scores = self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
+        while some < len(rows):
+            yield self.text_of[rows[top(scores, some)]].tolist()
+            some *= 8
+        yield self.text_of[rows[top(scores, len(rows))]].tolist()
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """The cosine of the best passage of each of `texts` that has vectors."""

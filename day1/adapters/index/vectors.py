@@ -161,7 +161,29 @@ class FileVectors(Vectors):
         return None if space is None else self._chroma.ask(kind, space, vector, limit)
 
     @override
+    def closest(self, kind: Kind, embedder: Embedder, vector: Vector, limit: int) -> list[TextId]:
+        space = self._space(embedder)
+        if space is None:
+            return []
+        found: list[TextId] = []
+        for texts in space.snapshot().closest(vector, limit):
+            found = self._of_kind(kind, texts)  # the others are of other kinds, or occur again
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def _of_kind(self, kind: Kind, texts: list[TextId]) -> list[TextId]:
+        """Those of `texts` that are of a kind, each once, in their order."""
+        with self._database.reading() as connection:
+            found = connection.execute(
+                "SELECT t.id FROM json_each(?) AS wanted"
+                " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ? ORDER BY wanted.key",
+                (json.dumps(texts), kind.table),
+            )
+            return list(dict.fromkeys(text for (text,) in found))
+
     def approximate(self) -> bool:
+        """Whether `neighbours` may answer in this process."""
         return self._chroma is not None and self._chroma.ready()
 
     @override

@@ -130,18 +130,28 @@ def _neighbours(
     looking: CandidateQuery, visible: LiveQuery, meaning: QueryVector
 ) -> list[Entry] | None:
     """Visible rows among more and more neighbours; None if there are never enough."""
-    kind, reach = looking.wanted.kind, looking.reach
+    reach = looking.reach
     seen: set[TextId] = set()
     entries: list[Entry] = []
     for limit in reach.neighbours:
-        texts = looking.index.vectors.neighbours(kind, meaning.embedder, meaning.vector, limit)
-        if texts is None:
-            return None
+        texts, complete = _of_all_branches(looking, meaning, limit)
         new = [text for text in dict.fromkeys(texts) if text not in seen]
         entries += visible.entries(new, looking.wanted)
-        if len(entries) >= reach.enough:
+        if len(entries) >= reach.enough or complete:
             return entries[: reach.candidates]
         if not new:
             return None
         seen.update(new)
     return None
+
+
+def _of_all_branches(
+    looking: CandidateQuery, meaning: QueryVector, limit: int
+) -> tuple[list[TextId], bool]:
+    """The nearest texts of all branches, and whether these are all that have vectors."""
+    kind, vectors = looking.wanted.kind, looking.index.vectors
+    texts = vectors.neighbours(kind, meaning.embedder, meaning.vector, limit)
+    if texts is not None:
+        return texts, False
+    texts = vectors.closest(kind, meaning.embedder, meaning.vector, limit)
+    return texts, len(texts) < limit

@@ -6,8 +6,9 @@
 
 The index finds texts, whatever branch they are on; which rows have them at the state that is asked
 for is decided by SQL (`visible`). Up to `exact_rows` visible rows the vectors of exactly those are
-compared. Above, the approximate neighbours are asked for more and more until enough are visible;
-in a process that has none to ask, and when they do not suffice, all are compared.
+compared. Above, the nearest of all branches are asked for, more and more until enough are visible:
+approximately where this process can, else by comparing all. When they do not suffice, all visible
+rows are compared.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class _Search:
         rows = self._ports.views.rows(reading, self._ref, wanted.kind)
         many = rows > self._ports.reach.exact_rows and not wanted.scope
         self._many |= many
-        if many and (self._mode == "keyword" or self._index.vectors.approximate()):
+        if many:
             yield LiveQuery(wanted, reading, self._index)
         else:
             with self._view(reading, wanted) as view:
