@@ -181,14 +181,16 @@ def test_a_bare_commit_is_searched(memory, ports):
     assert found.commit == commit
 
 
-def test_where_nobody_has_neighbours_all_are_compared_and_no_view_is_made(memory, ask, ports):
+def test_where_nobody_has_neighbours_all_are_compared_and_no_view_is_made(
+    memory, ask, ports, monkeypatch
+):
     for number in range(60):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     memory.fork("side", "main")
     memory.add_fact("side", "fact_side", fact_text="gateway of the side")
     ask("gateway", "side", wait=True)
     views = ViewCache()
-    views.at = None
+    monkeypatch.setattr(views, "at", None)
     for enough in (50, 100):  # of which there are not so many
         reach = SearchLimits(exact_rows=10, enough=enough, neighbours=(4, 1_000))
         live = Asking(memory, replace(ports, reach=reach, views=views))
