@@ -300,3 +300,21 @@ def test_kinds_that_are_searched_together_are_ranked_by_the_same_scale(memory, p
     assert sum(len(scores) == len(kinds) for scores in by_text.values()) >= 19
     for scores in by_text.values():
         assert scores == pytest.approx(scores[:1] * len(scores))
+
+
+def test_one_kind_of_few_memories_is_asked_the_same_as_one_of_many(memory, ports):
+    write_sessions(memory)
+    for number, name in enumerate(("Ada", "Bela", "Cleo") * 4):
+        note(memory, f"name{number}", f"{name} has key {number}", "keys")
+    for number in range(30):
+        memory.add_observation("main", f"obs_{number}", summary=f"a key turned, number {number}")
+    memory.add_observation("main", "obs_key", summary="Ada has key 9")
+    memory.add_fact("main", "fact_key", fact_text="Ada has key 9")
+    listening = Listening()
+    ask = Asking(memory, replace(ports, embedder=listening))
+    kinds = ("observations", "facts")
+    ask("all of it", kinds=kinds, wait=True)
+    found = ask("which of our key has ada?", kinds=kinds, limit=90).hits
+    cosines = {str(hit.row["id"]): hit.cosine for hit in found}
+    assert cosines["obs_key"] == cosines["fact_key"]
+    assert listening.heard.count("which of our key has ?") == 1

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from day1.model.search.ranking import Question
-from day1.model.search.wording import Usual
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.views import CachedView
@@ -74,14 +73,15 @@ class QueryVector:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedOf:
-    """The query as it is asked of one kind."""
+class AskedQuery:
+    """The query as it is looked up and embedded."""
 
     terms: list[str]
     """FTS5 expressions; none to look by meaning only."""
     embedded: str = ""
     """What of it is embedded; nothing by words alone."""
-    usual: Usual = field(default_factory=Usual)
+    names: frozenset[str] = frozenset()
+    """The names in the memories that are searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,13 @@ class CandidateQuery:
     reach: SearchLimits
     wanted: Filter
     question: Question
-    asked: AskedOf
+    asked: AskedQuery
     meaning: QueryVector | None
     """None to look by words only."""
     exactly: Callable[[], AbstractContextManager[CachedView]]
     """A view of the same state, for when the neighbours do not suffice."""
+    in_order: bool
+    """Whether what was written beside a row counts for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,23 +14,24 @@ rows are compared.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
 from day1.model.search.ranking import Candidate, Mode, Question, Scored, rank
-from day1.model.search.wording import any_of, embedding_query, excerpt, keyword_terms
+from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.search.context import in_context, lines_around
 from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
 from day1.services.search.live_query import LiveQuery
-from day1.services.search.nearest import AskedOf, Best, CandidateQuery, QueryVector, nearest
+from day1.services.search.nearest import AskedQuery, Best, CandidateQuery, QueryVector, nearest
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.views import CachedView, among, state_of
 
@@ -87,10 +88,10 @@ class _Search:
         self._live_id = branch_id if ref.branch is not None and ref.until is None else None
         self._filters = _filters(request)
         self._mode: Mode = request.mode
-        self._whole = AskedOf(_terms(request.query, request.query))
-        self._asked: dict[str, AskedOf] = {}
+        self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
+        self._meaning: QueryVector | None = None
+        self._ordered: dict[str, bool | None] = {}
         self._first: list[TextId] = []
-        self._meanings: dict[str, QueryVector] = {}
         self._notes: dict[str, None] = {}
         self._missing = 0
         self._many = False
@@ -107,7 +108,7 @@ class _Search:
             with self._ports.store.reading(self._ref) as reading:
                 self._follow(reading)
                 followed = self._ref.until is not None  # the past stays as it is
-                asked = {f.kind.table: self._reduced(reading, f, embedder) for f in self._filters}
+                asked = self._reduced(reading, embedder)
             self._embed(embedder, asked)
         with self._ports.store.reading(self._ref) as reading:
             if not followed:
@@ -181,31 +182,39 @@ class _Search:
             return None
         return embedder
 
-    def _reduced(self, reading: Reading, wanted: Filter, embedder: Embedder) -> AskedOf:
-        """The query as it is asked of one kind: without the words that tell no row from another.
+    def _reduced(self, reading: Reading, embedder: Embedder) -> AskedQuery:
+        """The query without the words that tell no memory from another, in all kinds the same.
 
-        While vectors wait, the rows with its best words are also noted, to be embedded first.
+        Only so are the scores of kinds comparable. What is common is judged by the kind with most
+        rows. While vectors wait, the rows with the best words are noted, to be embedded first.
         """
-        query, ports, index = self._request.query, self._ports, self._index
+        query, index = self._request.query, self._index
+        usual = {f.kind.table: self._usual(reading, f, embedder) for f in self._filters}
+        self._ordered = {table: found.ordered for table, (_, found) in usual.items()}
+        _, most = max(usual.values(), key=itemgetter(0), default=(0, Usual()))
+        names = frozenset().union(*(found.names for _, found in usual.values()))
+        terms = _terms(embedding_query(query, most.common), query)
+        asked = AskedQuery(terms, embedding_query(query, most.common | names), names)
+        if terms and index.vectors.pending(embedder):
+            for wanted in self._filters:
+                with self._visible(reading, wanted) as visible:
+                    best = _worded(self._looking(reading, wanted, asked), visible)
+                self._first += [entry.text for entry in best.entries]
+        return asked
+
+    def _usual(self, reading: Reading, wanted: Filter, embedder: Embedder) -> tuple[int, Usual]:
+        """How many rows a kind has, and what is usual in them."""
+        ports = self._ports
         with self._visible(reading, wanted) as visible:
             all_rows = ports.views.rows(reading, self._ref, wanted.kind)
             rows = len(visible) if isinstance(visible, CachedView) else all_rows
             state = state_of(reading, self._ref)
-            usual = ports.usual.at(state, visible, rows, index, embedder)
-            terms = _terms(embedding_query(query, usual.common), query)
-            if terms and index.vectors.pending(embedder):
-                best = _worded(self._looking(reading, wanted, AskedOf(terms)), visible)
-                self._first += [entry.text for entry in best.entries]
-        return AskedOf(terms, embedding_query(query, usual.common | usual.names), usual)
+            return rows, ports.usual.at(state, visible, rows, self._index, embedder)
 
-    def _embed(self, embedder: Embedder, asked: Mapping[str, AskedOf]) -> None:
+    def _embed(self, embedder: Embedder, asked: AskedQuery) -> None:
         try:
-            texts = list(dict.fromkeys(each.embedded for each in asked.values()))
-            vectors = self._ports.questions.vectors(embedder, texts)
-            self._asked = dict(asked)
-            self._meanings = {
-                t: QueryVector(embedder, vectors[each.embedded]) for t, each in asked.items()
-            }
+            (vector,) = self._ports.questions.vectors(embedder, [asked.embedded]).values()
+            self._asked, self._meaning = asked, QueryVector(embedder, vector)
             limit, seconds = self._ports.embedded_at_once, self._ports.embedding_s
             some = None if self._request.wait else limit if seconds != 0 else 0
             enough = None if seconds is None else TimeBudget(seconds)
@@ -216,7 +225,7 @@ class _Search:
             log.warning("vectors cannot be kept: %s", error.details.get("engine_code"))
 
     def _words_only(self, why: str) -> None:
-        self._mode, self._meanings, self._asked = "keyword", {}, {}
+        self._mode, self._meaning, self._asked = "keyword", None, self._whole
         self._note(f"keyword only: {why}")
 
     def _find(self, reading: Reading) -> list[Hit]:
@@ -224,7 +233,7 @@ class _Search:
         for wanted in self._filters:
             some = self._candidates(reading, wanted)
             self._missing += some.missing
-            if self._many and self._meanings:
+            if self._many and self._meaning is not None:
                 trouble = self._index.vectors.trouble()
                 if trouble:
                     self._note(trouble)
@@ -245,11 +254,10 @@ class _Search:
         for wanted in self._filters:
             mine = [s.row_id for s in best if found[s.row_id].kind is wanted.kind]
             rows |= reading.get(wanted.kind, mine)
-            meaning = self._meanings.get(wanted.kind.table)
-            if meaning is not None:
+            if self._meaning is not None:
                 texts = [found[row_id].text for row_id in mine]
                 passages |= self._index.vectors.best_passages(
-                    meaning.embedder, meaning.vector, texts
+                    self._meaning.embedder, self._meaning.vector, texts
                 )
         return [
             self._hit(rows[s.row_id], s, found[s.row_id].kind, passages.get(found[s.row_id].text))
@@ -258,27 +266,27 @@ class _Search:
         ]
 
     def _question(self) -> Question:
-        names = (asked.usual.names for asked in self._asked.values())
-        weights = self._ports.weights
-        return Question(self._request.query, self._mode, weights, frozenset().union(*names))
+        weights, names = self._ports.weights, self._asked.names
+        return Question(self._request.query, self._mode, weights, names)
 
     def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
-        asked = self._asked.get(wanted.kind.table, self._whole)
-        looking = self._looking(reading, wanted, asked)
+        looking = self._looking(reading, wanted, self._asked)
         with self._visible(reading, wanted) as visible:
             if visible.unindexed:
                 self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
             return candidates(looking, visible)
 
-    def _looking(self, reading: Reading, wanted: Filter, asked: AskedOf) -> CandidateQuery:
+    def _looking(self, reading: Reading, wanted: Filter, asked: AskedQuery) -> CandidateQuery:
+        ordered = self._ordered.get(wanted.kind.table) is not False
         return CandidateQuery(
             self._index,
             self._ports.reach,
             wanted,
             self._question(),
             asked,
-            self._meanings.get(wanted.kind.table),
+            self._meaning,
             lambda: self._view(reading, wanted),
+            self._mode == "hybrid" and ordered,
         )
 
     def _hit(self, row: Row, scored: Scored, kind: Kind, number: int | None) -> Hit:
@@ -343,7 +351,7 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
         near, missing = nearest(looking, visible, meaning)
     by_words = looking.asked.terms and looking.question.mode != "vector"
     worded = _worded(looking, visible) if by_words else Best()
-    lines = lines_around(looking, visible, near, worded) if _order_tells(looking) else []
+    lines = lines_around(looking, visible, near, worded) if looking.in_order else []
     beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
     entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
     texts = {entry.text for entry in chain(entries.values(), *lines)}
@@ -368,11 +376,6 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
         for entry in entries.values()
     ]
     return Candidates(found, {row_id: entry.text for row_id, entry in entries.items()}, missing)
-
-
-def _order_tells(looking: CandidateQuery) -> bool:
-    """Whether what was written beside a row counts for it."""
-    return looking.question.mode == "hybrid" and looking.asked.usual.ordered is not False
 
 
 def _worded(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
