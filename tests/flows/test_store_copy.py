@@ -17,7 +17,7 @@ from day1.adapters.ledger.tables import TABLES
 from day1.errors import IntegrityBroken
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.intent import Intent
-from day1.model.records.store_copy import Clone
+from day1.model.records.store_copy import CopyMark
 from day1.model.rows.change import Commit, Message, Query, Ref
 from day1.model.rows.kind import FACT, Row
 from day1.model.rows.origin import Origin
@@ -136,12 +136,12 @@ def test_a_commit_says_which_one_it_was(brief: Path, tmp_path: Path) -> None:
         old = next(iter(one.repo.history.log("main")))
         new = next(iter(other.repo.history.log("main")))
         assert new.meta["from"] == old.id
-        (mark,) = other.repo.ledger.records(Clone)
+        (mark,) = other.repo.ledger.records(CopyMark)
         assert (mark.id, mark.whole) == (first_commit(one.repo), True)
 
 
 def test_every_kind_of_record_is_carried_or_of_one_store_only() -> None:
-    assert {*CARRIED, Intent, Clone} == set(TABLES)
+    assert {*CARRIED, Intent, CopyMark} == set(TABLES)
 
 
 # What is refused
@@ -157,7 +157,7 @@ def test_a_copy_overwrites_no_store(brief: Path, tmp_path: Path) -> None:
         assert run(brief, tmp_path / name).returncode == 1
         assert digest(tmp_path / name, "memory.db") == before
         with opened_at(tmp_path / name) as opened_store:
-            assert opened_store.repo.ledger.records(Clone) == []
+            assert opened_store.repo.ledger.records(CopyMark) == []
     assert run(brief, brief).returncode == 1
 
 

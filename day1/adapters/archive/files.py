@@ -21,7 +21,7 @@ from day1.ports.archive import Archives
 _LOCK: Final = "day1-backup.lock"
 
 
-class CopiedStore:
+class CopiedFolder:
     """`ports.archive.Copied` on the folder of a copy."""
 
     def __init__(self, folder: Path, store: DoltLiteStore) -> None:
@@ -68,10 +68,10 @@ class FileArchives(Archives):
 
     @override
     @contextmanager
-    def opened(self, folder: Path) -> Iterator[CopiedStore]:
+    def opened(self, folder: Path) -> Iterator[CopiedFolder]:
         store = DoltLiteStore(folder, lambda: 0, read_only=True)
         try:
-            yield CopiedStore(folder, store)
+            yield CopiedFolder(folder, store)
         finally:
             store.close()
             for path in folder.iterdir():

@@ -21,7 +21,7 @@ from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template
 from day1.model.records.snapshot import Snapshot
-from day1.model.records.store_copy import Clone
+from day1.model.records.store_copy import CopyMark
 from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.kind import canonical
@@ -87,7 +87,7 @@ TABLES: Final[Mapping[type, Table]] = {
     Intent: _table("intents", Intent),
     Review: _table("reviews", Review, ("source_id", "target_id", "status")),
     Redaction: _table("redactions", Redaction, ("row_id",)),
-    Clone: _table("clones", Clone),
+    CopyMark: _table("clones", CopyMark),
 }
 HEADS: Final = Table(
     "heads",

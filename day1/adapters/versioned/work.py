@@ -160,7 +160,7 @@ def commit_rows(
 ) -> Commit:
     """Commit a branch's pending rows as one `add`, after checking that they only add.
 
-    The transaction is begun by the caller, alone on the branch, and ended here.
+    The caller holds the branch's lock and has begun the transaction, which ends here.
     """
     found = dialect.uncommitted(connection, CLEAR, {})
     added = {c.id for changes in found.values() for c in changes if c.before is None}

@@ -6,7 +6,7 @@ from day1.model.rows.change import CommitId
 
 
 @dataclass(frozen=True, slots=True)
-class Clone:
+class CopyMark:
     """The mark of a store that is a copy of another one, or a copy that is not finished."""
 
     id: CommitId

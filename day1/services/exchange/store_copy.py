@@ -14,7 +14,7 @@ from typing import Final
 from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreBusy
 from day1.model.branches.branch import MAIN
 from day1.model.files.backup import BranchContent, RowsHash
-from day1.model.records.store_copy import Clone
+from day1.model.records.store_copy import CopyMark
 from day1.model.rows.change import Changes, Commit, CommitId, Query, Ref, Writes
 from day1.model.rows.kind import HELD, KINDS, MEMORIES
 from day1.model.values.callbacks import ReportProgress
@@ -62,7 +62,7 @@ def refuse_half(ledger: Ledger, where: str) -> None:
     Raises:
         NotAStore: the store is an unfinished copy.
     """
-    if not all(clone.whole for clone in ledger.records(Clone)):
+    if not all(mark.whole for mark in ledger.records(CopyMark)):
         raise NotAStore(
             f"{where} is half a copy: `day1 copy` finishes it, from the store that it was begun "
             "with; or remove it.",
@@ -86,7 +86,7 @@ def begin(source: Repository, target: Repository, where: str, now: int) -> None:
     Raises:
         Conflict: another store is there, or a finished copy.
     """
-    first, marks = first_commit(source), target.ledger.records(Clone)
+    first, marks = first_commit(source), target.ledger.records(CopyMark)
     if any(mark.id == first and not mark.whole for mark in marks):
         return
     tips = target.history.branches()
@@ -97,7 +97,7 @@ def begin(source: Repository, target: Repository, where: str, now: int) -> None:
             "is not there yet.",
             where=where,
         )
-    target.ledger.put(Clone(first, now))
+    target.ledger.put(CopyMark(first, now))
     target.point("copy.marked")
 
 
@@ -126,7 +126,7 @@ def copy_store(
                 put(target.ledger, with_new_ids(record, replay.ids))
             for key, branch_id in heads.items():
                 target.ledger.set_head(key, branch_id)
-            for mark in target.ledger.records(Clone):
+            for mark in target.ledger.records(CopyMark):
                 target.ledger.put(replace(mark, whole=True))
             target.point("copy.before_whole")
     target.point("copy.whole")

@@ -224,7 +224,7 @@ def _edited_before(
     """When a request made its first edit of a row; None if it did not.
 
     Args:
-        work: of the branch, alone on it.
+        work: a unit of work on the branch.
         first_edit: the id that the request gives its first edit.
         row_id: what it is to edit.
         same: whether that is what it did: given its values by cell, and the cells edited since.

@@ -144,7 +144,7 @@ def put_once(
     """Add a row, unless this request did, or without a request id the same words lately.
 
     Args:
-        work: of the branch, alone on it.
+        work: a unit of work on the branch.
         kind: of the row.
         row: with the id that the request gives.
         request_id: as the client gave it.

@@ -42,7 +42,7 @@ class Replay:
     """Rows by table."""
     observations: list[Row]
     facts: list[Row]
-    cut: bool
+    truncated: bool
     """Whether there are more observations or facts than were read."""
 
     @property
@@ -93,9 +93,11 @@ def replay(repo: Repository, ports: SearchPorts, task_type: str, limit: int) -> 
         return Replayed([], 0, [], [f"No task has this type; types there are: {there}."])
     tasks = [_replay(repo, task_state(repo, task.id)) for task in found[: -limit - 1 : -1]]
     notes = []
-    cut = [task.state.task.id for task in tasks if task.cut]
-    if cut:
-        notes.append(f"Of these tasks only the newest {MOST} rows were read: {', '.join(cut)}.")
+    truncated = [task.state.task.id for task in tasks if task.truncated]
+    if truncated:
+        notes.append(
+            f"Of these tasks only the newest {MOST} rows were read: {', '.join(truncated)}."
+        )
     patterns = [*_orders(tasks), *_tools(tasks), *_durations(tasks)]
     following = {e.id: e.followed_by for t in tasks for e in t.errors if e.followed_by is not None}
     errors = [row for t in tasks for row in t.observations if row["observation_type"] == _ERROR]
@@ -125,7 +127,7 @@ def _replay(repo: Repository, state: TaskState) -> Replay:
         count_rows(repo, found, equal),
         seen.rows,
         facts.rows,
-        seen.cut or facts.cut,
+        seen.truncated or facts.truncated,
     )
 
 

@@ -32,8 +32,8 @@ class NewestRows:
     rows: list[Row]
     branch_of: Mapping[str, str]
     """Row -> name of a branch that has it."""
-    cut: bool
-    """Whether there are more."""
+    truncated: bool
+    """Whether there are more rows than these."""
 
 
 def newest_rows(

@@ -6,7 +6,7 @@ import pytest
 
 from day1.errors import BranchClosed, ImportBroken, NotAStore
 from day1.model.branches.branch import MAIN
-from day1.model.records.store_copy import Clone
+from day1.model.records.store_copy import CopyMark
 from day1.model.rows.change import Ref
 from day1.ports.source import Draft, FactDraft
 from day1.services.branches.notes import mark
@@ -126,7 +126,7 @@ def test_a_bundle_keeps_what_it_was_made_of(bench: Bench) -> None:
 
 def test_half_a_copy_is_no_store(bench: Bench) -> None:
     store_copy.refuse_half(bench.repo.ledger, "here")
-    bench.repo.ledger.put(Clone("c0", bench.now))
+    bench.repo.ledger.put(CopyMark("c0", bench.now))
     with pytest.raises(NotAStore, match="day1 copy"):
         store_copy.refuse_half(bench.repo.ledger, "here")
 

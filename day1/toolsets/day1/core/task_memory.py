@@ -98,7 +98,7 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
         return _answer(ctx, request, request.branch or MAIN, [f"No observation has {said}."])
     branch = ctx.writable(request.branch or _target(ctx, found, equal))
     rows, more = seen.rows, 0
-    if seen.cut:
+    if seen.truncated:
         every = newest_rows(ctx.repo, found, OBSERVATION, ("content_hash",), Query(equal=equal))
         chosen, more = waiting_first(ctx.repo, branch, every.rows)
         some = Query(equal=equal, among={"id": chosen})
