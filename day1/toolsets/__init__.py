@@ -36,7 +36,7 @@ EVERYTHING: Final = "core,review,browse"
 
 
 def registered(*toolsets: Toolset) -> Registry:
-    """day1's own toolsets, and others beside them.
+    """day1's own toolsets and the others that are given.
 
     Raises:
         ValueError: one clashes with another.

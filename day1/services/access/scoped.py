@@ -64,7 +64,7 @@ class ScopedHistory(History):
 
     def reaches(self, commit: CommitId) -> bool:
         """Whether a visible branch, retired or not, has a commit in its past."""
-        if commit in self._reached:  # for this call it stays so: the next one looks anew
+        if commit in self._reached:  # it stays so for this call; the next call looks again
             return True
         retired = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
         tips = frozenset((*self.branches().values(), *filter(None, retired)))
@@ -301,7 +301,7 @@ class ScopedLedger(Ledger):
         return self._ledger.stamp()
 
     def mask(self) -> Mask:
-        """What is redacted, on whichever branch."""
+        """What is redacted, on any branch."""
         return self._ledger.mask()
 
     def branches(self) -> list[Branch]:

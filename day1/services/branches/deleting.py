@@ -39,7 +39,7 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
     with open_intent(repo, DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
         tip = repo.store.commit_pending(find_again(repo, branch).name)
-        # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
+        # Marked before the ref is deleted: later writers are refused, earlier writes are noticed.
         gone = mark(repo, branch, retired_tip=tip)
         if repo.store.commit_pending(name) != tip:
             raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)

@@ -108,7 +108,7 @@ def fork_under(
     """The branch that `there` finds, else a fork; a taken name gets a number."""
     for _ in range(_RACES):
         taken = [other.name for other in repo.ledger.branches()]
-        # Asked after the names: whoever took one of them meanwhile has noted why by now.
+        # Asked after the names are read: who took one of them meanwhile has noted why by now.
         found = there()
         if found is not None:
             return found

@@ -156,7 +156,7 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
     """
     file = read_bundle(lines)
     taken = [branch.name for branch in repo.ledger.branches()]
-    # Asked after the names: whoever took this bundle's meanwhile has noted the bundle by now.
+    # Read after the names: a process that took this bundle meanwhile has noted it by now.
     known = repo.ledger.record(Bundle, file.id)
     if known is not None:
         if file.sha256 not in {known.sha256, digest(_carried(repo, known))}:

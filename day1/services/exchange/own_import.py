@@ -77,7 +77,7 @@ def _put_own(repo: Repository, target: BranchLine, lines: Sequence[RowLine]) -> 
 
 
 def _check_open(repo: Repository, target: BranchLine) -> None:
-    """A closed branch takes rows only while it is made anew from an export of a closed one."""
+    """Refuse a closed branch, unless the export too says that the branch is closed."""
     if not (target.closed and find(repo, target.name).closed):
         find_open(repo, target.name)
 

@@ -203,7 +203,7 @@ class CommitReplay:
             return
         if there is not None:
             if ref == MAIN:
-                raise Conflict("The copy's main was written to: remove the copy and begin anew.")
+                raise Conflict("The copy's main was written to: remove the copy and begin again.")
             self._drop(ref)
         self._target.history.fork(ref, tip)
         self._refs[ref] = tip
@@ -301,7 +301,7 @@ class CommitReplay:
 def _unlike(what: str) -> IntegrityBroken:
     return IntegrityBroken(
         f"The copy's {what} not as in the store: it is not to be used. Remove it, see what "
-        "`day1 doctor` says of the store, and copy anew."
+        "`day1 doctor` says of the store, and copy again."
     )
 
 
@@ -328,10 +328,10 @@ def _refs(
     Commits that no branch has so get a helper ref, which is named after the newest of them.
     """
     commits = {commit.id: commit for commit in graph}
-    beside = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
+    others = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
     named = sorted(heads.items(), key=lambda head: head[0] != MAIN)
     refs: dict[CommitId, str] = {}
-    for name, tip in (*named, *((_aside(tip), tip) for tip in beside)):
+    for name, tip in (*named, *((_aside(tip), tip) for tip in others)):
         commit = commits.get(tip)
         while commit is not None and commit.id not in refs:
             refs[commit.id] = name

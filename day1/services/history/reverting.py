@@ -92,7 +92,7 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
 
 
 def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
-    """Undo a commit as a new commit; the plan is made anew under the lock.
+    """Undo a commit as a new commit; the plan is made again under the lock.
 
     Raises:
         PlanChanged: `expect` is given and the plan is another one.

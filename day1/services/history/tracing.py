@@ -222,10 +222,10 @@ class _Ways:
     def _first(
         self, kind: Kind, row: Row, branch: Branch | None, start: CommitId
     ) -> CommitOnBranch:
-        """The oldest first parent that has it, which the newest does.
+        """The oldest of the first parents that has a row which the newest has.
 
-        What is there stays there, so that a binary search finds it; but a row that was removed
-        and brought back, of which every state must be looked at.
+        A row that was never removed is in every commit since it came, so a binary search finds the
+        first one. Of a row that was removed and brought back every state is looked at.
         """
         row_id, history = str(row["id"]), self._repo.history
         past: list[CommitOnBranch] = []

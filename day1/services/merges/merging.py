@@ -1,4 +1,4 @@
-"""Merging: plan anew and do exactly the plan under the target's lock."""
+"""Merging: under the target's lock the plan is made again, and exactly that plan is done."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -77,7 +77,7 @@ def merge(
     now: int,
     guard: Guard = _unprotected,
 ) -> Merged:
-    """Merge, pick or squash; the plan is made anew under the target's lock.
+    """Merge, pick or squash; the plan is made again under the target's lock.
 
     Raises:
         PlanChanged: `expect` is given and the plan is another one.
@@ -276,7 +276,7 @@ def record_merge(repo: Repository, record: MergeRecord) -> None:
 
 
 def _finish(repo: Repository, intent: MergeIntent) -> None:
-    """A merge was done if a commit of the target carries its id, with the counts beside it."""
+    """A merge was done if a commit of the target carries its id; that commit has the counts."""
     if intent.target not in repo.history.branches():
         return
     for commit in repo.history.log(intent.target):

@@ -44,7 +44,7 @@ class Examined:
     choices: tuple[Choice, ...]
     """Those decisions."""
     stale: tuple[Decision, ...]
-    """Decisions about what is not so any more: kept, and not applied."""
+    """Decisions about cells that were changed since: they are kept, and not applied."""
     rows: Mapping[str, PlanRow]
     """What can be decided, by id, as it is with nothing decided."""
     held: Mapping[str, tuple[HeldItem, ...]]
@@ -62,7 +62,7 @@ class Examined:
 
     @property
     def closed(self) -> Branch | None:
-        """The branch because of which nothing can be merged any more."""
+        """The closed branch, if one of the two is: then nothing can be merged."""
         return next((branch for branch in (self.source, self.target) if branch.closed), None)
 
 
@@ -145,7 +145,7 @@ def gone(repo: Repository, review: Review) -> Advice | None:
 
 
 def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined:
-    """Plan a review anew; costs what previewing its merge costs. `both` as `merging.preview`.
+    """Plan a review again, at the cost of a preview of its merge; `both` as in `planning.look`.
 
     Raises:
         Conflict: one of its branches is gone.

@@ -1,4 +1,4 @@
-"""Purging: writing the store's files anew without redacted texts.
+"""Purging: the store's files are rewritten without redacted texts.
 
 A redaction masks texts, but their bytes stay in the files. Purging copies the rows as they read,
 then puts the copy in the place of the old file. Until that moment the old store is whole; from then
@@ -98,7 +98,7 @@ def purge(
     report: ReportProgress,
     now: int,
 ) -> Purged:
-    """Write the store anew without the texts of these redactions.
+    """Rewrite the store without the texts of these redactions.
 
     Args:
         source: the memory, with a store that obeys this mask and no later one.
@@ -109,7 +109,7 @@ def purge(
 
     Raises:
         StoreBusy: others write without a pause.
-        IntegrityBroken: the new store does not hold what the old one shows; that one stays.
+        IntegrityBroken: the new store has other rows than the old one shows; the old one stays.
     """
     if not redactions:
         return Purged(0, 0)
@@ -148,13 +148,13 @@ def _clean_all(source: Repository, clean: Carry) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PurgeIntent:
-    """A store that is to be written anew, with the tip that its main had before."""
+    """A store that is to be rewritten, with the tip that its main had before."""
 
     tip: CommitId
 
 
 def _finish(repo: Repository, intent: PurgeIntent) -> None:
-    """A store was written anew if its commits have other ids; then records get these."""
+    """If the commits have other ids, the store was rewritten: then records get these ids."""
     ids = new_ids(repo.history)
     if intent.tip in ids:
         rename_all(repo.ledger, ids)

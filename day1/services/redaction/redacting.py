@@ -36,11 +36,11 @@ class Target:
     texts: frozenset[str]
     hashes: frozenset[str]
     known: Redaction | None
-    """What has redacted all of it before."""
+    """The redaction that has redacted all of it before, if there is one."""
 
 
 def look(repo: Repository, row_id: str) -> Target:
-    """Find every text that a row ever had, on whichever branch, and its copies.
+    """Find every text that a row ever had, on any branch, and its copies.
 
     Raises:
         NotFound: there never was such a row.

@@ -203,7 +203,7 @@ def edit_rows(edited: EditedCells, origin: Origin, now: int, new_id: NewId) -> l
 def decided_edits(
     plan: MergePlan, origin: Origin, now: int, new_id: NewId
 ) -> Iterable[tuple[Kind, Row]]:
-    """Edits for the values that neither side had: whoever decided the plan wrote them."""
+    """Edits for values that neither side had: they are by the one who decided the plan."""
     for row in plan.rows:
         if row.result is None or row.target is None or "value" not in row.decided.values():
             continue

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 MOST = 2_000
 """Observations that one consolidation looks at."""
 COLUMNS = ("summary", "observation_type", "happened_at")
-"""What is read of an observation, beside its id and its time."""
+"""The columns that are read of an observation, besides its id and its time."""
 
 _CONFIDENCE = (0.5, 0.7, 0.85)
 """By how many observations say it."""
@@ -134,8 +134,9 @@ def consolidate(
 def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tuple[list[str], int]:
     """The ids of at most `MOST` observations to look at, and how many are left for later.
 
-    Those come first of which no fact of the branch was made, nor of one with the same text; then
-    the newest. So what is too much for one consolidation is done by several.
+    An observation comes first if neither it nor another one of the same text was made a fact of
+    the branch yet; newer ones come before older ones. So several consolidations together get
+    through more than one takes.
     """
     edits = {_edit_id(row): row["content_hash"] for row in rows}
     with repo.store.reading(Ref(branch=branch.name)) as reading:

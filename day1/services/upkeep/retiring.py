@@ -59,7 +59,7 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
     with open_intent(repo, RETIRE, RetireIntent(name), now):
         repo.point("retire.after_intent")
         tip = repo.store.commit_pending(refuse_loss(find_again(repo, branch)).name)
-        # Marked before the ref goes: whoever comes now is refused, and who came before is seen.
+        # Marked before the ref is deleted: later writers are refused, earlier writes are noticed.
         gone = mark(repo, branch, retired_tip=tip)
         if repo.store.commit_pending(name) != tip:
             raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)

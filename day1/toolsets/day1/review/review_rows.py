@@ -31,7 +31,7 @@ class WrittenBy(Response):
 
 
 class DecisionShown(Response):
-    """A decision; a stale one is about what is not so any more, and does not apply."""
+    """A decision; a stale one is about cells that were changed since, and does not apply."""
 
     id: str
     cell: str
@@ -76,7 +76,7 @@ class ReviewRow(Response):
     clashes: dict[str, str]
     """Cell -> why it would be held."""
     belongs_to: str | None
-    """The row because of which this one is held."""
+    """The row that this one belongs to, and is held with."""
     words: list[tuple[str, str]] | None
     """How our text (else the base's) becomes theirs: same, removed, added, each with its words."""
     ours_by: WrittenBy | None

@@ -80,7 +80,7 @@ class ReviewState(ReviewItem):
 
 
 def look(ctx: Context, review: Review, *, both: bool = False) -> Examined | None:
-    """An open review whose branches are there, planned anew; None for any other.
+    """An open review whose branches are there, planned again; None for any other.
 
     With `both` also what the target changed, for duplicates.
     """
@@ -95,7 +95,7 @@ def in_short(
     seen: Examined | None,
     twins: Mapping[str, list[Twin]] = NONE,
 ) -> dict[str, Any]:
-    """The fields of `ReviewItem`; `seen` is None for what is not open or has lost a branch."""
+    """The fields of `ReviewItem`; `seen` is None if it is not open or a branch is gone."""
     counts = {} if seen is None else {g: len(rs) for g, rs in grouped(seen, twins).items()}
     closed_at = review.closed_at
     return {
