@@ -90,7 +90,7 @@ class MemoryReading:
     def merge_base(self, other: CommitId) -> CommitId:
         return self.store.history.merge_base(self.tip, other)
 
-    def changes(self, base: CommitId, _through: Reading | None = None) -> Changes:
+    def changes(self, base: CommitId, through: Reading | None = None) -> Changes:
         return _changes(self.store.rows[base], self.tables)
 
     # Writing
