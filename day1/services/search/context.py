@@ -61,8 +61,12 @@ class UsualCache:
         if known[1].ordered is None:
             pairs = visible.beside(_SAMPLE)
             contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
-            openings = {number: subject(text) for number, text in contents.items()}
-            ordered = _ordered(pairs, openings, index, embedder)
+            named = {
+                number: opening
+                for number, text in contents.items()
+                if (opening := subject(text)) in known[1].names
+            }
+            ordered = _ordered(pairs, named, index, embedder)
             known = known[0], replace(known[1], ordered=ordered)
         self._known[key] = known
         return known[1]
@@ -70,7 +74,7 @@ class UsualCache:
 
 def _ordered(
     pairs: Sequence[tuple[TextId, TextId]],
-    openings: Mapping[TextId, str | None],
+    named: Mapping[TextId, str | None],
     index: Index,
     embedder: Embedder,
 ) -> bool | None:
@@ -83,11 +87,9 @@ def _ordered(
         return False
     followers: dict[str | None, list[TextId]] = {}
     for _, second in pairs:
-        followers.setdefault(openings.get(second), []).append(second)
-    half_apart = {
-        opening: chain(some[len(some) // 2 :], some) for opening, some in followers.items()
-    }
-    apart = [(first, next(half_apart[openings.get(second)])) for first, second in pairs]
+        followers.setdefault(named.get(second), []).append(second)
+    half_apart = {name: chain(some[len(some) // 2 :], some) for name, some in followers.items()}
+    apart = [(first, next(half_apart[named.get(second)])) for first, second in pairs]
     beside = index.vectors.likeness(embedder, pairs)
     any_two = index.vectors.likeness(embedder, apart)
     if min(len(beside), len(any_two)) < _FEWEST_PAIRS:
