@@ -5,17 +5,21 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from typing_extensions import override
+
 from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Ref
+from day1.ports.embedder import Embedder
 from day1.services.branches.lookup import find
+from day1.services.search.nearest import QueryVectorCache
 from day1.services.search.request import SearchPorts, SearchRequest
 from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
@@ -23,8 +27,16 @@ from tests.relevance.written import HERE, Question, filled, questions, written_i
 
 COMMITTED = HERE / "figures.json"
 KINDS = ("facts", "observations", "messages")
+WAYS = {
+    "waiting": "hybrid, while half of the memories have no vector",
+    "hybrid": "by meaning and by words",
+    "short": "hybrid, with so few candidates that most are on one list only",
+    "vector": "by meaning",
+    "keyword": "by words",
+}
+"""How to search, in this order: vectors that were made do not wait again."""
 SHORT = 15
-"""Candidates of each list in "short", so that rows are on one list only, as in a large branch."""
+"""Candidates of each list in "short": as rare among 100 memories as 200 are in a large branch."""
 
 
 class Figures(NamedTuple):
@@ -35,39 +47,61 @@ class Figures(NamedTuple):
     mrr: float
 
 
-Table = dict[str, dict[str, Figures]]
-"""The figures of each way of searching, for all questions, each type and each branch."""
+Groups = dict[str, Figures]
+"""The figures of all questions, of those of each type, and of those to each branch."""
 
 
-def ways(opened: OpenStore) -> dict[str, tuple[SearchPorts, str]]:
-    """What a search works with and its mode, in each way that needs all vectors."""
-    ports = opened.search
-    if ports.embedder is None:
-        return {"keyword": (ports, "keyword")}
-    reach = replace(ports.reach, candidates=SHORT)
-    return {
-        "hybrid": (ports, "hybrid"),
-        "vector": (ports, "vector"),
-        "keyword": (ports, "keyword"),
-        "short": (replace(ports, reach=reach), "hybrid"),
-    }
+class Remembered(QueryVectorCache):
+    """Keeps the vectors of all questions, which are asked in one way after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: dict[str, Any] = {}
+
+    @override
+    def vectors(self, embedder: Embedder, texts: Sequence[str]) -> dict[str, Any]:
+        new = [text for text in texts if text not in self._kept]
+        if new:
+            self._kept |= zip(new, embedder.embed(new), strict=True)
+        return {text: self._kept[text] for text in texts}
 
 
-def answered(opened: OpenStore, ports: SearchPorts, mode: Any, asked: Question) -> Figures:
-    request = SearchRequest(query=asked.question, mode=mode, kinds=KINDS)
-    branch_id = find(opened.repo, asked.branch).id
-    found = search(ports, Ref(branch=asked.branch), branch_id, request)
-    ids = [written_id(hit.row) for hit in found.hits]
-    places = [place for place, row_id in enumerate(ids, 1) if row_id in asked.relevant]
-    count = len(asked.relevant)
-    return Figures(
-        sum(place <= 5 for place in places) / count,
-        len(places) / count,
-        1 / places[0] if places else 0.0,
-    )
+class Measuring:
+    """A new store with the written memories, which is asked the questions."""
+
+    def __init__(self, opened: OpenStore) -> None:
+        self.opened = opened
+        self.ports = replace(opened.search, questions=Remembered())
+        self._states = filled(opened)
+        self._state = next(self._states)
+
+    def groups(self, way: str) -> Groups:
+        """The figures of searching in one way, in the order of `WAYS`."""
+        ports, mode = self.ports, way if way in ("vector", "keyword") else "hybrid"
+        if way == "waiting":
+            assert self._state == "waiting"
+            ports = replace(ports, embedded_at_once=0)
+        else:
+            self._state = list(self._states)[-1] if self._state == "waiting" else self._state
+        if way == "short":
+            ports = replace(ports, reach=replace(ports.reach, candidates=SHORT))
+        return _means([(asked, self._answer(ports, mode, asked)) for asked in questions()])
+
+    def _answer(self, ports: SearchPorts, mode: Any, asked: Question) -> Figures:
+        branch = find(self.opened.repo, asked.branch)
+        request = SearchRequest(query=asked.question, mode=mode, kinds=KINDS)
+        found = search(ports, Ref(branch=asked.branch), branch.id, request)
+        ids = [written_id(hit.row) for hit in found.hits]
+        places = [place for place, row_id in enumerate(ids, 1) if row_id in asked.relevant]
+        count = len(asked.relevant)
+        return Figures(
+            sum(place <= 5 for place in places) / count,
+            len(places) / count,
+            1 / places[0] if places else 0.0,
+        )
 
 
-def _means(answers: Sequence[tuple[Question, Figures]]) -> dict[str, Figures]:
+def _means(answers: Sequence[tuple[Question, Figures]]) -> Groups:
     groups: dict[str, list[Figures]] = {"all": []}
     for asked, figures in answers:
         for group in ("all", asked.type, asked.branch):
@@ -79,42 +113,19 @@ def _means(answers: Sequence[tuple[Question, Figures]]) -> dict[str, Figures]:
 
 
 @contextmanager
-def opened_in(folder: Path) -> Iterator[OpenStore]:
+def measuring(folder: Path) -> Iterator[Measuring]:
+    """Make the store in an empty folder; without a model it has no vectors."""
     model = Settings().embedder.model_dir
     kind: Any = "minilm" if model else "none"
     settings = Settings(embedder=EmbedderSettings(kind=kind, model_dir=model))
     opened = open_store(settings, create=True, folder=folder)
     try:
-        yield opened
+        yield Measuring(opened)
     finally:
         opened.close()
 
 
-def answers(
-    opened: OpenStore, changed: Callable[[SearchPorts], SearchPorts] = lambda ports: ports
-) -> dict[str, list[tuple[Question, Figures]]]:
-    """The answer to every question in each way; `changed` may give the ports other settings."""
-    found: dict[str, list[tuple[Question, Figures]]] = {}
-    for state in filled(opened):
-        if state == "waiting":
-            ports = changed(replace(opened.search, embedded_at_once=0))
-            found[state] = [(q, answered(opened, ports, "hybrid", q)) for q in questions()]
-        else:
-            each = {way: (changed(ports), mode) for way, (ports, mode) in ways(opened).items()}
-            for asked in questions():  # way after way, so that its vector is made once
-                for way, (ports, mode) in each.items():
-                    result = answered(opened, ports, mode, asked)
-                    found.setdefault(way, []).append((asked, result))
-    return found
-
-
-def measured(folder: Path) -> Table:
-    """The figures of a new store in `folder`."""
-    with opened_in(folder) as opened:
-        return {way: _means(some) for way, some in answers(opened).items()}
-
-
-def committed() -> Table:
+def committed() -> dict[str, Groups]:
     table = json.loads(COMMITTED.read_text("utf-8"))
     return {
         way: {group: Figures(*each) for group, each in groups.items()}
@@ -122,21 +133,15 @@ def committed() -> Table:
     }
 
 
-def written(table: Table) -> str:
-    """JSON with a line for each group."""
-    ways = []
-    for way, groups in table.items():
-        lines = [f"    {json.dumps(group)}: {json.dumps(each)}" for group, each in groups.items()]
-        ways.append(f"  {json.dumps(way)}: {{\n" + ",\n".join(lines) + "\n  }")
-    return "{\n" + ",\n".join(ways) + "\n}\n"
-
-
 def main() -> None:
-    with TemporaryDirectory() as folder:
-        table = measured(Path(folder))
-    COMMITTED.write_text(written(table), "utf-8")
-    for way, groups in table.items():
-        sys.stdout.write(f"{way}: {groups['all']}\n")
+    ways = []
+    with TemporaryDirectory() as folder, measuring(Path(folder)) as store:
+        for way in WAYS:
+            groups = store.groups(way)
+            sys.stdout.write(f"{way}: {groups['all']}\n")
+            lines = [f"    {json.dumps(one)}: {json.dumps(each)}" for one, each in groups.items()]
+            ways.append(f"  {json.dumps(way)}: {{\n" + ",\n".join(lines) + "\n  }")
+    COMMITTED.write_text("{\n" + ",\n".join(ways) + "\n}\n", "utf-8")
 
 
 if __name__ == "__main__":

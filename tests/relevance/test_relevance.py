@@ -1,33 +1,31 @@
 """The written memories and questions through the real search: it fails when ranking gets worse.
 
-The committed figures are those of the real model. All questions together may lose a point; those
-of one type or branch, of which there are a few dozen, may lose four.
+The committed figures are those of the real model, and the same on every machine but for rounding.
+So little is lost before a test fails: of all questions a third of a point, of those of one type or
+to one branch, of which there are a few dozen, a point. Who changes the ranking on purpose commits
+new figures, with the reason.
 """
+
+from collections.abc import Iterator
 
 import pytest
 
 from day1.settings import Settings
-from tests.relevance.figures import Figures, Table, committed, measured
+from tests.relevance.figures import WAYS, Groups, Measuring, committed, measuring
 from tests.relevance.written import BRANCHES, memories, questions
 
 pytestmark = pytest.mark.xdist_group("relevance")
 
-WAYS = {
-    "hybrid": "by meaning and by words",
-    "vector": "by meaning",
-    "keyword": "by words",
-    "short": "hybrid, with so few candidates that most are on one list only",
-    "waiting": "hybrid, while half of the memories have no vector",
-}
-SLACK, SLACK_OF_FEW = 0.01, 0.04
+SLACK, SLACK_OF_FEW = 0.0035, 0.01
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory) -> Table:
-    return measured(tmp_path_factory.mktemp("relevance"))
+def store(tmp_path_factory) -> Iterator[Measuring]:
+    with measuring(tmp_path_factory.mktemp("relevance")) as made:
+        yield made
 
 
-def lost(found: dict[str, Figures], wanted: dict[str, Figures]) -> list[str]:
+def lost(found: Groups, wanted: Groups) -> list[str]:
     """The groups whose figures are lower than committed, with both."""
     worse = []
     for group, figures in wanted.items():
@@ -38,18 +36,19 @@ def lost(found: dict[str, Figures], wanted: dict[str, Figures]) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_search_is_no_less_relevant_than_committed(way: str, table: Table, capsys) -> None:
+def test_search_is_no_less_relevant_than_committed(way: str, store: Measuring, capsys) -> None:
     if way != "keyword" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
+    found = store.groups(way)
     with capsys.disabled():
-        print(f"\nrelevance, {way} ({WAYS[way]}): {table[way]['all']}")
-    assert not lost(table[way], committed()[way])
+        print(f"\nrelevance, {way} ({WAYS[way]}): {found['all']}")
+    assert not lost(found, committed()[way])
 
 
 def test_every_question_is_answered_by_memories_of_its_branch() -> None:
     ids = {branch: {line["id"] for line in memories(branch)} for branch in BRANCHES}
     assert sum(map(len, ids.values())) >= 400
-    assert len({asked.question for asked in questions()}) == len(questions()) >= 300
+    assert len({(asked.branch, asked.question) for asked in questions()}) == len(questions()) >= 300
     for asked in questions():
         assert asked.relevant, asked
         assert asked.relevant <= ids[asked.branch], asked

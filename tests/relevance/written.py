@@ -30,7 +30,7 @@ from day1.services.rows.recording import NewFact, NewObservation, fact_row, new_
 from day1.services.search.indexing import embed_pending, follow
 
 HERE = Path(__file__).parent
-BRANCHES = ("main", "home", "office", "people", "workshop", "versions")
+BRANCHES = ("main", "home", "office", "people", "workshop", "versions", "user")
 AT = "2025-01-07T09:00:00Z"
 """When the memories without a time were written: all at once."""
 
