@@ -39,6 +39,9 @@ from day1.model.branches.branch import MAIN
 READ_A_TABLE = "SELECT version FROM schema LIMIT 1"
 _STATES = 32
 """Branches and commits kept open; each connection costs about 1 MB."""
+_CACHE = "PRAGMA cache_size = -16384"
+"""At most 16 MB of pages for a connection, in place of 64: who reads all rows of a large store
+reads them once, and each connection of each process would keep them."""
 _MAGIC, _FORMAT = b"CTLD", 12
 """How a file begins that the engine reads: these bytes, then this number."""
 _OWN_TABLES = (
@@ -144,13 +147,15 @@ class DoltLiteConnections(Connections):
                 # written at a branch that is not in that, it makes that the newest state of all.
                 with closing(self._reader(branch=name)) as reader:
                     check_tables(reader, self.path)
-            return driver.connect(
+            raw = driver.connect(
                 str(self.path),
                 branch=name if what == "branch" else None,
                 commit=name if what == "commit" else None,
                 mode="ro" if self._read_only else "rw",
                 busy_timeout_ms=self._busy_ms,
             )
+            raw.execute(_CACHE)
+            return raw
 
         return create_engine(
             "doltlite://",

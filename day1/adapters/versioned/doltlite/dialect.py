@@ -17,7 +17,7 @@ from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import BY_TABLE, Cell, Kind
 
 _CACHE = "PRAGMA cache_size = -131072"
-"""At most 128 MB for a connection that merges, in place of 64. The engine reads three states of
+"""At most 128 MB for a connection that merges, in place of 16. The engine reads three states of
 a table, and all of the merged one; where these do not fit, it reads most pages several times."""
 _NEAR = """
 WITH RECURSIVE past(hash) AS (
