@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from day1.adapters.embedders import model_folder
+from day1.adapters.embedders.export import graph_of
 from day1.adapters.embedders.graph import graph_over
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import checked_weights
@@ -115,6 +116,44 @@ def test_threads_that_wait_do_not_spin(model_dir: Path) -> None:
     options = session(model_dir, checked_weights(model_dir), 2).get_session_options()
     assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
     assert options.intra_op_num_threads == 2
+
+
+@pytest.fixture(scope="module")
+def export(model_dir: Path) -> Path:
+    file = model_dir / "model.onnx"
+    if not file.is_file():
+        pytest.skip("the model folder holds no model.onnx")
+    return file
+
+
+def test_the_graph_of_an_export_refers_to_the_weights_in_it(export: Path) -> None:
+    from onnxruntime import InferenceSession
+
+    from day1.adapters.embedders.onnx_model import session
+
+    assert len(graph_of(export)) < 1_000_000 < 90_000_000 < export.stat().st_size
+    ids = np.array([[101, 5572, 7777, 102]])
+    feeds = {"input_ids": ids, "attention_mask": ids // ids, "token_type_ids": ids * 0}
+    whole = InferenceSession(str(export), providers=["CPUExecutionProvider"])
+    expected, found = (
+        one.run(["last_hidden_state"], feeds)[0]
+        for one in (whole, session(export.parent, export.name, 1))
+    )
+    assert np.array_equal(found, expected)
+
+
+def test_an_export_may_be_a_link(export: Path, tmp_path: Path) -> None:
+    for name in (export.name, "tokenizer.json"):
+        (tmp_path / name).symlink_to(export.with_name(name))
+    assert MiniLm(lambda: tmp_path).embed(["tea"]).shape == (1, 384)
+
+
+def test_an_export_that_is_cut_short_is_refused(export: Path, tmp_path: Path) -> None:
+    shutil.copy(export.with_name("tokenizer.json"), tmp_path)
+    with export.open("rb") as file:
+        (tmp_path / export.name).write_bytes(file.read(90_100_000))
+    with pytest.raises(EmbedderUnavailable, match="does not load"):
+        MiniLm(lambda: tmp_path).embed(["tea"])
 
 
 def test_a_short_text_is_its_own_passage(minilm: MiniLm) -> None:

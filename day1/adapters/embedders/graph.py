@@ -97,23 +97,21 @@ class _Graph:
         tensor = self.tensors.get(name)
         if tensor is None:
             raise ValueError(f"{WEIGHTS} has no float32 tensor {name}")
-        place = (("location", WEIGHTS), ("offset", tensor.offset), ("length", tensor.length))
-        entries = b"".join(_bytes(13, _text(1, key) + _text(2, str(at))) for key, at in place)
         head = b"".join(_int(1, size) for size in tensor.shape) + _int(2, _FLOAT) + _text(8, name)
-        self.initializers[name] = head + entries + _int(14, 1)  # 1: the numbers are elsewhere
+        self.initializers[name] = head + reference(WEIGHTS, tensor.offset, tensor.length)
         return name
 
     def integers(self, name: str, values: list[int]) -> str:
         """Add a small list of integers that lies in the graph itself."""
         raw = struct.pack(f"<{len(values)}q", *values)
         head = _int(1, len(values)) + _int(2, _INT64)
-        self.initializers[name] = head + _text(8, name) + _bytes(9, raw)
+        self.initializers[name] = head + _text(8, name) + as_bytes(9, raw)
         return name
 
     def number(self, name: str, value: float) -> str:
         """Add one float32 that lies in the graph itself."""
         raw = struct.pack("<f", value)
-        self.initializers[name] = _int(2, _FLOAT) + _text(8, name) + _bytes(9, raw)
+        self.initializers[name] = _int(2, _FLOAT) + _text(8, name) + as_bytes(9, raw)
         return name
 
     def dense(self, name: str, hidden: str) -> str:
@@ -171,33 +169,40 @@ class _Graph:
     def encoded(self) -> bytes:
         """The whole model as an ONNX ModelProto."""
         (ids, hidden) = _SHAPE
-        graph = b"".join(_bytes(1, node) for node in self.nodes)
+        graph = b"".join(as_bytes(1, node) for node in self.nodes)
         graph += _text(2, "all-MiniLM-L6-v2")
-        graph += b"".join(_bytes(5, weight) for weight in self.initializers.values())
-        graph += _bytes(11, _port("input_ids", _INT64, ids))
-        graph += _bytes(11, _port("attention_mask", _INT64, ids))
-        graph += _bytes(12, _port("last_hidden_state", _FLOAT, hidden))
+        graph += b"".join(as_bytes(5, weight) for weight in self.initializers.values())
+        graph += as_bytes(11, _port("input_ids", _INT64, ids))
+        graph += as_bytes(11, _port("attention_mask", _INT64, ids))
+        graph += as_bytes(12, _port("last_hidden_state", _FLOAT, hidden))
         opset = _text(1, "") + _int(2, _OPSET)
-        return _int(1, _IR_VERSION) + _text(2, "day1") + _bytes(7, graph) + _bytes(8, opset)
+        return _int(1, _IR_VERSION) + _text(2, "day1") + as_bytes(7, graph) + as_bytes(8, opset)
+
+
+def reference(file: str, offset: int, length: int) -> bytes:
+    """What a TensorProto has in place of its numbers when these lie in a file; units: bytes."""
+    place = (("location", file), ("offset", offset), ("length", length))
+    entries = b"".join(as_bytes(13, _text(1, key) + _text(2, str(at))) for key, at in place)
+    return entries + _int(14, 1)  # 1: the numbers are elsewhere
 
 
 def _port(name: str, kind: int, shape: tuple[str | int, ...]) -> bytes:
     """A ValueInfoProto: an input or output with the names or sizes of its axes."""
     axes = [_int(1, axis) if isinstance(axis, int) else _text(2, axis) for axis in shape]
-    dims = b"".join(_bytes(1, axis) for axis in axes)
-    return _text(1, name) + _bytes(2, _bytes(1, _int(1, kind) + _bytes(2, dims)))
+    dims = b"".join(as_bytes(1, axis) for axis in axes)
+    return _text(1, name) + as_bytes(2, as_bytes(1, _int(1, kind) + as_bytes(2, dims)))
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
     """An AttributeProto; field 20 tells which of the value fields counts."""
     match value:
         case float():
-            return _bytes(5, _text(1, name) + b"\x15" + struct.pack("<f", value) + _int(20, 1))
+            return as_bytes(5, _text(1, name) + b"\x15" + struct.pack("<f", value) + _int(20, 1))
         case int():
-            return _bytes(5, _text(1, name) + _int(3, value) + _int(20, 2))
+            return as_bytes(5, _text(1, name) + _int(3, value) + _int(20, 2))
         case _:
             values = b"".join(_int(8, item) for item in value)
-            return _bytes(5, _text(1, name) + values + _int(20, 7))
+            return as_bytes(5, _text(1, name) + values + _int(20, 7))
 
 
 def _varint(value: int) -> bytes:
@@ -215,10 +220,10 @@ def _int(number: int, value: int) -> bytes:
     return _varint(number << 3) + _varint(value)
 
 
-def _bytes(number: int, value: bytes) -> bytes:
+def as_bytes(number: int, value: bytes) -> bytes:
     """Field `number` holding bytes or a message."""
     return _varint(number << 3 | 2) + _varint(len(value)) + value
 
 
 def _text(number: int, value: str) -> bytes:
-    return _bytes(number, value.encode())
+    return as_bytes(number, value.encode())

@@ -14,6 +14,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from day1.adapters.embedders.export import graph_of
 from day1.adapters.embedders.graph import graph_over
 from day1.adapters.embedders.model_folder import SAFETENSORS, checked_weights, unusable
 
@@ -98,13 +99,15 @@ def session(folder: Path, weights: str, threads: int) -> onnxruntime.InferenceSe
     # again (measured on two busy cores: 16 ms in place of 8 for a question), and searches and the
     # worker share the cores.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    source: str | bytes = str(folder / weights)
     if weights == SAFETENSORS:
-        source = graph_over(folder / weights)
-        options.add_session_config_entry(
-            "session.model_external_initializers_file_folder_path", str(folder)
-        )
-    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        graph, place = graph_over(folder / weights), folder
+    else:  # a link is followed: onnxruntime refuses weights outside of the folder it is told
+        file = (folder / weights).resolve()
+        graph, place = graph_of(file), file.parent
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(place)
+    )
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def _runs(lengths: list[int]) -> Iterator[list[int]]:
