@@ -37,7 +37,7 @@ class Ledger(Protocol):
         """
 
     def mask(self) -> Mask:
-        """What is redacted by now, by whichever process: for the store and the index to obey.
+        """What is redacted by now, by any process: for the store and the index to obey.
 
         The same object is given as long as nothing more is redacted, so that what was read through
         it can be kept with it.

@@ -57,7 +57,7 @@ def test_a_branch_that_has_them_has_something_of_its_own(memory):
     assert lookup.find(memory.repo, "side").merged_tip is None
 
 
-def test_rows_of_one_id_that_wait_on_both_sides_conflict(memory):
+def test_rows_of_one_id_that_are_pending_on_both_sides_conflict(memory):
     memory.add_fact("side", "fact_both", fact_text="same", category="theirs")
     memory.add_fact("main", "fact_both", fact_text="same", category="ours")
     plan = preview(memory).plan

@@ -130,12 +130,12 @@ def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
         closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as live,
         closing(sqlite3.connect(to / FILE)) as copy,
     ):
-        copy.execute("PRAGMA synchronous=OFF")  # a copy that a crash takes is made anew
+        copy.execute("PRAGMA synchronous=OFF")  # a copy that a crash damages is made again
         live.backup(copy)
 
 
 def scrub_ledger(folder: Path, wait_s: float) -> None:
-    """Write `ledger.db` anew without what is free in it, and empty its log.
+    """Rewrite `ledger.db` without its free pages, and empty its log.
 
     Raises:
         StoreBusy: somebody reads it without a pause.
@@ -228,7 +228,7 @@ def _mode(path: Path, *, read_only: bool) -> str:
 
 
 def _opened(path: Path, *, read_only: bool) -> tuple[object, ...]:
-    """What a connection was opened to; another value means that it must be opened anew."""
+    """What a connection was opened to; another value means that it must be opened again."""
     try:
         found = path.stat()
     except OSError:

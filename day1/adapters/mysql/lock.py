@@ -147,7 +147,7 @@ class ServerLock:
         if connection is None:
             return
         with translated(self._where):
-            # One that was found dead would connect anew when it is asked, without the lock.
+            # A dead one would connect again when it is asked, and then be without the lock.
             if not connection.invalidated:
                 connection.exec_driver_sql("SELECT 1")
                 return

@@ -72,7 +72,7 @@ class MergePlan:
     records: Writes
     """Edits and held rows that come along whole."""
     holds: tuple[tuple[PlanRow, str], ...]
-    """Cells to be held anew, as (row, cell)."""
+    """Cells that this merge newly holds, as (row, cell)."""
     closes: tuple[tuple[HeldItem, Resolution], ...]
     digest: str
     moves_base: bool

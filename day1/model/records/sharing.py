@@ -64,7 +64,7 @@ class Bundle:
     description: str | None
     tags: tuple[str, ...]
     source_branch: str
-    """Name of the branch that it was made from, in whichever store."""
+    """Name of the branch that it was made from, which may be in another store."""
     source_commit: CommitId
     """Its commit there."""
     commit: CommitId

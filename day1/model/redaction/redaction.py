@@ -21,4 +21,4 @@ class Redaction:
     agent_id: str | None
     created_at: int
     purged_at: int | None = None
-    """When the store's files were last written anew without what it masks."""
+    """When the store's files were last rewritten without what it masks."""

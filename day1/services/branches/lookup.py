@@ -27,7 +27,7 @@ def find(repo: Repository, name: str) -> Branch:
 
 
 def find_again(repo: Repository, branch: Branch) -> Branch:
-    """A branch that was found before, as it is now; its name may be another branch's by now.
+    """A branch that was found before, as it is now; its name may belong to another one by now.
 
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.

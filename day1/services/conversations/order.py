@@ -33,10 +33,10 @@ def _ordered(repo: Repository, reading: Reading, links: Sequence[Link]) -> list[
 
 
 def _arrivals(repo: Repository, tip: CommitId, some: Sequence[Link]) -> dict[str, int]:
-    """When messages came to the past of `tip`: with a merge or the like, or as they were written.
+    """The times at which messages came to the past of `tip`, by a merge or as they were written.
 
-    Asked only of messages that follow the same one, and only of commits that brought messages, by
-    halving.
+    They are looked up only for messages that follow the same one: by a binary search over the
+    commits that may have brought messages.
     """
     if not some:
         return {}

@@ -43,7 +43,7 @@ class RevertRequest:
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """What is left of an undone commit.
+    """What depends on a commit that is to be undone.
 
     It is a row that was changed since, an item that its merge held, or a record or branch that has
     the commit in its past.

@@ -17,7 +17,7 @@ from day1.services.upkeep.clocks import ahead, lasting, set_right
 from day1.services.upkeep.compacting import is_wasteful
 
 MANY_REFS: Final = 200
-"""Each costs 60 bytes in every commit."""
+"""More refs than these are worth a warning: each costs 60 bytes in every commit."""
 LOW_DISK: Final = 200 * 1024 * 1024
 
 Level = Literal["ok", "warn", "error"]
@@ -41,15 +41,15 @@ class StoreLocation:
     free_bytes: int
     read_only: bool
     chroma: bool
-    """A server has made its Chroma collections there."""
+    """Whether a server process has made its Chroma collections there."""
     chroma_trouble: str | None = None
     obstacles: tuple[str, ...] = ()
     """What would keep anybody from writing now."""
     node: str | None = None
-    """Of a store on a server: the folder of what this machine has of its own."""
+    """For a store on a server: the folder of the files that stay on this machine."""
     chroma_server: str | None = None
     now: int | None = None
-    """This machine's clock, microseconds UTC; None where times are not to be held against it."""
+    """This machine's clock, microseconds UTC; None if times are not to be compared with it."""
 
 
 @dataclass(frozen=True, slots=True)
