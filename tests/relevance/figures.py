@@ -23,7 +23,7 @@ from day1.services.search.nearest import QueryVectorCache
 from day1.services.search.request import SearchPorts, SearchRequest
 from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
-from tests.relevance.written import HERE, Question, filled, questions, written_id
+from tests.relevance.written import HERE, Question, fill, questions, written_id
 
 COMMITTED = HERE / "figures.json"
 KINDS = ("facts", "observations", "messages")
@@ -34,7 +34,6 @@ WAYS = {
     "vector": "by meaning",
     "keyword": "by words",
 }
-"""How to search, in this order: vectors that were made do not wait again."""
 SHORT = 15
 """Candidates of each list in "short": as rare among 100 memories as 200 are in a large branch."""
 
@@ -67,28 +66,21 @@ class Remembered(QueryVectorCache):
 
 
 class Measuring:
-    """A new store with the written memories, which is asked the questions."""
+    """A store with the written memories, which is asked the questions."""
 
     def __init__(self, opened: OpenStore) -> None:
-        self.opened = opened
-        self.ports = replace(opened.search, questions=Remembered())
-        self._states = filled(opened)
-        self._state = next(self._states)
+        self._repo = opened.repo
+        self._ports = replace(opened.search, questions=Remembered(), embedded_at_once=0)
 
     def groups(self, way: str) -> Groups:
-        """The figures of searching in one way, in the order of `WAYS`."""
-        ports, mode = self.ports, way if way in ("vector", "keyword") else "hybrid"
-        if way == "waiting":
-            assert self._state == "waiting"
-            ports = replace(ports, embedded_at_once=0)
-        else:
-            self._state = list(self._states)[-1] if self._state == "waiting" else self._state
+        """The figures of searching in one way."""
+        ports, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
         if way == "short":
             ports = replace(ports, reach=replace(ports.reach, candidates=SHORT))
         return _means([(asked, self._answer(ports, mode, asked)) for asked in questions()])
 
     def _answer(self, ports: SearchPorts, mode: Any, asked: Question) -> Figures:
-        branch = find(self.opened.repo, asked.branch)
+        branch = find(self._repo, asked.branch)
         request = SearchRequest(query=asked.question, mode=mode, kinds=KINDS)
         found = search(ports, Ref(branch=asked.branch), branch.id, request)
         ids = [written_id(hit.row) for hit in found.hits]
@@ -113,13 +105,14 @@ def _means(answers: Sequence[tuple[Question, Figures]]) -> Groups:
 
 
 @contextmanager
-def measuring(folder: Path) -> Iterator[Measuring]:
+def measuring(folder: Path, *, half_waits: bool) -> Iterator[Measuring]:
     """Make the store in an empty folder; without a model it has no vectors."""
     model = Settings().embedder.model_dir
     kind: Any = "minilm" if model else "none"
     settings = Settings(embedder=EmbedderSettings(kind=kind, model_dir=model))
     opened = open_store(settings, create=True, folder=folder)
     try:
+        fill(opened, half_waits=half_waits)
         yield Measuring(opened)
     finally:
         opened.close()
@@ -135,12 +128,17 @@ def committed() -> dict[str, Groups]:
 
 def main() -> None:
     ways = []
-    with TemporaryDirectory() as folder, measuring(Path(folder)) as store:
-        for way in WAYS:
-            groups = store.groups(way)
-            sys.stdout.write(f"{way}: {groups['all']}\n")
-            lines = [f"    {json.dumps(one)}: {json.dumps(each)}" for one, each in groups.items()]
-            ways.append(f"  {json.dumps(way)}: {{\n" + ",\n".join(lines) + "\n  }")
+    for half_waits in (True, False):
+        with (
+            TemporaryDirectory() as folder,
+            measuring(Path(folder), half_waits=half_waits) as store,
+        ):
+            for way in WAYS:
+                if (way == "waiting") is half_waits:
+                    groups = store.groups(way)
+                    sys.stdout.write(f"{way}: {groups['all']}\n")
+                    lines = [f"    {json.dumps(g)}: {json.dumps(f)}" for g, f in groups.items()]
+                    ways.append(f"  {json.dumps(way)}: {{\n" + ",\n".join(lines) + "\n  }")
     COMMITTED.write_text("{\n" + ",\n".join(ways) + "\n}\n", "utf-8")
 
 

@@ -21,7 +21,13 @@ SLACK, SLACK_OF_FEW = 0.0035, 0.01
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Iterator[Measuring]:
-    with measuring(tmp_path_factory.mktemp("relevance")) as made:
+    with measuring(tmp_path_factory.mktemp("whole"), half_waits=False) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def half_waits(tmp_path_factory) -> Iterator[Measuring]:
+    with measuring(tmp_path_factory.mktemp("half"), half_waits=True) as made:
         yield made
 
 
@@ -36,9 +42,10 @@ def lost(found: Groups, wanted: Groups) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_search_is_no_less_relevant_than_committed(way: str, store: Measuring, capsys) -> None:
+def test_search_is_no_less_relevant_than_committed(way: str, request, capsys) -> None:
     if way != "keyword" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
+    store = request.getfixturevalue("half_waits" if way == "waiting" else "store")
     found = store.groups(way)
     with capsys.disabled():
         print(f"\nrelevance, {way} ({WAYS[way]}): {found['all']}")

@@ -13,7 +13,7 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -101,10 +101,10 @@ def _write(opened: OpenStore, branch: str, lines: Iterable[dict[str, Any]]) -> N
         work.commit(Message("import", f"import {len(rows)} rows"))
 
 
-def filled(opened: OpenStore) -> Iterator[str]:
+def fill(opened: OpenStore, *, half_waits: bool) -> None:
     """Write all branches into a new store: first every second memory, then the others.
 
-    Yields "waiting" while the second half has no vectors, and "whole" when all have.
+    All of them get their vectors, or the first half only.
     """
     repo, index, embedder = opened.repo, opened.search.index, opened.search.embedder
     at = parse(AT)
@@ -114,8 +114,5 @@ def filled(opened: OpenStore) -> Iterator[str]:
         for branch in BRANCHES:
             _write(opened, branch, memories(branch)[half::2])
             follow(repo.store, repo.history, index, branch, find(repo, branch).id)
-        if embedder is not None:
-            if half:
-                yield "waiting"
+        if embedder is not None and not (half and half_waits):
             embed_pending(index, embedder, None)
-    yield "whole"
