@@ -137,6 +137,19 @@ def test_the_worker_stops_embedding_while_a_search_runs_and_goes_on_afterwards(
     assert left(ports) == 0
 
 
+def test_the_worker_begins_when_a_search_has_ended_for_a_while(waiting, monkeypatch):
+    memory, ports = waiting
+    monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
+    monkeypatch.setattr(worker, "_QUIET_S", 60.0)
+    background = BackgroundWorker(memory.repo, ports)
+    background._called, background._embedded = -1e9, time.monotonic()
+    ports.running.add("search")
+    assert background._embed(ports.embedder)
+    ports.running.clear()
+    assert background._embed(ports.embedder)
+    assert left(ports) == 10
+
+
 def test_the_worker_stops_embedding_when_a_call_comes(waiting, monkeypatch):
     memory, ports = waiting
     monkeypatch.setattr(worker, "_PAUSE_S", 0.1)

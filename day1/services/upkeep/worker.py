@@ -24,7 +24,7 @@ _PAUSE_S, _LONGEST_PAUSE_S = 2.0, 60.0
 _BATCH, _BATCH_S = 64, 0.2
 """Passages in one batch, which are written together, and how long it may take."""
 _QUIET_S = 0.05
-"""After a call has begun, nothing is embedded for so long, or for as long as a search runs."""
+"""Nothing is embedded for so long after a call has begun, or after a search has ended."""
 _LOOK_S = 30.0
 """How often a store that nobody writes to is looked through, since pending rows become due."""
 _IDLE_S, _COMPACT_S = 60.0, 600.0
@@ -136,8 +136,10 @@ class BackgroundWorker:
         return self._search.index.update_neighbours() or waiting > 0
 
     def _busy(self, since: float) -> bool:
-        """Whether a search runs, or a call began after that time."""
-        return bool(self._search.running) or self._called > since
+        """Whether a search ran or a call began after that time."""
+        if self._search.running:
+            self._called = time.monotonic()  # the pause begins when it ends
+        return self._called > since
 
     def _enough(self, begun: float, *, overdue: bool) -> Callable[[], bool]:
         """Ends a batch when its time is over, or when a call comes, unless it is overdue."""
