@@ -41,6 +41,8 @@ class Sizes:
     writes: int = 20_000
     """Writes by others, before something is measured."""
     repeats: int = 5
+    backlog: int = 5_000
+    """Facts that wait for their vectors."""
     branches: int = 200
     seconds: float = 10.0
     """How long five processes write at once."""
@@ -48,7 +50,7 @@ class Sizes:
     """Of branches in chains of forks; the others are compared with the first."""
 
 
-QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 20, 2.0, (1, 4, 12))
+QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 300, 20, 2.0, (1, 4, 12))
 
 
 @dataclass(frozen=True, slots=True)
