@@ -8,6 +8,7 @@ from day1.errors import BranchClosed, InvalidRequest, NotFound, PlanChanged, Wou
 from day1.model.branches.branch import MAIN
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.origin import Origin
+from day1.services.branches import deleting
 from day1.services.merges import held, merging, planning
 from day1.services.repository.intents import recover
 from day1.services.rows.editing import Correction, update
@@ -53,6 +54,18 @@ def test_what_both_changed_keeps_the_targets_side_and_is_held(bench: Bench) -> N
     held.decide(bench.repo, bench.branch(), taken, Origin("judge"))
     assert bench.present("fact_a")["category"] == "theirs"
     assert held.offers(bench.repo, bench.branch()) == []
+
+
+def test_a_held_item_keeps_the_value_of_a_source_that_was_deleted(bench: Bench) -> None:
+    correct(bench, "side", category="theirs")
+    correct(bench, MAIN, category="ours")
+    merging.merge(bench.repo, request(bench), ADA, bench.now)
+    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
+    (offer,) = held.offers(bench.repo, bench.branch())
+    assert (offer.offered, offer.source) == ({"category": "theirs"}, None)
+    taken = held.HeldDecision(offer.item.id, "taken")
+    held.decide(bench.repo, bench.branch(), taken, Origin("judge"))
+    assert bench.present("fact_a")["category"] == "theirs"
 
 
 def test_a_held_item_is_decided_once_and_by_values_of_its_cell(bench: Bench) -> None:
