@@ -81,6 +81,9 @@ class Words(Protocol):
         Where each of `terms` is a word or a phrase, `scores` of their OR is the sum of these.
         """
 
+    def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
+        """Content hashes by number, of the texts that `texts` would give."""
+
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
         """Texts by number; those of other kinds, and deleted ones, are left out."""
 

@@ -80,6 +80,8 @@ class IndexSuite:
         text = "Ünïcode 'quoted' \n second line 🧪"
         (number,) = learn(index, text)
         assert index.words.texts(FACT, [number, 99]) == {number: text}
+        assert index.words.hashes(FACT, [number, 99]) == {number: content_hash(text)}
+        assert index.words.hashes(MESSAGE, [number]) == {}
 
     def test_words_are_stemmed_and_the_best_come_first(self, index):
         numbers = learn(index, *TEXTS)

@@ -121,10 +121,17 @@ class SqliteWords(Words):
             return [dict(connection.execute(statement, (term,)).fetchall()) for term in terms]
 
     @override
+    def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
+        return self._of(kind, texts, "content_hash")
+
+    @override
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
+        return self._of(kind, texts, "text")
+
+    def _of(self, kind: Kind, texts: Sequence[TextId], column: str) -> dict[TextId, str]:
         with self._database.reading() as connection:
             found = connection.execute(
-                "SELECT t.id, t.text FROM json_each(?) AS wanted"
+                f"SELECT t.id, t.{column} FROM json_each(?) AS wanted"  # noqa: S608 - our own names
                 " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
                 (json.dumps(texts), kind.table),
             )

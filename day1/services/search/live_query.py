@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import chain
 
 from day1.model.rows.change import Query
-from day1.model.values.ids import content_hash
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, WritingOrder
@@ -29,8 +28,8 @@ class LiveQuery:
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
         """The wanted rows that have one of `texts`, in their order."""
         order = list(dict.fromkeys(texts))
-        contents = self._index.words.texts(self.kind, order)
-        hashes = {content_hash(text): number for number, text in contents.items()}
+        known = self._index.words.hashes(self.kind, order)
+        hashes = {content_hash: number for number, content_hash in known.items()}
         query = wanted.query({"content_hash": [*hashes]})
         by_text: dict[TextId, list[Entry]] = {}
         for row in self._reading.scan(self.kind, columns_of(self.kind), query):
