@@ -62,7 +62,7 @@ _TYPES: dict[ColumnType, TypeEngine[Any]] = {
 
 
 def _column(column: Described) -> Column[Any]:
-    # The engine keeps a key from being null by itself, at no cost.
+    # An engine keeps a key from being null by itself; DoltLite checks each after a merge even so.
     return Column(column.name, _TYPES[column.type], primary_key=column.name == "id", nullable=True)
 
 
