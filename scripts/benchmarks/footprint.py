@@ -25,7 +25,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     folder = bench.copy(count)
     together = anyio.run(_memory, bench, folder) / _GIGABYTE
     name = f"{FIVE} day1 mcp on one store of {count:,} facts, proportional memory"
-    yield Row(name, f"{together:.2f} GB", "<= 2 GB", together, 2.0)
+    yield Row(name, f"{together:.2f} GB", "<= 1.2 GB", together, 1.2)
     with stores.opened(bench.settings(folder)) as repo:
         repo.store.compact()
         present = len(stores.ids(repo, 10**9))
