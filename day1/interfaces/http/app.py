@@ -25,7 +25,7 @@ from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.failures import failure, route_of, status_of
 from day1.interfaces.http.middleware import LOOPBACK, AccessMiddleware, AccessRules
 from day1.interfaces.http.replies import reply
-from day1.interfaces.mcp.http import Streams, streams
+from day1.interfaces.mcp.http import Endpoints, Streams, streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.open_store import OpenStore
@@ -76,7 +76,7 @@ def build_app(served: Served) -> Starlette:
     app = Starlette(
         lifespan=partial(_lifespan, mcp, {"looking": broadcaster.run, "telling": listening.run}),
         routes=[
-            *mcp.routes,  # routes are tried in turn, and these are asked for most
+            *mcp.routes,
             *probes.routes(store, metrics, mcp),
             *rest.routes(toolsets, callers),
             *pages.routes(site, events),
@@ -88,7 +88,8 @@ def build_app(served: Served) -> Starlette:
                 rules=_rules(settings, site, shape),
                 metrics=metrics,
                 clock=store.clock,
-            )
+            ),
+            Middleware(Endpoints, endpoints=mcp.endpoints),
         ],
         exception_handlers={404: unrouted.no_path, 405: unrouted.no_method},
     )

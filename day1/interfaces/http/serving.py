@@ -66,6 +66,7 @@ def serve(
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(map(str, settings.trusted_proxies)),
         timeout_graceful_shutdown=int(settings.grace_s) or 1,
         h11_max_incomplete_event_size=65_536,

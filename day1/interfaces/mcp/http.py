@@ -9,19 +9,22 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.sse import SseServerTransport
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 _MESSAGES = "/sse/messages/"
 
 
 @dataclass(slots=True)
 class Streams:
-    """The routes of MCP servers, and what must run while they are served."""
+    """Where MCP servers are, and what must run while they are served."""
 
+    endpoints: Mapping[str, ASGIApp]
+    """By path, for any method."""
     routes: list[BaseRoute]
+    """Those of the SSE transport."""
     managers: tuple[StreamableHTTPSessionManager, ...]
     served: bool = False
     """Whether that runs now."""
@@ -44,16 +47,31 @@ def streams(servers: Mapping[str, Server[Any]], *, body_bytes: int, sse: bool) -
 
     The middleware checks Host, Origin and tokens, for these paths as for all others.
     """
-    routes: list[BaseRoute] = []
+    endpoints: dict[str, ASGIApp] = {}
     managers = []
     for path, server in servers.items():
         manager = StreamableHTTPSessionManager(server, max_request_body_size=body_bytes)
         managers.append(manager)
         # With a slash at the end as well: a client that is redirected may drop its token.
-        routes += [Route(p, StreamableHTTPASGIApp(manager)) for p in (path, f"{path}/")]
-    if sse:
-        routes += _sse_routes(next(iter(servers.values())), body_bytes)
-    return Streams(routes, tuple(managers))
+        endpoints |= dict.fromkeys((path, f"{path}/"), manager.asgi_app)
+    routes = _sse_routes(next(iter(servers.values())), body_bytes) if sse else []
+    return Streams(endpoints, routes, tuple(managers))
+
+
+class Endpoints:
+    """ASGI middleware that serves MCP before anything is routed.
+
+    An idle session keeps a stream open, which would hold what routes it: 3 KB each.
+    """
+
+    def __init__(self, app: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
+        """Serve endpoints by path, and every other path by an app."""
+        self._app, self._endpoints = app, endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
+        await (found or self._app)(scope, receive, send)
 
 
 def _sse_routes(server: Server[Any], body_bytes: int) -> list[BaseRoute]:
