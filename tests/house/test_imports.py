@@ -19,12 +19,13 @@ LISTED = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n' + json.dumps
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
 )
 SCRIPT = """
-import atexit, sys
+import atexit, gc, sys
 import day1.services.upkeep.worker as worker
 from day1.app.cli import main
 
 worker._START_S = 600  # it leaves the first moments to the client; here it never begins
-atexit.register(lambda: print(*sorted(sys.modules), sep="\\n", file=sys.stderr))
+found = lambda: [*sorted(sys.modules), f"frozen: {gc.get_freeze_count() > gc.get_count()[0]}"]
+atexit.register(lambda: print(*found(), sep="\\n", file=sys.stderr))
 main()
 """
 
@@ -55,5 +56,7 @@ def _loaded(folder: Path, *arguments: str, asks: str = "") -> set[str]:
         text=True,
     )
     assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.splitlines())
+    assert "frozen: True" in loaded, "the interpreter looks for garbage in all that was loaded"
     assert done.stdout.count('"id":2') == asks.count('"id": 2'), "the tools were not listed"
-    return set(done.stderr.splitlines())
+    return loaded
