@@ -67,7 +67,7 @@ def ordered(memory: EngineMemory, ports: SearchPorts) -> bool | None:
         ports.views.at(reading, ref, Filter(FACT), history, index) as view,
     ):
         state = state_of(reading, ref)
-        return ports.usual.at(state, view, len(view), index, ports.embedder).ordered
+        return ports.usual.at(state, view, index, ports.embedder).ordered
 
 
 def before_all_others(ask: Asking, **request) -> bool:
@@ -112,7 +112,7 @@ def test_sql_tells_the_same_neighbours_as_a_view(memory, ask, ports):
         memory.store.reading(ref) as reading,
         ports.views.at(reading, ref, wanted, memory.store.history, ports.index) as view,
     ):
-        live = LiveQuery(wanted, reading, ports.index)
+        live = LiveQuery(wanted, reading, ports.index, len(view))
         entries = view.entries(view.texts(wanted), wanted)
         for number, entry in enumerate(entries):
             (line,) = live.around([entry], 2)

@@ -40,18 +40,13 @@ class UsualCache:
         self._known: dict[ViewKey, tuple[int, Usual]] = {}
 
     def at(
-        self,
-        state: ViewKey,
-        visible: CachedView | LiveQuery,
-        rows: int,
-        index: Index,
-        embedder: Embedder,
+        self, state: ViewKey, visible: CachedView | LiveQuery, index: Index, embedder: Embedder
     ) -> Usual:
         """What is usual in the visible memories, judged by a sample.
 
-        The sample is taken anew when there are a tenth more or fewer `rows` than then.
+        The sample is taken anew when there are a tenth more or fewer rows than then.
         """
-        key = (*state, *visible.key)
+        key, rows = (*state, *visible.key), len(visible)
         known = self._known.get(key)
         if known is None or abs(known[0] - rows) * 10 > known[0]:
             if len(self._known) > _SAMPLE:

@@ -16,14 +16,19 @@ from day1.services.search.views import ViewKey, columns_of, entry_of
 class LiveQuery:
     """The rows of one kind at an open state, asked for as they are needed."""
 
-    def __init__(self, wanted: Filter, reading: Reading, index: Index) -> None:
-        """Use an open reading; of `wanted` its kind and whether inactive rows count."""
+    def __init__(self, wanted: Filter, reading: Reading, index: Index, rows: int) -> None:
+        """Use an open reading with `rows` of a kind; `wanted` says whether inactive ones count."""
         self.kind = wanted.kind
         self.key: ViewKey = (wanted.kind.table,)
         self.unindexed = 0
         self._all = Filter(wanted.kind, wanted.inactive)
         self._reading = reading
         self._index = index
+        self._rows = rows
+
+    def __len__(self) -> int:
+        """How many rows the state has of the kind."""
+        return self._rows
 
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
         """The wanted rows that have one of `texts`, in their order."""

@@ -158,7 +158,7 @@ class _Search:
         many = rows > self._ports.reach.exact_rows and not wanted.scope
         self._many |= many
         if many:
-            yield LiveQuery(wanted, reading, self._index)
+            yield LiveQuery(wanted, reading, self._index, rows)
         else:
             with self._view(reading, wanted) as view:
                 yield view
@@ -204,12 +204,9 @@ class _Search:
 
     def _usual(self, reading: Reading, wanted: Filter, embedder: Embedder) -> tuple[int, Usual]:
         """How many rows a kind has, and what is usual in them."""
-        ports = self._ports
+        state = state_of(reading, self._ref)
         with self._visible(reading, wanted) as visible:
-            all_rows = ports.views.rows(reading, self._ref, wanted.kind)
-            rows = len(visible) if isinstance(visible, CachedView) else all_rows
-            state = state_of(reading, self._ref)
-            return rows, ports.usual.at(state, visible, rows, self._index, embedder)
+            return len(visible), self._ports.usual.at(state, visible, self._index, embedder)
 
     def _embed(self, embedder: Embedder, asked: AskedQuery) -> None:
         try:
