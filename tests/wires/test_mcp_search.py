@@ -185,6 +185,8 @@ def meaning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             DAY1_EMBEDDER__KIND="openai",
             DAY1_EMBEDDER__URL=url,
             DAY1_EMBEDDER__MODEL="meaning",
+            DAY1_SEARCH__WORDS_BOOST="0",  # so that the two scores are all that counts
+            DAY1_SEARCH__LENGTH_BOOST="0",
         ) as session,
     ):
         for text in ("The car is red.", "An automobile stood there.", "The loaf tastes good."):
