@@ -148,6 +148,20 @@ class IndexSuite:
         assert with_vectors(index, embedder, numbers) == numbers[2:]
         assert index.vectors.embed(embedder, 9, enough=after(9)) == 0
 
+    def test_what_fits_into_a_stride_is_embedded_in_one_go(self, index):
+        class Endpoint(HashingEmbedder):
+            stride = len(TEXTS[3]) + len(TEXTS[2])
+
+            def embed(self, texts):
+                asked.append(len(texts))
+                return super().embed(texts)
+
+        asked: list[int] = []
+        learn(index, *TEXTS)
+        assert index.vectors.embed(Endpoint(), 9, enough=after(1)) == 2
+        assert index.vectors.embed(Endpoint(), 9) == 0
+        assert asked == [2, 2]
+
     def test_a_long_text_is_embedded_bit_by_bit(self, index, embedder):
         (number,) = learn(index, long_text("crane", "heron", "stork"))
         assert index.vectors.embed(embedder, 9, enough=after(2)) == 1
