@@ -42,6 +42,9 @@ _STATES = 32
 _CACHE = "PRAGMA cache_size = -16384"
 """At most 16 MB of pages for a connection, in place of 64: who reads all rows of a large store
 reads them once, and each connection of each process would keep them."""
+LARGE_CACHE = "PRAGMA cache_size = -131072"
+"""At most 128 MB while a connection merges: its `info` says that it does. The engine reads three
+states of a table, and all of the merged one; where these do not fit, it reads pages repeatedly."""
 _MAGIC, _FORMAT = b"CTLD", 12
 """How a file begins that the engine reads: these bytes, then this number."""
 _OWN_TABLES = (
@@ -240,6 +243,8 @@ class DoltLiteConnections(Connections):
             raw: Any = connection.connection.driver_connection
             try:
                 raw.rollback()
+                if connection.info.pop(LARGE_CACHE, False):
+                    raw.execute(_CACHE)
             except driver.Error:
                 connection.invalidate()
         with suppress(StoreUnavailable):  # what was done is done

@@ -11,14 +11,12 @@ from day1.adapters.rows.rows import row_changes
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
+from day1.adapters.versioned.doltlite.connections import LARGE_CACHE
 from day1.adapters.versioned.messages import decode
 from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import BY_TABLE, Cell, Kind
 
-_CACHE = "PRAGMA cache_size = -131072"
-"""At most 128 MB for a connection that merges, in place of 16. The engine reads three states of
-a table, and all of the merged one; where these do not fit, it reads most pages several times."""
 _NEAR = """
 WITH RECURSIVE past(hash) AS (
   SELECT ? UNION SELECT ? UNION
@@ -125,9 +123,8 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        if not connection.info.get(_CACHE):  # kept with the engine's connection
-            connection.exec_driver_sql(_CACHE)
-            connection.info[_CACHE] = True
+        connection.exec_driver_sql(LARGE_CACHE)
+        connection.info[LARGE_CACHE] = True
         try:
             connection.exec_driver_sql(
                 "SELECT dolt_merge('--no-ff', '--no-commit', '-m', 'merge', ?)", (source,)
