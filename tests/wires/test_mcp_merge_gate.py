@@ -95,7 +95,7 @@ def test_of_two_verdicts_in_conflict_the_worse_one_counts(
     seen = gated(core, source, target, require_verified=False)
     assert [seen[k] for k in ("can_merge", "verified", "invalidated")] == [False, 0, 1]
     assert seen["facts"] == [fact]
-    assert seen["read"]["notes"] == ["Rows in conflict, which would be held: 1."]
+    assert seen["read"]["notes"] == ["Rows that clash and would be held: 1."]
 
 
 @pytest.mark.line("S1-080")

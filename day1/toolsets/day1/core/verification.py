@@ -279,7 +279,7 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     if not seen.facts:
         notes.append("The branch adds or changes no active fact.")
     if seen.held:
-        notes.append(f"Rows in conflict, which would be held: {seen.held}.")
+        notes.append(f"Rows that clash and would be held: {seen.held}.")
     facts = [fact for verdict in blocking for fact, found in seen.facts.items() if found == verdict]
     return GateSeen(
         can_merge=not facts,
