@@ -246,13 +246,20 @@ def test_two_commits_are_compared_where_the_caller_goes_on_reading(store, monkey
         assert used == [target.connection]
 
 
-def test_a_connection_keeps_more_of_what_it_reads_while_it_merges(store):
+def cache_of(store, branch):
+    with store.reading(Ref(branch=branch)) as reading:
+        (size,) = reading.connection.exec_driver_sql("PRAGMA cache_size").scalars().all()
+    return -size // 1024
+
+
+def test_connections_of_the_branch_that_was_merged_into_last_keep_most(store):
     """What any other connection may keep is too small for the three states of a merge."""
-    _, source = a_side_branch(store)
-    sizes = []
-    for _ in range(2):
-        with store.changing("main") as work:
-            sizes += work.connection.exec_driver_sql("PRAGMA cache_size").scalars().all()
-            work.merge(source, {})
-            sizes += work.connection.exec_driver_sql("PRAGMA cache_size").scalars().all()
-    assert sizes == [-16_384, -131_072, -16_384, -131_072]  # KB
+    base, source = a_side_branch(store)
+    store.history.fork("other", base)
+    assert [cache_of(store, branch) for branch in ("main", "other")] == [16, 16]  # MB
+    with store.changing("main") as work:
+        work.merge(source, {})
+    assert [cache_of(store, branch) for branch in ("main", "other")] == [128, 16]
+    with store.changing("other") as work:
+        work.merge(source, {})
+    assert [cache_of(store, branch) for branch in ("main", "other")] == [16, 128]

@@ -43,8 +43,9 @@ _CACHE = "PRAGMA cache_size = -16384"
 """At most 16 MB of pages for a connection, in place of 64: who reads all rows of a large store
 reads them once, and each connection of each process would keep them."""
 LARGE_CACHE = "PRAGMA cache_size = -131072"
-"""At most 128 MB while a connection merges: its `info` says that it does. The engine reads three
-states of a table, and all of the merged one; where these do not fit, it reads pages repeatedly."""
+"""At most 128 MB for a connection that merges: its `info` says that it does. The engine reads
+three states of a table, and all of the merged one; where these do not fit, it reads most pages
+several times. Connections of one branch keep it, since the next merge is most often into that."""
 _MAGIC, _FORMAT = b"CTLD", 12
 """How a file begins that the engine reads: these bytes, then this number."""
 _OWN_TABLES = (
@@ -97,6 +98,7 @@ class DoltLiteConnections(Connections):
         self._engines: OrderedDict[tuple[str, str], Engine] = OrderedDict()
         self._guard = threading.Lock()
         self._seen = (0, 0)
+        self._merged_into: str | None = None
 
     @override
     @contextmanager
@@ -233,9 +235,18 @@ class DoltLiteConnections(Connections):
                     raise
                 finally:
                     self._leave(connection)
+                    if not connection.invalidated and LARGE_CACHE in connection.info:
+                        self._merged(name)
         except Exception as exc:
             raise_translated(exc, self.path.name, IF_DAMAGED)
             raise
+
+    def _merged(self, branch: str) -> None:
+        """Close the connections of the branch that the last merge was into, if it is another."""
+        with self._guard:
+            before, self._merged_into = self._merged_into, branch
+        if before not in {None, branch}:
+            self.forget_branch(str(before))
 
     def _leave(self, connection: Connection) -> None:
         """Roll back what a connection has begun."""
@@ -243,8 +254,6 @@ class DoltLiteConnections(Connections):
             raw: Any = connection.connection.driver_connection
             try:
                 raw.rollback()
-                if connection.info.pop(LARGE_CACHE, False):
-                    raw.execute(_CACHE)
             except driver.Error:
                 connection.invalidate()
         with suppress(StoreUnavailable):  # what was done is done

@@ -123,8 +123,9 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        connection.exec_driver_sql(LARGE_CACHE)
-        connection.info[LARGE_CACHE] = True
+        if LARGE_CACHE not in connection.info:
+            connection.exec_driver_sql(LARGE_CACHE)
+            connection.info[LARGE_CACHE] = True
         try:
             connection.exec_driver_sql(
                 "SELECT dolt_merge('--no-ff', '--no-commit', '-m', 'merge', ?)", (source,)
