@@ -61,7 +61,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         note = f"{commits} commits on main; median of {sizes.repeats}"
         previews, merges = _measured(repo, names, turned)
         what = f"of {CHANGED} changed rows, {CLASHING} clashing, into {sizes.large:,}"
-        yield duration(f"merge {what}", statistics.median(merges), 0.120, note)
+        yield duration(f"merge {what}", statistics.median(merges), 0.150, note)
         yield duration(f"preview {what}", statistics.median(previews), 0.030, note)
         previews, merges = _touched_by_both(repo, turned)
         what = f"{TOUCHED:,} rows that both sides touched in different columns"
