@@ -1,0 +1,58 @@
+"""The names of spaces: parts of a branch's memory that a call can be about alone.
+
+A row has one space, or none and is shared by its branch. A space is a filter and no wall: who may
+read the branch may read every space of it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+from day1.errors import InvalidRequest
+
+MAX_SPACE: Final = 255
+_KIND: Final = "namespace"
+"""What a bare word names."""
+_FORM = re.compile(r"[\w-]+:\s*[^\s/][^/]*(/[^/]*[^\s/][^/]*)*")
+_SIMILAR, _ENOUGH = 3, 0.6
+
+
+def space_name(text: str) -> str:
+    """The one way in which a space's name is written, in all rows and questions.
+
+    A name is `kind:name`, such as `project:metal`, and may go on with `/kind:name`. A bare word
+    is a `namespace`. Names are compared without case, so they are kept folded.
+
+    Raises:
+        InvalidRequest: it is no such name.
+    """
+    try:
+        name = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).strip()
+        name.encode()
+    except UnicodeEncodeError:
+        name = ""
+    if name and ":" not in name:
+        name = f"{_KIND}:{name}"
+    if len(name) > MAX_SPACE:
+        raise InvalidRequest(f"A space's name has at most {MAX_SPACE} characters.")
+    if any(unicodedata.category(letter) == "Cc" for letter in name) or not _FORM.fullmatch(name):
+        raise InvalidRequest(
+            "A space is `kind:name`, such as project:metal or agent:writer/user:ann, "
+            "without control characters; a bare word is a namespace.",
+            given=text[:40],
+        )
+    return name
+
+
+def similar_spaces(wanted: str, known: Iterable[str]) -> list[str]:
+    """Those of `known` that somebody who wrote `wanted` may have meant, the nearest first.
+
+    They are spelled almost the same, or have the same name and another kind.
+    """
+    others = sorted(set(known) - {wanted})
+    last = wanted.rpartition("/")[2].partition(":")[2]
+    named = [one for one in others if one.rpartition("/")[2].partition(":")[2] == last]
+    near = get_close_matches(wanted, others, _SIMILAR, _ENOUGH)
+    return list(dict.fromkeys([*named, *near]))[:_SIMILAR]
