@@ -1,0 +1,90 @@
+"""Any JSON as a memory: the text that keeps it as it came, and the text that search reads."""
+
+import json
+import math
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, Final
+
+from day1.model.rows.validation import MAX_TEXT, clean
+
+_DEEPEST: Final = 64
+"""Levels of lists and objects; what reads JSON at the other end has limits of its own."""
+_CUT: Final = "…"
+
+
+def as_kept(value: Any) -> str:
+    """JSON as it is kept: keys in their order, numbers as they were read, no spaces.
+
+    Raises:
+        ValueError: it is no JSON, or longer or deeper than what is kept.
+    """
+    for part in _parts(value, 1):
+        if isinstance(part, str):
+            clean(part)
+        elif isinstance(part, float) and not math.isfinite(part):
+            raise ValueError("numbers must be finite")
+    try:
+        kept = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError):  # a number of too many digits
+        raise ValueError("must be JSON with numbers of at most 4,300 digits") from None
+    if len(kept) > MAX_TEXT:
+        raise ValueError(f"must have at most {MAX_TEXT:,} characters as JSON")
+    return kept
+
+
+def kept_json(value: Any) -> Any:
+    """The same value, once it is known that it can be kept.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    as_kept(value)
+    return value
+
+
+def from_kept(kept: str) -> Any:
+    """The JSON that `as_kept` was given."""
+    return json.loads(kept)
+
+
+def flattened(value: Any) -> str:
+    """JSON as text: one line `path: value` for each value in it, such as `tasks[0].done: true`.
+
+    A text alone is itself. The result is never empty, is NFC, and is cut at 32,768 characters.
+    """
+    if isinstance(value, str) and value.strip():
+        text = value
+    else:
+        text = "\n".join(f"{path}: {said}" if path else said for path, said in _lines(value, ""))
+    text = unicodedata.normalize("NFC", text)
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - len(_CUT)] + _CUT
+
+
+def _parts(value: Any, depth: int) -> Iterator[Any]:
+    if depth > _DEEPEST:
+        raise ValueError(f"must have at most {_DEEPEST} levels")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise ValueError("keys must be texts")  # noqa: TRY004 - what a validator raises
+            yield key
+            yield from _parts(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _parts(inner, depth + 1)
+    else:
+        yield value
+
+
+def _lines(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _lines(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and value:
+        for number, inner in enumerate(value):
+            yield from _lines(inner, f"{path}[{number}]")
+    elif isinstance(value, str) and value.strip():
+        yield path, value
+    else:
+        yield path, json.dumps(value, ensure_ascii=False)

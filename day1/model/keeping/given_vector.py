@@ -1,0 +1,74 @@
+"""Vectors that a caller made with a model of its own: how they are checked, kept and compared.
+
+A vector cannot be made again without that model, so it is kept with the text, as truth. Nobody can
+tell from a vector which model made it; so those of other lengths are never compared, and one that
+equals day1's own vector of the text is not kept at all.
+"""
+
+import base64
+import json
+import math
+import sys
+from array import array
+from collections.abc import Sequence
+from typing import Final
+
+MAX_DIMENSION: Final = 4_096
+SAME: Final = 0.98
+"""The least cosine at which two vectors of one text are by the same model."""
+_LEAST: Final = 1e-18
+"""A shorter vector has no direction that its 32-bit numbers could tell."""
+
+
+def sound_vector(values: list[float]) -> list[float]:
+    """A vector that has a direction, also with 32 bits for each number.
+
+    Raises:
+        ValueError: it has none, is too long, or holds what is no number.
+    """
+    if not 0 < len(values) <= MAX_DIMENSION:
+        raise ValueError(f"must have 1 to {MAX_DIMENSION:,} numbers")
+    if not all(math.isfinite(value) for value in values):
+        raise ValueError("must hold finite numbers only")
+    try:
+        length = math.hypot(*array("f", values))
+    except OverflowError:
+        length = math.inf
+    if not _LEAST < length < math.inf:
+        raise ValueError("must not be zero, nor beyond 32-bit numbers")
+    return values
+
+
+def as_kept(values: Sequence[float]) -> str:
+    """A vector as the column `vector` holds it: its dimension, and 32-bit floats in base64."""
+    return json.dumps(
+        {"dimension": len(values), "values": base64.b64encode(_little(values)).decode()},
+        separators=(",", ":"),
+    )
+
+
+def dimension_of(kept: str) -> int:
+    """The dimension of a kept vector."""
+    return int(json.loads(kept)["dimension"])
+
+
+def from_kept(kept: str) -> list[float]:
+    """The numbers of a kept vector."""
+    found = array("f", base64.b64decode(json.loads(kept)["values"]))
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found.tolist()
+
+
+def _little(values: Sequence[float]) -> bytes:
+    numbers = array("f", values)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """The cosine of two vectors of one dimension."""
+    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    lengths = math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
+    return max(-1.0, min(1.0, dot / lengths))

@@ -1,0 +1,47 @@
+"""Rows that a caller names: their ids, what is noted of them, and what makes one secret."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from day1.model.rows.kind import FACT, OBSERVATION
+from day1.model.values.ids import derived_id
+
+CONTEXT: Final = "context"
+"""The `observation_type` of a saved context, and the category of a fact made of one."""
+WITHHELD: Final = "secret"
+
+
+def context_id(space: str | None, key: str) -> str:
+    """The id of a context: two branches that set one key in one space mean one row."""
+    return derived_id(OBSERVATION.prefix, None, CONTEXT, space or "", key)
+
+
+def memory_id(space: str | None, given: str) -> str:
+    """The id of a fact that a caller calls `given` in a space."""
+    return derived_id(FACT.prefix, None, "memory", space or "", given)
+
+
+def sensitivity(
+    given: str | None, inside: object = None, tags: Sequence[str] | None = None
+) -> str | None:
+    """How sensitive a memory is: as given, else as its JSON or a tag says."""
+    if given is not None:
+        return given
+    said = inside.get("sensitivity") if isinstance(inside, Mapping) else None
+    if isinstance(said, str) and said.strip().casefold() == WITHHELD:
+        return WITHHELD
+    return WITHHELD if any(tag.strip().casefold() == WITHHELD for tag in tags or ()) else None
+
+
+def fits(wanted: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> bool:
+    """Whether metadata has each wanted key with an equal value; 1 equals 1.0, but not `true`."""
+    there = metadata or {}
+    return all(name in there and _same(there[name], value) for name, value in wanted.items())
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and fits(one, other)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)

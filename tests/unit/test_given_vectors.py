@@ -1,0 +1,55 @@
+"""Vectors that callers give: what is refused, and how they are kept and compared."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from day1.model.keeping.given_vector import (
+    MAX_DIMENSION,
+    as_kept,
+    cosine,
+    dimension_of,
+    from_kept,
+    sound_vector,
+)
+
+FLOATS = st.floats(-1e6, 1e6, width=32)
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=40))
+def test_a_vector_is_kept_as_it_was_given(values: list[float]) -> None:
+    kept = as_kept(values)
+    assert list(from_kept(kept)) == values
+    assert dimension_of(kept) == len(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [0.0, 0.0],
+        [1e-40],
+        [math.nan, 1.0],
+        [1.0, math.inf],
+        [1e39],
+        [1.0] * (MAX_DIMENSION + 1),
+    ],
+)
+def test_a_vector_without_direction_is_refused(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        sound_vector(values)
+
+
+def test_a_sound_vector_need_not_have_length_one() -> None:
+    assert sound_vector([3.0, 4.0]) == [3.0, 4.0]
+    assert sound_vector([1.0] * MAX_DIMENSION)
+
+
+def test_cosines() -> None:
+    assert cosine([3.0, 4.0], [6.0, 8.0]) == pytest.approx(1)
+    assert cosine([1.0, 0.0], [0.0, 2.0]) == 0
+    assert cosine([1.0, 0.0], [-5.0, 0.0]) == pytest.approx(-1)
+    with pytest.raises(ValueError, match="argument"):
+        cosine([1.0], [1.0, 2.0])
