@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from day1.errors import BranchExists, Conflict, Json, NotFound, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN
 from day1.model.redaction.mask import CLEAR, Mask
+from day1.model.redaction.veil import is_expired, is_secret, shown_row
 from day1.model.rows.change import (
     Changes,
     Commit,
@@ -23,7 +24,7 @@ from day1.model.rows.change import (
     RowChange,
     Writes,
 )
-from day1.model.rows.kind import HELD, KINDS, Cell, Kind, Row, when
+from day1.model.rows.kind import BY_TABLE, HELD, KINDS, Cell, Kind, Row, when
 from day1.ports.reading import Reading
 from day1.ports.store import Capabilities
 
@@ -134,7 +135,15 @@ def _fits(row: Row, query: Query) -> bool:
         and (query.after is None or at >= query.after)
         and (query.before is None or at <= query.before)
         and (query.created_after is None or created > query.created_after)
+        and (query.alive_at is None or not is_expired(row, query.alive_at))
+        and (query.present_at is None or not _ended(row, query.present_at))
+        and not (query.public and is_secret(row))
     )
+
+
+def _ended(row: Row, at: int) -> bool:
+    end = row.get("valid_until")
+    return row.get("status") == "superseded" if end is None else int(end) <= at
 
 
 class MemoryStore:
@@ -191,6 +200,15 @@ class MemoryStore:
             until = ref.until
             tables = {
                 table: {i: row for i, row in rows.items() if int(row["created_at"] or 0) <= until}
+                for table, rows in tables.items()
+            }
+        if ref.shown_at is not None:
+            tables = {
+                table: {
+                    i: shown_row(BY_TABLE[table], row)
+                    for i, row in rows.items()
+                    if not is_expired(row, ref.shown_at)
+                }
                 for table, rows in tables.items()
             }
         yield MemoryReading(self, ref.branch, tip, pending, tables)

@@ -7,28 +7,32 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import (
     Connection,
     Dialect,
-    Insert,
-    Select,
-    Table,
-    bindparam,
     func,
-    insert,
-    literal_column,
     select,
 )
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.sql.elements import ClauseElement, ColumnElement
+from sqlalchemy.sql.elements import ClauseElement
 from typing_extensions import override
 
+from day1.adapters.rows.statements import (
+    OF_COLUMN,
+    Shape,
+    conditions,
+    counting,
+    counting_pending,
+    insert_into,
+    selecting,
+)
 from day1.adapters.rows.tables import TABLES
 from day1.model.redaction.mask import CLEAR, Mask
+from day1.model.redaction.veil import SECRET, asks_for_words, tells, veil_tuples
 from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query, RowChange
-from day1.model.rows.kind import MEMORIES, Cell, Kind, Row, when
+from day1.model.rows.kind import Cell, Kind, Row, when
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
 
@@ -122,19 +126,8 @@ class ReadState:
     until: int | None = None
     """Rows with a later `created_at` are not seen."""
     mask: Mask = CLEAR
-
-
-class _Shape(NamedTuple):
-    """What a query's statement is built from, once for all queries of the shape."""
-
-    table: str
-    columns: tuple[str, ...]
-    order: str
-    descending: bool
-    empty: tuple[str, ...]
-    """Columns without a value."""
-    values: tuple[str, ...]
-    """The names of what is bound: a bound, or what is asked of a column (`equal_category`)."""
+    shown_at: int | None = None
+    """Rows that had expired by then are not seen, nor the words of secret ones."""
 
 
 class SqlReading(Reading):
@@ -152,7 +145,7 @@ class SqlReading(Reading):
         """Wrap a connection; `past` compares the state with other commits."""
         self.connection = connection
         self.branch, self.tip, self.pending = state.branch, state.tip, state.pending
-        self.until, self.mask = state.until, state.mask
+        self.until, self.mask, self.shown_at = state.until, state.mask, state.shown_at
         self.past = past
 
     @override
@@ -188,6 +181,15 @@ class SqlReading(Reading):
     def _select(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
+        if self.shown_at is None or not tells(kind, columns):
+            return self._masked(kind, columns, order, query)
+        wanted = columns if "sensitivity" in columns else (*columns, "sensitivity")
+        rows = self._masked(kind, wanted, order, query)
+        return [row[: len(columns)] for row in veil_tuples(kind, wanted, rows)]
+
+    def _masked(
+        self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
+    ) -> Sequence[tuple[Cell, ...]]:
         if not self.mask.rows:
             return self._read(kind, columns, order, query)
         wanted = (*columns, *self.mask.needs(kind, columns))
@@ -202,13 +204,12 @@ class SqlReading(Reading):
         values |= {f"without_{c}": list(v) for c, v in query.without.items()}
         bounds = ("after", "before", "created_after", "limit")
         values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
-        if self.until is not None:
-            values["until"] = self.until
+        values |= self._seen(kind, query)
         empty = tuple(c for c, v in query.equal.items() if v is None)
-        shape = _Shape(kind.table, columns, order, query.descending, empty, tuple(values))
+        shape = Shape(kind.table, columns, order, query.descending, empty, tuple(values))
         if query.among or query.without:  # lists, for which each length is another statement
-            return [tuple(row) for row in self.connection.execute(_statement(shape), values)]
-        return prepared(_statement, shape).rows(self.connection, values)
+            return [tuple(row) for row in self.connection.execute(selecting(shape), values)]
+        return prepared(selecting, shape).rows(self.connection, values)
 
     @override
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
@@ -217,20 +218,19 @@ class SqlReading(Reading):
             return len(self._select(kind, ("id",), "id", query))
         asked = query.equal.items()
         values = {f"equal_{column}": value for column, value in asked if value is not None}
-        if self.until is not None:
-            values["until"] = self.until
+        values |= self._seen(kind, query)
         empty = tuple(column for column, value in asked if value is None)
-        count = prepared(_counting, kind.table, empty, tuple(values))
+        count = prepared(counting, kind.table, empty, tuple(values))
         return int(count.rows(self.connection, values)[0][0] or 0)
 
     @override
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         if self.mask.rows:
             return Counter(value for (value,) in self.scan(kind, (column,), Query()))
-        table = TABLES[kind.table]
-        statement = self._visible(select(table.c[column], func.count()), table)
+        table, seen = TABLES[kind.table], self._seen(kind, Query())
+        statement = select(table.c[column], func.count()).where(*conditions(table, (), tuple(seen)))
         statement = statement.group_by(table.c[column])
-        return {value: int(n) for value, n in self.connection.execute(statement)}
+        return {value: int(n) for value, n in self.connection.execute(statement, seen)}
 
     @override
     def merge_base(self, other: CommitId) -> CommitId:
@@ -241,10 +241,22 @@ class SqlReading(Reading):
         other = through if isinstance(through, SqlReading) else None
         return self.past.since(self, base, other)
 
-    def _visible(self, statement: Select[Any], table: Table) -> Select[Any]:
-        if self.until is None:
-            return statement
-        return statement.where(table.c.created_at <= self.until)
+    def _seen(self, kind: Kind, query: Query) -> dict[str, Any]:
+        """Which rows of this state a query is about, as bounds by name."""
+        shown = self.shown_at
+        public = query.public or (shown is not None and asks_for_words(kind, query))
+        bounds = {
+            "until": self.until,
+            "alive_at": shown if query.alive_at is None else query.alive_at,
+            "present_at": query.present_at,
+            "public": SECRET if public else None,
+        }
+        columns = kind.column
+        return {
+            name: value
+            for name, value in bounds.items()
+            if value is not None and OF_COLUMN.get(name, "id") in columns
+        }
 
 
 class SqlAdditions(SqlReading, Additions):
@@ -257,11 +269,6 @@ class SqlAdditions(SqlReading, Additions):
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         if rows:
             prepared(insert_into, kind.table).many(self.connection, rows)
-
-
-def insert_into(table_name: str) -> Insert:
-    """The statement that inserts a row."""
-    return insert(TABLES[table_name])
 
 
 class Past(Protocol):
@@ -296,13 +303,6 @@ def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list
     return found
 
 
-def _when(table: Table) -> ColumnElement[int]:
-    """When it happened, else when it was learned."""
-    if "happened_at" in table.c:
-        return func.coalesce(table.c.happened_at, table.c.created_at)
-    return table.c.created_at
-
-
 def _narrowed(query: Query) -> Iterator[Query]:
     """Split a query whose list of allowed values is too long for an engine."""
     for column, values in query.among.items():
@@ -313,74 +313,8 @@ def _narrowed(query: Query) -> Iterator[Query]:
     yield query
 
 
-def _counting(table_name: str, empty: tuple[str, ...], values: tuple[str, ...]) -> Select[Any]:
-    table = TABLES[table_name]
-    return select(func.count()).select_from(table).where(*_tests(table, empty, values))
-
-
-def _tests(
-    table: Table, empty: tuple[str, ...], values: tuple[str, ...]
-) -> Iterator[ColumnElement[bool]]:
-    """The conditions: columns without a value, and what the bound values mean.
-
-    These are `equal_category`, `among_id`, or a bound.
-    """
-    for column in empty:
-        yield table.c[column].is_(None)
-    for name in values:
-        how, _, column = name.partition("_")
-        if name in _BOUNDS:
-            yield _BOUNDS[name](table, bindparam(name))
-        elif how == "equal":
-            yield table.c[column] == bindparam(name)
-        elif how == "among":
-            yield table.c[column].in_(bindparam(name, expanding=True))
-        elif how == "without":
-            yield table.c[column].not_in(bindparam(name, expanding=True))
-
-
-@lru_cache(maxsize=512)
-def _statement(shape: _Shape) -> Select[Any]:
-    """The statement of a query's shape, built once: building costs more than running it."""
-    table = TABLES[shape.table]
-    first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[shape.order]
-    by = [table.c.id] if first is None else [first, table.c.id]
-    statement = select(*(table.c[c] for c in shape.columns))
-    statement = statement.where(*_tests(table, shape.empty, shape.values)).order_by(
-        *(c.desc() if shape.descending else c for c in by)
-    )
-    return statement.limit(bindparam("limit")) if "limit" in shape.values else statement
-
-
-_Test = Callable[[Table, Any], ColumnElement[bool]]
-_BOUNDS: dict[str, _Test] = {
-    "after": lambda table, value: _when(table) >= value,
-    "before": lambda table, value: _when(table) <= value,
-    "created_after": lambda table, value: table.c.created_at > value,
-    "until": lambda table, value: table.c.created_at <= value,
-}
-
-
 def _in_time(row: Row) -> tuple[Cell, Cell]:
     return when(row), row["id"]
-
-
-def _pending(*before: str) -> Select[Any]:
-    parts = [
-        select(
-            func.count().label("n"),
-            func.min(TABLES[kind.table].c.created_at).label("oldest"),
-            func.max(TABLES[kind.table].c.created_at).label("newest"),
-        ).where(TABLES[kind.table].c.created_at > bindparam("after"))
-        for kind in MEMORIES
-    ]
-    together = parts[0].union_all(*parts[1:]).subquery()
-    found = select(func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest))
-    if not before:
-        return found
-    whole = found.subquery()
-    columns: list[ColumnElement[Any]] = [*map(literal_column, before), *whole.c]
-    return select(*columns)
 
 
 def pending_rows(connection: Connection, after: int) -> Pending:
@@ -390,6 +324,6 @@ def pending_rows(connection: Connection, after: int) -> Pending:
 
 def pending_and(connection: Connection, after: int, *before: str) -> tuple[Pending, list[Any]]:
     """The same and, read after it by the same statement, the values of some expressions."""
-    statement = prepared(_pending, *before)
+    statement = prepared(counting_pending, *before)
     ((*values, count, oldest, newest),) = statement.rows(connection, {"after": after})
     return Pending(int(count or 0), oldest, newest), values  # type: ignore[arg-type]  # times are integers

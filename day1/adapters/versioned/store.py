@@ -98,13 +98,15 @@ class SqlStore(Store):
             return
         if ref.branch is None:
             with self._at_commit(str(ref.commit)) as connection:
-                state = ReadState(str(ref.commit), until=ref.until, mask=self._mask())
+                state = ReadState(
+                    str(ref.commit), until=ref.until, mask=self._mask(), shown_at=ref.shown_at
+                )
                 yield SqlReading(connection, state, self.history)
             return
         with self._connections.on_branch(ref.branch) as connection:
             begun = self._begin(connection, ref.branch)
             if ref.until is None or ref.until >= begun.tip.ts:
-                state = replace(begun.rows(self._mask()), until=ref.until)
+                state = replace(begun.rows(self._mask()), until=ref.until, shown_at=ref.shown_at)
                 yield SqlReading(connection, state, self.history)
                 return
         past = self.history.before(begun.tip, ref.until)
@@ -113,7 +115,11 @@ class SqlStore(Store):
             return
         with self._connections.at_commit(str(past.commit)) as connection:
             state = ReadState(
-                str(past.commit), branch=ref.branch, until=past.until, mask=self._mask()
+                str(past.commit),
+                branch=ref.branch,
+                until=past.until,
+                mask=self._mask(),
+                shown_at=ref.shown_at,
             )
             yield SqlReading(connection, state, self.history)
 

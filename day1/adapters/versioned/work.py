@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, update
 from typing_extensions import override
 
-from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks, insert_into, prepared
+from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks, prepared
+from day1.adapters.rows.statements import insert_into
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.messages import author_of, decode, encode, encode_again

@@ -24,6 +24,10 @@ class Ref:
     """Only rows with `created_at` up to here (microseconds UTC, inclusive)."""
     empty: bool = False
     """The state before the first commit: no rows at all."""
+    shown_at: int | None = None
+    """As it is shown to people and models at this instant (microseconds UTC): without the rows
+    that had expired, and with a mark in place of the words of secret ones (`model.redaction.veil`).
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,5 +105,12 @@ class Query:
     """Time not after this instant."""
     created_after: int | None = None
     """`created_at` later than this instant."""
+    alive_at: int | None = None
+    """Only rows that had not expired by this instant."""
+    present_at: int | None = None
+    """Only rows whose valid time had not ended by this instant. Of superseded facts it has, unless
+    they say when."""
+    public: bool = False
+    """No secret rows."""
     descending: bool = False
     limit: int | None = None

@@ -1,0 +1,140 @@
+"""The statements over rows, built once for each shape of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    Insert,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+)
+from sqlalchemy.sql.elements import ColumnElement
+
+from day1.adapters.rows.tables import TABLES
+from day1.model.rows.kind import MEMORIES
+
+OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
+"""The column of a bound that not all kinds have; where it is absent, all rows meet the bound."""
+
+
+class Shape(NamedTuple):
+    """What a query's statement is built from, once for all queries of the shape."""
+
+    table: str
+    columns: tuple[str, ...]
+    order: str
+    descending: bool
+    empty: tuple[str, ...]
+    """Columns without a value."""
+    values: tuple[str, ...]
+    """The names of what is bound: a bound, or what is asked of a column (`equal_category`)."""
+
+
+def insert_into(table_name: str) -> Insert:
+    """The statement that inserts a row."""
+    return insert(TABLES[table_name])
+
+
+def _when(table: Table) -> ColumnElement[int]:
+    """When it happened, else when it was learned."""
+    if "happened_at" in table.c:
+        return func.coalesce(table.c.happened_at, table.c.created_at)
+    return table.c.created_at
+
+
+def counting(table_name: str, empty: tuple[str, ...], values: tuple[str, ...]) -> Select[Any]:
+    """The statement that counts rows that meet these conditions (as `Shape` has them)."""
+    table = TABLES[table_name]
+    return select(func.count()).select_from(table).where(*conditions(table, empty, values))
+
+
+def conditions(
+    table: Table, empty: tuple[str, ...], values: tuple[str, ...]
+) -> Iterator[ColumnElement[bool]]:
+    """The conditions: columns without a value, and what the bound values mean.
+
+    These are `equal_category`, `among_id`, or a bound.
+    """
+    for column in empty:
+        yield table.c[column].is_(None)
+    for name in values:
+        how, _, column = name.partition("_")
+        if name in _BOUNDS:
+            yield _BOUNDS[name](table, bindparam(name))
+        elif how == "equal":
+            yield table.c[column] == bindparam(name)
+        elif how == "among":
+            yield table.c[column].in_(bindparam(name, expanding=True))
+        elif how == "without":
+            yield table.c[column].not_in(bindparam(name, expanding=True))
+
+
+@lru_cache(maxsize=512)
+def selecting(shape: Shape) -> Select[Any]:
+    """The statement of a query's shape, built once: building costs more than running it."""
+    table = TABLES[shape.table]
+    first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[shape.order]
+    by = [table.c.id] if first is None else [first, table.c.id]
+    statement = select(*(table.c[c] for c in shape.columns))
+    statement = statement.where(*conditions(table, shape.empty, shape.values)).order_by(
+        *(c.desc() if shape.descending else c for c in by)
+    )
+    return statement.limit(bindparam("limit")) if "limit" in shape.values else statement
+
+
+def _absent_or(
+    table: Table, name: str, test: Callable[[ColumnElement[Any]], ColumnElement[bool]]
+) -> ColumnElement[bool]:
+    column = table.c[name]
+    return or_(column.is_(None), test(column))
+
+
+def _not_ended(table: Table, at: ColumnElement[Any]) -> ColumnElement[bool]:
+    open_end: ColumnElement[bool] = table.c.valid_until.is_(None)
+    if "status" in table.c:
+        open_end = and_(open_end, table.c.status != "superseded")
+    return or_(open_end, table.c.valid_until > at)
+
+
+_Test = Callable[[Table, Any], ColumnElement[bool]]
+_BOUNDS: dict[str, _Test] = {
+    "after": lambda table, value: _when(table) >= value,
+    "before": lambda table, value: _when(table) <= value,
+    "created_after": lambda table, value: table.c.created_at > value,
+    "until": lambda table, value: table.c.created_at <= value,
+    "alive_at": lambda table, value: _absent_or(table, "expires_at", lambda end: end > value),
+    "present_at": _not_ended,
+    "public": lambda table, value: _absent_or(table, "sensitivity", lambda how: how != value),
+}
+
+
+def counting_pending(*before: str) -> Select[Any]:
+    """The statement of the memories later than a tip: how many, the oldest and the newest.
+
+    It also reads the values of the expressions `before`.
+    """
+    parts = [
+        select(
+            func.count().label("n"),
+            func.min(TABLES[kind.table].c.created_at).label("oldest"),
+            func.max(TABLES[kind.table].c.created_at).label("newest"),
+        ).where(TABLES[kind.table].c.created_at > bindparam("after"))
+        for kind in MEMORIES
+    ]
+    together = parts[0].union_all(*parts[1:]).subquery()
+    found = select(func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest))
+    if not before:
+        return found
+    whole = found.subquery()
+    columns: list[ColumnElement[Any]] = [*map(literal_column, before), *whole.c]
+    return select(*columns)

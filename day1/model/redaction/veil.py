@@ -1,0 +1,107 @@
+"""The veil: what of a row is shown to people and models, and what leaves the store.
+
+The words of a secret row read `[secret]`, wherever rows are listed, compared or reviewed. A row
+whose time is over is in no answer; where its change has to be told, its words read `[expired]`.
+Unlike a redaction (`mask`) this hides nothing from merges, copies and backups, which carry the
+rows as they are.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from day1.model.rows.change import Query, RowChange
+from day1.model.rows.kind import KINDS, Cell, Kind, Row
+
+SECRET: Final = "secret"  # noqa: S105 - a label
+"""The `sensitivity` of a secret row."""
+SECRET_MARK: Final = "[secret]"  # noqa: S105 - what stands in its place
+EXPIRED_MARK: Final = "[expired]"
+
+_KEPT: Final = frozenset({"content_hash", "space"})
+"""What is hidden where a row is redacted, and not where it is secret."""
+_HIDDEN: Final = {
+    kind: {
+        c.name: c.type in {"label", "text"}
+        for c in kind.column.values()
+        if c.redacted is not None and c.name not in _KEPT
+    }
+    for kind in KINDS
+    if "sensitivity" in kind.column
+}
+"""By kind the columns of words, and whether they are text: what is no text reads as empty."""
+
+
+def is_secret(row: Row | None) -> bool:
+    """Whether a row, or a version of one, is secret."""
+    return row is not None and row.get("sensitivity") == SECRET
+
+
+def is_expired(row: Row | None, at: int) -> bool:
+    """Whether the time of a row was over at an instant (microseconds UTC)."""
+    end = None if row is None else row.get("expires_at")
+    return end is not None and int(end) <= at
+
+
+def mark_of(at: int, *versions: Row | None) -> str | None:
+    """What stands for the words of a row of which these are versions; None: they may be shown.
+
+    A row that was secret in one of them is secret in all: the other may hold the same words.
+    """
+    if any(map(is_secret, versions)):
+        return SECRET_MARK
+    there = [row for row in versions if row is not None]
+    return EXPIRED_MARK if there and all(is_expired(row, at) for row in there) else None
+
+
+def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
+    """A row, or some columns of one, with a mark in place of its words; as it is without one."""
+    hidden = _HIDDEN.get(kind)
+    if mark is None or hidden is None:
+        return row
+    return {
+        column: (mark if hidden[column] else None)
+        if column in hidden and cell is not None
+        else cell
+        for column, cell in row.items()
+    }
+
+
+def shown_row(kind: Kind, row: Row) -> Row:
+    """A row as a list shows it."""
+    return without_words(kind, row, SECRET_MARK) if is_secret(row) else row
+
+
+def shown_change(kind: Kind, change: RowChange, at: int) -> RowChange:
+    """A change as a comparison shows it at an instant."""
+    mark = mark_of(at, change.before, change.after)
+    if mark is None:
+        return change
+    before, after = (
+        None if row is None else without_words(kind, row, mark)
+        for row in (change.before, change.after)
+    )
+    return RowChange(change.id, before, after)
+
+
+def tells(kind: Kind, columns: Collection[str]) -> bool:
+    """Whether columns of a kind hold words that may be secret."""
+    return not _HIDDEN.get(kind, {}).keys().isdisjoint(columns)
+
+
+def asks_for_words(kind: Kind, query: Query) -> bool:
+    """Whether a query finds rows by words, which must then not be secret ones."""
+    given = {column for column, cell in query.equal.items() if cell is not None}
+    return tells(kind, given | query.among.keys() | query.without.keys())
+
+
+def veil_tuples(
+    kind: Kind, columns: tuple[str, ...], rows: Collection[tuple[Cell, ...]]
+) -> list[tuple[Cell, ...]]:
+    """The same of rows of some columns, among which is `sensitivity`."""
+    at = columns.index("sensitivity")
+    return [
+        tuple(without_words(kind, dict(zip(columns, row, strict=True)), SECRET_MARK).values())
+        if row[at] == SECRET
+        else row
+        for row in rows
+    ]
