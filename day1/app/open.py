@@ -209,6 +209,7 @@ def _search_ports(
         weights=weights(settings.search),
         reach=SearchLimits(exact_rows=settings.search.exact_rows),
         embedding_s=settings.search.embed_ms / 1000 if serves else None,
+        votes=repo.ledger.votes,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
+from day1.model.records.rating import Votes
 from day1.model.redaction.mask import Mask
 
 T = TypeVar("T")
@@ -43,6 +44,9 @@ class Ledger(Protocol):
         it can be kept with it.
         """
 
+    def votes(self) -> Votes:
+        """All ratings, as searches weigh them; remembered until there are more."""
+
     def branches(self) -> list[Branch]:
         """Every branch, retired ones too, oldest first."""
 
@@ -64,6 +68,12 @@ class Ledger(Protocol):
 
     def records(self, kind: type[T], **equal: str) -> list[T]:
         """The records of a kind with these values, oldest first."""
+
+    def swap(self, there: T | None, record: T) -> bool:
+        """Write a record if the one of its id is still as `there`; returns whether it was.
+
+        None: there must be none yet. Of those who try it at once, one succeeds.
+        """
 
     def put(self, *records: object) -> None:
         """Write records by id, all at once."""

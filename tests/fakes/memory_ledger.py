@@ -8,6 +8,7 @@ from typing import Any
 from day1.errors import BranchExists
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
+from day1.model.records.rating import KnownVotes, Rating, Votes
 from day1.model.redaction.mask import Mask, mask_of
 from day1.model.redaction.redaction import Redaction
 
@@ -58,6 +59,15 @@ class MemoryLedger:
     def records(self, kind: type[Any], **equal: str) -> list[Any]:
         found = self._records[kind].values()
         return [r for r in found if all(getattr(r, n) == v for n, v in equal.items())]
+
+    def votes(self) -> Votes:
+        return KnownVotes().plus(self.records(Rating)).votes
+
+    def swap(self, there: Any, record: Any) -> bool:
+        if self._records[type(record)].get(record.id) != there:
+            return False
+        self.put(record)
+        return True
 
     def put(self, *records: object) -> None:
         for record in records:

@@ -35,6 +35,7 @@ from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
+from day1.model.records.rating import KnownVotes, Rating, Votes
 from day1.model.redaction.mask import CLEAR, Mask, mask_of
 from day1.model.redaction.redaction import Redaction
 from day1.ports.ledger import Ledger, Recover
@@ -124,6 +125,7 @@ class SqlLedger(Ledger):
         self._watch = watch
         self._seen: tuple[Hashable, dict[str, Branch | None]] = (None, {})
         self._masked: tuple[Hashable, Mask] = (None, CLEAR)
+        self._voted: tuple[Hashable, KnownVotes] = (None, KnownVotes())
 
     def create(self, version: int) -> None:
         """Make the tables, and the columns of tables, that are missing; nothing is ever dropped.
@@ -216,6 +218,15 @@ class SqlLedger(Ledger):
             rows = connection.execute(_records(kind, tuple(equal)), equal).all()  # type: ignore[arg-type]  # a class is hashable
         return [self._record(kind, row) for row in rows]
 
+    @override
+    def swap(self, there: T | None, record: T) -> bool:
+        kind, row = type(record), as_row(record)
+        with self._writing():
+            if self.record(kind, row["id"]) != there:
+                return False
+            self._put(TABLES[kind], "id", row)
+        return True
+
     def _record(self, kind: type[T], row: Row[Any]) -> T:
         if self._own_sums and is_changed(kind, row):
             raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
@@ -250,6 +261,18 @@ class SqlLedger(Ledger):
             mask = mask if fresh == mask else fresh
             self._masked = version, mask
         return mask
+
+    @override
+    def votes(self) -> Votes:
+        version = self.stamp()
+        asked, known = self._voted
+        if version is None or version != asked:
+            later = select(_RATINGS).where(_RATINGS.c.created_at > known.since)
+            with self._reading() as connection:
+                rows = connection.execute(later).all()
+            known = known.plus([self._record(Rating, row) for row in rows])
+            self._voted = version, known
+        return known.votes
 
     @override
     def branches(self) -> list[Branch]:
@@ -368,4 +391,5 @@ def _records(kind: type, names: tuple[str, ...]) -> Select[Any]:
     return select(table).where(*tests).order_by(table.c.created_at, table.c.id)
 
 
+_RATINGS = TABLES[Rating]
 _BY_NAME = select(BRANCHES).where(BRANCHES.c.folded == bindparam("folded"))

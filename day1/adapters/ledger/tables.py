@@ -15,8 +15,10 @@ from day1.adapters.rows.tables import UnboundedText
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.codec import from_json, to_json
+from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
+from day1.model.records.rating import Rating
 from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template
@@ -28,7 +30,7 @@ from day1.model.rows.kind import canonical
 
 T = TypeVar("T")
 
-VERSION: Final = 5
+VERSION: Final = 6
 """To be raised with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"
@@ -88,7 +90,10 @@ TABLES: Final[Mapping[type, Table]] = {
     Review: _table("reviews", Review, ("source_id", "target_id", "status")),
     Redaction: _table("redactions", Redaction, ("row_id",)),
     CopyMark: _table("clones", CopyMark),
+    Rating: _table("ratings", Rating, ("row_id",)),
+    Desk: _table("desks", Desk, ("branch_id",)),
 }
+Index("ratings_created_at", TABLES[Rating].c.created_at)
 HEADS: Final = Table(
     "heads",
     metadata,

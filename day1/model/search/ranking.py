@@ -17,6 +17,7 @@ from operator import add, itemgetter
 from typing import Literal, NamedTuple
 
 from day1.model.search.wording import DateSpan, asked_about, dates, subject
+from day1.model.search.worth import Vote, asked_words, moved, worth
 
 Mode = Literal["hybrid", "vector", "keyword"]
 
@@ -106,11 +107,18 @@ class Question:
     weights: Weights = field(default_factory=Weights)
     names: frozenset[str] = frozenset()
     """The names in the memories that are searched (`wording.usual`)."""
+    votes: Mapping[str, Mapping[str, Vote]] = field(default_factory=dict)
+    """Row -> rating -> how useful somebody found the row."""
 
     @cached_property
     def about(self) -> frozenset[str]:
         """What it is about, in lower case."""
         return asked_about(self.text, self.names)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What it is compared with other queries by."""
+        return asked_words(self.text)
 
     @cached_property
     def dated(self) -> bool:
@@ -176,6 +184,9 @@ def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -
         # A question is like the question, and does not answer it.
         if text.rstrip().endswith("?"):
             score *= 1.0 - weights.question_discount  # noqa: PLW2901
+        votes = question.votes.get(candidate.row_id)
+        if votes:
+            score = moved(score, worth(votes.values(), question.words))  # noqa: PLW2901
         when = candidate.created_at if candidate.happened_at is None else candidate.happened_at
         yield _Hit(-score, -when, candidate.row_id, candidate)
 
@@ -186,6 +197,7 @@ def _highest(score: float, question: Question) -> float:
     score = _boosted(score, weights.length_boost)
     if question.about:
         score = _boosted(score, weights.subject_boost)
+    score = moved(score, 1.0) if question.votes else score
     return _boosted(score, weights.date_boost) if question.dated else score
 
 

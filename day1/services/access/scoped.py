@@ -18,6 +18,7 @@ from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
+from day1.model.records.rating import Votes
 from day1.model.records.sharing import Bundle
 from day1.model.redaction.mask import Mask
 from day1.ports.history import History
@@ -304,6 +305,10 @@ class ScopedLedger(Ledger):
         """What is redacted, on any branch."""
         return self._ledger.mask()
 
+    def votes(self) -> Votes:
+        """All ratings, on any branch: a row is the same on each."""
+        return self._ledger.votes()
+
     def branches(self) -> list[Branch]:
         """Every visible branch, retired ones too, oldest first."""
         return [branch for branch in self._ledger.branches() if self._shows(branch)]
@@ -334,6 +339,10 @@ class ScopedLedger(Ledger):
     def records(self, kind: type[T], **equal: str) -> list[T]:
         """The visible records of a kind with these values."""
         return [record for record in self._ledger.records(kind, **equal) if self._shows(record)]
+
+    def swap(self, there: T | None, record: T) -> bool:
+        """Write a record if the one of its id is still as `there`."""
+        return self._ledger.swap(there, record)
 
     def put(self, *records: object) -> None:
         """Write records by id."""

@@ -11,7 +11,9 @@ from typing import Any, Final, TypeVar
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.records.codec import from_json, to_json
+from day1.model.records.desk import Desk
 from day1.model.records.merge_record import MergeRecord
+from day1.model.records.rating import Rating
 from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template
@@ -28,7 +30,7 @@ Ids = Mapping[CommitId, CommitId]
 
 CARRIED: Final = (
     *(Branch, Session, Snapshot, MergeRecord, Review, Redaction, Token, SignIn),
-    *(Task, TaskAgent, Objective, Template, Handoff, Bundle),
+    *(Task, TaskAgent, Objective, Template, Handoff, Bundle, Rating, Desk),
 )
 """Every kind of record but those of one store only: what is to be done, what it is a copy of."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from day1.services.search.nearest import QueryVectorCache, SearchLimits
 from day1.services.search.views import ViewCache
 
 if TYPE_CHECKING:
+    from day1.model.records.rating import Votes
     from day1.ports.embedder import Embedder
     from day1.ports.history import History
     from day1.ports.index import Index
@@ -60,6 +61,8 @@ class SearchPorts:
     views: ViewCache = field(default_factory=ViewCache)
     usual: UsualCache = field(default_factory=UsualCache)
     questions: QueryVectorCache = field(default_factory=QueryVectorCache)
+    votes: Callable[[], Votes] = dict
+    """How useful memories were found: the ledger's."""
     aside: Aside = field(default_factory=Aside)
     running: set[object] = field(default_factory=set)
     """The searches that run now: the background worker gives way to them."""

@@ -244,7 +244,8 @@ class _Search:
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
         every = (each.candidate for each in found.values())
-        ranked = rank(every, self._question(), self._request.limit, read)
+        asked = replace(self._question(), votes=self._ports.votes())
+        ranked = rank(every, asked, self._request.limit, read)
         best = [s for s in ranked if s.score >= self._request.min_score]
         rows: dict[str, Row] = {}
         passages: dict[TextId, int] = {}

@@ -1,0 +1,61 @@
+"""Ratings: how useful somebody found a memory for what was asked. They are no memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from day1.model.search.worth import Vote, asked_words
+from day1.model.values.ids import short_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One vote: of one agent, on one row, for one query; the newest counts."""
+
+    id: str
+    row_id: str
+    agent_id: str | None
+    query: str | None
+    score: float
+    """From 0, of no use, to 1, it solved the problem."""
+    created_at: int
+
+
+def rating_of(
+    row_id: str, agent_id: str | None, query: str | None, score: float, now: int
+) -> Rating:
+    """A vote; one by the same agent on the same row for the same query replaces it.
+
+    Queries of the same words are the same.
+    """
+    agent = [] if agent_id is None else [f"={agent_id}"]
+    words = "" if query is None else " ".join(sorted(asked_words(query)))
+    return Rating(short_hash("rating", row_id, words, *agent), row_id, agent_id, query, score, now)
+
+
+Votes = Mapping[str, Mapping[str, Vote]]
+"""Row -> rating -> vote."""
+_LOOK_BACK_US: Final = 600_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVotes:
+    """The votes of a ledger up to an instant."""
+
+    votes: Votes = field(default_factory=dict)
+    newest: int | None = None
+
+    @property
+    def since(self) -> int:
+        """Ratings that were made later may be new: the clock of another node may be behind."""
+        return -1 if self.newest is None else self.newest - _LOOK_BACK_US
+
+    def plus(self, fresh: Sequence[Rating]) -> "KnownVotes":
+        """These and fresh ones, of which some may be known."""
+        if not fresh:
+            return self
+        votes = dict(self.votes)
+        for one in fresh:
+            words = frozenset[str]() if one.query is None else asked_words(one.query)
+            votes[one.row_id] = {**votes.get(one.row_id, {}), one.id: Vote(one.score, words)}
+        return KnownVotes(votes, max(self.newest or 0, *(one.created_at for one in fresh)))

@@ -1,0 +1,32 @@
+"""The ledgers through their contract: in a file, on a Dolt server, in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from day1.ports.ledger import Ledger
+from tests.adapters.server_ledgers import opened as opened_on_a_server
+from tests.fakes.memory_ledger import MemoryLedger
+from tests.flows.opened_store import opened
+from tests.suites.ledger_suite import LedgerContract
+
+
+class TestInAFile(LedgerContract):
+    @pytest.fixture
+    def ledger(self, tmp_path: Path) -> Iterator[Ledger]:
+        with opened(tmp_path, create=True) as store:
+            yield store.repo.ledger
+
+
+class TestOnADoltServer(LedgerContract):
+    @pytest.fixture
+    def ledger(self, dolt_database: str) -> Iterator[Ledger]:
+        with opened_on_a_server(dolt_database) as ledger:
+            yield ledger
+
+
+class TestInMemory(LedgerContract):
+    @pytest.fixture
+    def ledger(self) -> Ledger:
+        return MemoryLedger()

@@ -1,0 +1,70 @@
+"""What votes are worth, and how far they move a score."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from day1.model.search.ranking import Candidate, Question, rank
+from day1.model.search.worth import MOST, Vote, asked_words, moved, worth
+
+NOTHING: frozenset[str] = frozenset()
+parts = st.floats(0, 1)
+
+
+def test_without_a_vote_nothing_moves() -> None:
+    assert worth([], NOTHING) == 0.0
+    assert moved(0.6, 0.0) == 0.6
+
+
+def test_ten_votes_of_0_9_lift_0_60_over_0_63_and_never_over_0_70() -> None:
+    lifted = moved(0.60, worth([Vote(0.9)] * 10, NOTHING))
+    assert 0.63 < lifted < 0.70
+    assert moved(0.60, worth([Vote(1.0)] * 10_000, NOTHING)) < 0.70
+
+
+def test_one_vote_counts_a_quarter() -> None:
+    assert worth([Vote(1.0)], NOTHING) == 0.25
+
+
+def test_a_vote_for_a_similar_query_counts_twice() -> None:
+    asked = asked_words("why does the deploy job wait")
+    similar = Vote(1.0, asked_words("Why does the deploy job wait?"))
+    other = Vote(1.0, asked_words("which database is used"))
+    assert worth([similar], asked) == pytest.approx(0.4)
+    assert worth([other], asked) == 0.25
+    assert worth([Vote(1.0)], NOTHING) == 0.25
+
+
+@given(parts, st.lists(parts, max_size=20))
+def test_a_score_moves_by_a_bounded_part_of_what_it_lacks_or_has(
+    score: float, votes: list[float]
+) -> None:
+    after = moved(score, worth([Vote(vote) for vote in votes], NOTHING))
+    assert 0.0 <= after <= 1.0
+    assert -MOST * score - 1e-12 <= after - score <= MOST * (1.0 - score) + 1e-12
+
+
+def ranked(votes: dict[str, dict[str, Vote]]) -> list[str]:
+    candidates = [Candidate("low", 1, None, 0.60, 0.0), Candidate("high", 2, None, 0.63, 0.0)]
+    texts = {"low": "one two", "high": "one two"}
+    question = Question("unlike", "vector", votes=votes)
+    return [
+        one.row_id for one in rank(candidates, question, 1, lambda ids: {i: texts[i] for i in ids})
+    ]
+
+
+def test_votes_move_a_memory_among_the_first() -> None:
+    assert ranked({}) == ["high"]
+    assert ranked({"low": {str(n): Vote(0.9) for n in range(10)}}) == ["low"]
+    assert ranked({"high": {str(n): Vote(0.0) for n in range(10)}}) == ["low"]
+
+
+def test_votes_lift_a_memory_from_far_below() -> None:
+    """Texts are read a portion at a time, and no portion that could hold the best is left out."""
+    candidates = [Candidate(f"fact_{n:03}", n, None, 0.63, 0.0) for n in range(60)]
+    candidates.append(Candidate("low", 99, None, 0.60, 0.0))
+    long = " ".join(["word"] * 40)
+    votes = {"low": {str(n): Vote(1.0) for n in range(50)}}
+    question = Question("unlike", "vector", votes=votes)
+    (best,) = rank(candidates, question, 1, lambda ids: dict.fromkeys(ids, long))
+    assert best.row_id == "low"
