@@ -54,7 +54,7 @@ def fill(memory):
     memory.remove("main", "fact_3")
     with memory.store.adding("main") as work:
         origin = origin_columns(memory.origin, work.now)
-        conversation = {"id": "conv_1", "title": None, "happened_at": None, **origin}
+        conversation = dict.fromkeys(CONVERSATION.columns) | origin | {"id": "conv_1"}
         work.add(CONVERSATION, [conversation])
         message = dict.fromkeys(MESSAGE.columns) | origin
         content = {"content": "Hello", "content_hash": content_hash("Hello"), "role": "user"}

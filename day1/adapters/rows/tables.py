@@ -17,7 +17,10 @@ from day1.model.rows.column import Column as Described
 from day1.model.rows.column import ColumnType
 from day1.model.rows.kind import KINDS, Kind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+SCHEMA_ROW = {"version": SCHEMA_VERSION, "created_at": 0}
+"""What says that a state has this version's tables. A constant: two branches that step apart merge,
+which they would not if each noted a time of its own."""
 
 versioned = MetaData()
 

@@ -132,12 +132,12 @@ def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         column: {
             "column": column,
-            "before": ours[column],
-            "after": after,
+            "before": ours.get(column),
+            "after": theirs.get(column),
             "words": row["words"] if column in _TEXTS else None,
         }
-        for column, after in theirs.items()
-        if ours[column] != after
+        for column in {**ours, **theirs}
+        if ours.get(column) != theirs.get(column)
     }
 
 

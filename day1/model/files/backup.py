@@ -1,11 +1,11 @@
 """What a backup says of itself: the files that it holds, and the memory that is in them."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from day1.model.rows.kind import Cell, canonical
+from day1.model.rows.kind import Cell, Kind, canonical, content_of
 
 FORMAT: Final = 1
 """Raise it when an older day1 could no longer restore the file."""
@@ -63,11 +63,12 @@ class RowsHash:
         """Begin with no rows."""
         self._hash, self.rows = hashlib.sha256(), 0
 
-    def take(self, table: str, rows: Iterable[tuple[Cell, ...]]) -> None:
-        """Take the rows of a table."""
-        self._hash.update(f"{table}\n".encode())
+    def take(self, kind: Kind, columns: Sequence[str], rows: Iterable[tuple[Cell, ...]]) -> None:
+        """Take these columns of the rows of a table."""
+        self._hash.update(f"{kind.table}\n".encode())
         for row in rows:
-            self._hash.update(canonical(row).encode("utf-8", "surrogatepass") + b"\n")
+            line = canonical(content_of(kind, dict(zip(columns, row, strict=True)), columns))
+            self._hash.update(line.encode("utf-8", "surrogatepass") + b"\n")
             self.rows += 1
 
     def hexdigest(self) -> str:

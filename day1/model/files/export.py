@@ -18,7 +18,7 @@ from typing import Final
 from day1.errors import ImportBroken, InvalidRequest, Json
 from day1.model.branches.names import check_name
 from day1.model.rows.column import Column
-from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row, canonical
+from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row, canonical, written
 from day1.model.values.ids import content_hash
 
 _FORMAT: Final = "day1-export"
@@ -63,8 +63,8 @@ def branch_line(branch: BranchLine) -> bytes:
 
 
 def row_line(kind: Kind, row: Mapping[str, Cell]) -> bytes:
-    """One row with every column."""
-    return json_line({"kind": kind.table, **row})
+    """One row with every column; a younger one is there where it holds something."""
+    return json_line({"kind": kind.table, **written(kind, row, row)})
 
 
 def end_line(rows: int) -> bytes:
@@ -210,12 +210,12 @@ def _branch(note: Mapping[str, Json]) -> BranchLine:
 
 
 def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
-    """Check a row against its kind: the same columns, each with a value of its type."""
-    if columns.keys() != set(kind.columns):
+    """Check a row against its kind: its columns, each with a value of its type."""
+    if not set(kind.columns) - kind.younger <= columns.keys() <= set(kind.columns):
         raise ValueError(f"its columns are not those of a {kind.name}")
     row: Row = {}
     for name, column in kind.column.items():
-        value = columns[name]
+        value = columns.get(name)
         if not _fits(kind, column, value):
             raise ValueError(f"{name} does not fit")
         row[name] = value  # type: ignore[assignment]  # no list or mapping fits a column

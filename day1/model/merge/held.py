@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from day1.model.rows.kind import BY_TABLE, WHOLE, Cell, Kind, Row, canonical
+from day1.model.rows.kind import BY_TABLE, WHOLE, Cell, Kind, Row, canonical, written
 from day1.model.values.ids import derived_id
 
 Resolution = Literal["taken", "edited", "dismissed"]
@@ -57,14 +57,22 @@ class HeldItem:
 
 def value_json(kind: Kind, row: Row | None, cell: str) -> str | None:
     """Write one cell of a row (`*`: every column, so that the row can come back) as JSON."""
-    if row is None:
-        return None
-    columns = kind.columns if cell == WHOLE else kind.group(cell)
-    return canonical({c: row[c] for c in columns})
+    return None if row is None else canonical(written(kind, row, _columns(kind, cell)))
+
+
+def _columns(kind: Kind, cell: str) -> tuple[str, ...]:
+    return kind.columns if cell == WHOLE else kind.group(cell)
+
+
+def value_of(kind: Kind, cell: str, value: str | None) -> Row | None:
+    """Read one cell of a row that `value_json` wrote, with each of its columns."""
+    stored = columns_of(value)
+    absent: Row = {c: None for c in _columns(kind, cell) if c in kind.younger}
+    return None if stored is None else {**absent, **stored}
 
 
 def columns_of(value: str | None) -> Row | None:
-    """Read what `value_json` wrote."""
+    """Read what `value_json` wrote, as it is there."""
     return None if value is None else dict(json.loads(value))
 
 

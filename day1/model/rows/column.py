@@ -41,3 +41,5 @@ class Column:
     """Tools and pages show it."""
     private: bool = False
     """It leaves the store only where somebody asks for it, and is not shown."""
+    since: int = 1
+    """The version of the schema that brought it: earlier states read it as without a value."""

@@ -87,6 +87,17 @@ class Kind:
         return tuple(c.name for c in self.column.values() if c.private)
 
     @cached_property
+    def younger(self) -> frozenset[str]:
+        """The columns that the first version of the schema did not have."""
+        return frozenset(c.name for c in self.column.values() if c.since > 1)
+
+    @cached_property
+    def rendered(self) -> tuple[str, ...]:
+        """The columns that belong to the words of a text: what its hash is beside."""
+        cell = next((cell for cell in self.cells if _CONTENT_HASH in cell), ())
+        return tuple(c.name for c in cell[2:])
+
+    @cached_property
     def blank(self) -> Row:
         """What a new row has in the columns that it says nothing of."""
         return {column.name: column.default for cell in self.cells for column in cell}
@@ -120,6 +131,23 @@ _CONTENT_HASH = Column(
 _HAPPENED_AT = Column("happened_at", "time", claimed=True, given=True)
 _SAID_AT = Column("happened_at", "time")
 _VERDICTS = ("unverified", "verified", "invalidated")
+_RENDERED = (
+    # What the text renders, and the vector that its writer gave. In the cell of the text, so that
+    # a merge pairs no text with the parts of another.
+    Column("structure", "json", redacted="with_text", since=2),
+    Column("vector", "json", redacted="with_text", shown=False, since=2),
+)
+_VALID_UNTIL = Column("valid_until", "time", given=True, since=2)
+_SPACE = Column("space", redacted="with_row", since=2)
+_DETAIL = Column("detail", "json", redacted="with_row", since=2)
+_KEPT: Final = (
+    (replace(_SPACE, indexed=True),),
+    (Column("tags", "json", redacted="with_row", since=2),),
+    (_DETAIL,),
+    (Column("expires_at", "time", since=2),),
+    (Column("sensitivity", since=2),),
+)
+"""Where a memory belongs, how long it is kept, and how it is handled."""
 
 
 def _text(name: str) -> Column:
@@ -137,7 +165,7 @@ FACT: Final = Kind(
     "fact",
     "fact",
     (
-        (_set_by_all(_text("fact_text")), _CONTENT_HASH),
+        (_set_by_all(_text("fact_text")), _CONTENT_HASH, *_RENDERED),
         (_set_by_all(Column("category", facet=True, redacted="with_row")),),
         (Column("confidence", "real", default=1.0, required=True, given=True, main=True),),
         (
@@ -161,6 +189,8 @@ FACT: Final = Kind(
             Column("scores", "json", redacted="with_text"),
         ),
         (_HAPPENED_AT,),
+        (_VALID_UNTIL,),
+        *_KEPT,
     ),
     says=("fact_text",),
     line="{fact_text}",
@@ -170,7 +200,7 @@ OBSERVATION: Final = Kind(
     "observation",
     "obs",
     (
-        (_set_by_all(_text("summary")), _CONTENT_HASH),
+        (_set_by_all(_text("summary")), _CONTENT_HASH, *_RENDERED),
         (
             Column(
                 "observation_type",
@@ -184,6 +214,7 @@ OBSERVATION: Final = Kind(
         (Column("raw_input", "text", redacted="with_row", claimed=True, given=True),),
         (Column("raw_output", "text", redacted="with_row", given=True),),
         (_HAPPENED_AT,),
+        *_KEPT,
     ),
     says=("summary",),
     line="({observation_type}) {summary}",
@@ -205,6 +236,8 @@ RELATION: Final = Kind(
         (_end("relation_type", indexed=False),),
         (Column("properties", "json", redacted="with_row", given=True),),
         (_HAPPENED_AT,),
+        (_VALID_UNTIL,),
+        (_SPACE,),
     ),
     says=("source_entity", "relation_type", "target_entity"),
     line="{source_entity} -{relation_type}-> {target_entity}",
@@ -214,7 +247,7 @@ CONVERSATION: Final = Kind(
     "conversations",
     "conversation",
     "conv",
-    ((Column("title", "text", redacted="with_row"),), (_SAID_AT,)),
+    ((Column("title", "text", redacted="with_row"),), (_SAID_AT,), (_SPACE,), (_DETAIL,)),
     says=("title",),
     line="{title}",
     origin_indexes=("session_id", "created_at"),
@@ -328,9 +361,12 @@ def text_of(cell: Cell) -> str | None:
 
 
 def complete(kind: Kind | None, columns: Row) -> Row:
-    """Columns with the hash of a text that is among them."""
+    """Columns with the hash of a text that is among them, and without what another text had."""
     text = None if kind is None or kind.text is None else columns.get(kind.text)
-    return columns if text is None else {**columns, "content_hash": content_hash(str(text))}
+    if kind is None or text is None:
+        return columns
+    other: Row = dict.fromkeys(kind.rendered)
+    return {**other, **columns, "content_hash": content_hash(str(text))}
 
 
 def canonical(value: object) -> str:
@@ -340,10 +376,25 @@ def canonical(value: object) -> str:
 
 def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
     """Name the content of a row: a hash of all columns but id and origin, 32 hex digits."""
-    content = canonical([row[c] for c in kind.group(WHOLE)])
+    content = canonical(content_of(kind, row, kind.group(WHOLE)))
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:
     """Hash one cell (column group) of a row: what an edit records as the value it gave."""
-    return short_hash(canonical([row[c] for c in kind.group(group)]))
+    return short_hash(canonical(content_of(kind, row, kind.group(group))))
+
+
+def content_of(kind: Kind, row: Mapping[str, Cell], columns: Iterable[str]) -> list[object]:
+    """What is hashed of columns: younger ones come last, where they hold something.
+
+    So a row that has nothing in them keeps the hashes that it had before there were any.
+    """
+    first: list[object] = [row[c] for c in columns if c not in kind.younger]
+    younger = {c: row[c] for c in columns if c in kind.younger and row[c] is not None}
+    return [*first, younger] if younger else first
+
+
+def written(kind: Kind, row: Mapping[str, Cell], columns: Iterable[str]) -> Row:
+    """Columns of a row as files have them: of the younger ones those that hold something."""
+    return {c: row[c] for c in columns if row[c] is not None or c not in kind.younger}

@@ -158,5 +158,5 @@ def _hashed(reading: Reading) -> tuple[int, str]:
     """How many rows a state has, and the hash of all of them."""
     taken = RowsHash()
     for kind in KINDS:
-        taken.take(kind.table, reading.scan(kind, kind.columns, Query()))
+        taken.take(kind, kind.columns, reading.scan(kind, kind.columns, Query()))
     return taken.rows, taken.hexdigest()

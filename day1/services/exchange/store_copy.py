@@ -316,7 +316,7 @@ def _hashed(reading: Reading, pending: Writes) -> _Hashed:
         rows = list(reading.scan(kind, columns, Query()))
         more = (row for row in pending.get(kind.table, {}).values() if row is not None)
         rows += [tuple(row[column] for column in columns) for row in more]
-        taken.take(kind.table, sorted(rows, key=lambda row: str(row[0])))
+        taken.take(kind, columns, sorted(rows, key=lambda row: str(row[0])))
     return taken.rows, taken.hexdigest()
 
 

@@ -8,7 +8,7 @@ from day1.errors import Advice, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Commit, CommitId, Query, Ref
-from day1.model.rows.kind import EDIT, MEMORIES, WHOLE, Kind, Row, kind_of
+from day1.model.rows.kind import EDIT, MEMORIES, WHOLE, Kind, Row, kind_of, written
 from day1.services.history.ancestry import Ancestry, CommitOnBranch
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import changed_groups, newest_edits
@@ -177,6 +177,8 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
     found = []
     for group in kind.groups:
         edit = authors.get(group[0])
+        if edit is None and not written(kind, row, group):
+            continue  # nobody ever gave it a value
         way = ways.origin(kind, row) if edit is None else ways.edit(edit)
         found.append(Blame(group[0], edit or row, edit is not None, *way))
     return traced, found

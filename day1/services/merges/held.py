@@ -8,11 +8,11 @@ from day1.model.branches.branch import Branch
 from day1.model.merge.held import (
     HeldItem,
     Resolution,
-    columns_of,
     keeps_out,
     open_items,
     same_value,
     value_json,
+    value_of,
 )
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Row, canonical, complete
@@ -80,9 +80,10 @@ def offers_of(
             value = _present_or(item, source_row)
         if same_value(item.kind, row, item.cell, value) or (row is not None and keeps_out(item)):
             continue
-        present = columns_of(value_json(item.kind, row, item.cell))
+        present = value_of(item.kind, item.cell, value_json(item.kind, row, item.cell))
+        offered = value_of(item.kind, item.cell, value)
         source_name = names.get(item.source_branch)
-        found.append(Offer((item,), present, columns_of(value), value, source_name))
+        found.append(Offer((item,), present, offered, value, source_name))
     return _once(found)
 
 

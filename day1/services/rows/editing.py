@@ -126,7 +126,7 @@ class Editor:
                 f"{', '.join(foreign)}.",
                 id=row_id,
             )
-        values = complete(kind, dict(columns))
+        values = complete(kind, _other_than(before, kind.text, columns))
         if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
             values = {"verification": "unverified", "scores": None, **values}
         groups = changed_groups(kind, before, values)
@@ -146,6 +146,11 @@ class Editor:
         """Close held items that a change of their row decides; gives their ids."""
         close_items(self.work, items, "edited", self.origin, self.repo.new_id)
         return tuple(item.id for item in items)
+
+
+def _other_than(before: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
+    """Columns without a text that the row has already: what it renders stays."""
+    return {c: value for c, value in columns.items() if c != text or value != before[c]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +254,15 @@ def _sets(kind: Kind, before: Row, columns: Row) -> Callable[[Row, Collection[Ce
 
     A cell that had the value already got no edit; it has it still, or was edited since.
     """
-    after = complete(kind, {**before, **columns})
+    after = {**before, **complete(kind, columns)}
     cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
 
     def same(made: Row, since: Collection[Cell]) -> bool:
         return all(
             made[cell] == cell_value(kind, after, cell)
             if cell in made
-            else cell in since or cell_value(kind, before, cell) == cell_value(kind, after, cell)
+            else cell in since
+            or all(before[c] == value for c, value in columns.items() if c in kind.group(cell))
             for cell in cells
         )
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import JsonObject, Label, Request, Response
 from day1.errors import InvalidRequest
-from day1.model.merge.held import HeldItem, columns_of
+from day1.model.merge.held import HeldItem, value_of
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import Choice
 from day1.model.records.merge_record import MergeRecord
@@ -99,8 +99,8 @@ def held_by(ctx: Context, record: MergeRecord) -> list[ConflictShown]:
             id=item.row_id,
             type=item.kind.name,
             cell=item.cell,
-            source=cell_text(item.kind, columns_of(item.theirs), item.cell),
-            target=cell_text(item.kind, columns_of(item.ours), item.cell),
+            source=cell_text(item.kind, value_of(item.kind, item.cell, item.theirs), item.cell),
+            target=cell_text(item.kind, value_of(item.kind, item.cell, item.ours), item.cell),
             reason=item.reason,
         )
         for item in map(HeldItem.of, rows)

@@ -11,6 +11,7 @@ from day1.model.values.instant import show
 _COLUMNS = {name: column for kind in MEMORIES for name, column in kind.column.items()}
 _JSON = frozenset(name for name, column in _COLUMNS.items() if column.type == "json")
 _TIMES = frozenset(name for name, column in _COLUMNS.items() if column.type == "time")
+_YOUNGER = frozenset[str]().union(*(kind.younger for kind in MEMORIES))
 _HIDDEN = frozenset(name for name, c in _COLUMNS.items() if c.private or not c.shown)
 
 
@@ -20,8 +21,15 @@ def shown(kind: Kind, row: Row) -> dict[str, Any]:
 
 
 def shown_columns(columns: Row) -> dict[str, Any]:
-    """Columns as tools show them: times as ISO, JSON as JSON, no bookkeeping."""
-    return {c: _shown(c, value) for c, value in columns.items() if c not in _HIDDEN}
+    """Columns as tools show them: times as ISO, JSON as JSON, no bookkeeping.
+
+    A younger column is shown where it holds something: answers stay as short as they were.
+    """
+    return {
+        c: _shown(c, value)
+        for c, value in columns.items()
+        if c not in _HIDDEN and not (value is None and c in _YOUNGER)
+    }
 
 
 def _shown(column: str, value: Cell) -> Any:
@@ -39,8 +47,8 @@ def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
     return {
         "type": kind.name,
         "id": change.id,
-        "before": shown_columns({c: before[c] for c in columns}),
-        "after": shown_columns({c: after[c] for c in columns}),
+        "before": {c: _shown(c, before[c]) for c in columns},
+        "after": {c: _shown(c, after[c]) for c in columns},
     }
 
 

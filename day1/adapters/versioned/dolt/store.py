@@ -14,7 +14,7 @@ from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import ServerDatabase, make_database, opened
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.rows.ownership import Known, columns_of, foreign, is_store, tables
-from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, SCHEMA_VERSION, TABLES, versioned
 from day1.adapters.versioned.dolt.connections import DoltConnections
 from day1.adapters.versioned.dolt.dialect import DoltDialect
 from day1.adapters.versioned.dolt_family.history import DoltFamilyHistory
@@ -120,7 +120,7 @@ class DoltStore(SqlStore):
             _make_missing(connection)
             now = clock() if clock else server_clock(connection)
             connection.exec_driver_sql("START TRANSACTION")
-            connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+            connection.execute(insert(SCHEMA), SCHEMA_ROW)
             text = encode(Message("init", "init"), now, (), {})
             DoltDialect(database).commit(connection, text, author_of(()), empty=False)
         return True

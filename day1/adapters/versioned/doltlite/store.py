@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from day1.adapters.failures import of_system
 from day1.adapters.flock import WriteLock
-from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, versioned
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, versioned
 from day1.adapters.sqlite_failures import translated
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, away, check_tables
 from day1.adapters.versioned.doltlite.dbapi import driver
@@ -194,7 +194,7 @@ def _write_tables(path: Path, now: int) -> None:
         with engine.connect() as opened:
             opened.exec_driver_sql("BEGIN IMMEDIATE")
             versioned.create_all(opened)
-            opened.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+            opened.execute(insert(SCHEMA), SCHEMA_ROW)
             text = encode(Message("init", "init"), now, (), {})
             opened.exec_driver_sql(
                 "SELECT dolt_commit('-A', '-m', ?, '--author', ?)", (text, author_of(()))

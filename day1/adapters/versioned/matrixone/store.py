@@ -9,7 +9,7 @@ from typing_extensions import override
 from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import ServerDatabase, opened
 from day1.adapters.mysql.url import clock as server_clock
-from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION, TABLES, versioned
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, TABLES, versioned
 from day1.adapters.versioned.matrixone.commit_store import CommitStore
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect, new_commit
@@ -158,7 +158,7 @@ def _make(connection: Connection, graph: CommitStore, database: str, now: int) -
     connection.exec_driver_sql(f"CREATE DATABASE `{position.database}`")
     connection.exec_driver_sql(f"USE `{position.database}`")
     versioned.create_all(connection, checkfirst=False)
-    connection.execute(insert(SCHEMA), {"version": SCHEMA_VERSION, "created_at": now})
+    connection.execute(insert(SCHEMA), SCHEMA_ROW)
     commit, text = new_commit(), encode(Message("init", "init"), now, (), {})
     graph.put_branch(connection, MAIN, position.database, commit)
     graph.put_commit(connection, commit, position, "day1", text)

@@ -245,7 +245,7 @@ def _cell(row: Document, side: Document | None, cell: str) -> str:
         return ""
     if cell == WHOLE:
         return text_of({**side, "type": row["type"]})
-    return "" if side[cell] is None else str(side[cell])
+    return "" if side.get(cell) is None else str(side[cell])
 
 
 def _draw_row(screen: Screen, row: Document, review: Document) -> None:
@@ -256,7 +256,8 @@ def _draw_row(screen: Screen, row: Document, review: Document) -> None:
     screen.line(mark, (short(row["id"]), "commit"), f" {said}", (_by(row), "dim"))
     cells = {**{item["cell"]: "held" for item in row["held"]}, **row["clashes"]}
     if row["group"] == "changed" and row["ours"] and row["theirs"]:
-        cells = {c: "" for c, value in row["theirs"].items() if value != row["ours"][c]}
+        ours, theirs = row["ours"], row["theirs"]
+        cells = {c: "" for c in {**ours, **theirs} if ours.get(c) != theirs.get(c)}
     width = max(len(review["source_branch"]), len(review["target_branch"])) + 1
     for cell, reason in cells.items():
         ours, theirs = (_cell(row, row[name], cell) for name in ("ours", "theirs"))
