@@ -1,0 +1,44 @@
+"""A lesson: in which situation what was done, and what came of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+from day1.model.rows.kind import Cell, canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """The three parts of a lesson."""
+
+    context: str
+    action: str
+    result: str
+
+    @property
+    def text(self) -> str:
+        """The parts as one text, each with its name: what search finds."""
+        return f"Context: {self.context}\nAction: {self.action}\nResult: {self.result}"
+
+    @property
+    def structure(self) -> str:
+        """The parts as the row keeps them beside the text."""
+        return canonical(asdict(self))
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """The three texts."""
+        return self.context, self.action, self.result
+
+
+def experience_of(row: Mapping[str, Cell]) -> Experience | None:
+    """The parts of a row; None for a row that is no lesson."""
+    kept = row.get("structure")
+    if kept is None:
+        return None
+    found = json.loads(str(kept))
+    names = [field.name for field in fields(Experience)]
+    if not isinstance(found, dict) or found.keys() != set(names):
+        return None
+    parts = [found[name] for name in names]
+    return Experience(*parts) if all(isinstance(part, str) for part in parts) else None

@@ -1,0 +1,87 @@
+"""Whether one lesson is another one in other words, so that it may take its place. Pure.
+
+Vectors alone do not tell: "PostgreSQL over MySQL" and "MySQL over PostgreSQL" have a cosine of
+nearly 1, as "waits 30 s" and "waits 60 s" have. So words decide too, and they are strict: a lesson
+that is stored twice can be consolidated later, one that was overwritten is missed.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Final
+
+from day1.model.lessons.experience import Experience
+from day1.model.search.grouping import at_odds
+
+ALIKE: Final = 0.95
+"""The cosine above which each part of two lessons must be."""
+
+_WORD = re.compile(r"[^\W_]+(?:[-._/:@+'\u2019][^\W_]+)*")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SILENT: Final = _set(
+    "a an the is are was were be been being am has have had that which so very just"
+)
+"""Words that are there in one wording and not in another. "on", "before" and "from" are not."""
+_TURNING: Final = _set(
+    """
+    against avoid avoided cannot despite disable disabled except fail failed fails instead lacks
+    least less more neither never no none nor not only rather revert reverted stop stopped unless
+    until without wrong
+    """
+)
+"""Words whose insertion turns what is said, or narrows it."""
+_ENDINGS: Final = frozenset({"", "e", "s", "es", "d", "ed", "ing", "ly"})
+_Y_ENDINGS: Final = frozenset({"y", "ies", "ied", "ying"})
+_SHORTEST: Final = 4
+"""Letters of the beginning that two forms of one word share."""
+
+
+def same_in_words(one: Experience, other: Experience) -> bool:
+    """Whether each part differs by insertions or inflection only, and nothing contradicts.
+
+    All insertions are on one side: a lesson with a word more in its context and one with a word
+    more in its result are two.
+    """
+    if at_odds(one.text, other.text):
+        return False
+    parts = [(_words(a), _words(b)) for a, b in zip(one.parts, other.parts, strict=True)]
+    return all(_within(a, b) for a, b in parts) or all(_within(b, a) for a, b in parts)
+
+
+def _words(text: str) -> list[str]:
+    """The words that say something, in order, in lower case."""
+    words = (word.casefold().replace("\u2019", "'") for word in _WORD.findall(text))
+    return [word for word in words if word not in _SILENT]
+
+
+def _within(fewer: Sequence[str], more: Sequence[str]) -> bool:
+    """Whether the words are the others without some that were inserted, and in their order."""
+    at, inserted = 0, []
+    for word in more:
+        if at < len(fewer) and _one_word(fewer[at], word):
+            at += 1
+        else:
+            inserted.append(word)
+    if at < len(fewer) or len(inserted) * 2 > len(fewer):
+        return False
+    return not any(word in _TURNING or any(c.isdigit() for c in word) for word in inserted)
+
+
+def _one_word(one: str, other: str) -> bool:
+    """Whether two words are forms of one."""
+    if one == other:
+        return True
+    shared = 0
+    for a, b in zip_longest(one, other):
+        if a != b:
+            break
+        shared += 1
+    if shared < _SHORTEST or not (one.isalpha() and other.isalpha()):
+        return False
+    ends = {one[shared:], other[shared:]}  # "cach" of "cache" and "caching"
+    return ends <= _ENDINGS or ends <= _Y_ENDINGS  # "retr" of "retry" and "retries"
