@@ -95,5 +95,6 @@ LINES = {
     "S1-089": "Updating, superseding, retracting, restoring and deciding are a toolset of their own.",
     "S1-090": "A branch is archived, a template and a bundle are deprecated by commands.",
     "S1-091": "Fields that the seed names differently in two tools keep both names.",
+    "S3-015": "An event memory.updated tells of each branch that was written to.",
 }
 """Line -> what is promised."""

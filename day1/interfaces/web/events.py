@@ -75,4 +75,7 @@ class Events:
 
 def _event(moved: Moved) -> str:
     said = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
-    return f"event: moved\ndata: {json.dumps(said)}\n\n"
+    # Who keeps memory under another contract waits for the second name; a branch that is gone has
+    # no memory that was updated.
+    names = ("moved",) if moved.commit is None else ("moved", "memory.updated")
+    return "".join(f"event: {name}\ndata: {json.dumps(said)}\n\n" for name in names)
