@@ -4,7 +4,6 @@ from day1.call.context import Context
 from day1.call.fields import Read
 from day1.model.rows.change import Ref
 from day1.ports.reading import Reading
-from day1.services.search.request import SearchAnswer
 
 
 def read_of(reading: Reading, branch: str, *notes: str) -> Read:
@@ -22,17 +21,3 @@ def state_of(ctx: Context, branch: str | None) -> Read:
         return Read(branch=None, commit="")
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
         return read_of(reading, branch)
-
-
-def read_found(branch: str, answer: SearchAnswer) -> Read:
-    """The state that a search was of, and how it was searched."""
-    notes = list(answer.notes)
-    if answer.pending_vectors:
-        notes.append(f"pending_vectors: {answer.pending_vectors}")
-    return Read(
-        branch=branch,
-        commit=answer.commit,
-        pending=answer.pending.count,
-        mode=answer.mode_used,
-        notes=notes,
-    )

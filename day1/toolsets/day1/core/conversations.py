@@ -41,9 +41,9 @@ from day1.services.search.searching import search
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.memory import secret_notes
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
-from day1.toolsets.day1.core.search import in_brief
+from day1.toolsets.day1.core.search import in_brief, read_found
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.state import read_found, read_of
+from day1.toolsets.shared.state import read_of
 
 Role = Literal["user", "assistant", "system", "tool"]
 Place = Annotated[int, Field(ge=1)]

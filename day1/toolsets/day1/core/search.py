@@ -14,11 +14,11 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.search.graph import neighbourhood
-from day1.services.search.request import Hit, SearchRequest
+from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.state import read_found, read_of
+from day1.toolsets.shared.state import read_of
 
 
 class TimeRange(Request):
@@ -159,6 +159,20 @@ def in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
         if name == "category"
         or (value is not None and name != "revision" and value != _USUAL.get(name))
     }
+
+
+def read_found(branch: str, answer: SearchAnswer) -> Read:
+    """The state that a search was of, and how it was searched."""
+    notes = list(answer.notes)
+    if answer.pending_vectors:
+        notes.append(f"pending_vectors: {answer.pending_vectors}")
+    return Read(
+        branch=branch,
+        commit=answer.commit,
+        pending=answer.pending.count,
+        mode=answer.mode_used,
+        notes=notes,
+    )
 
 
 class GraphQuery(Request):

@@ -30,11 +30,12 @@ from day1.toolsets.day1.core.search import (
     MemoryHit,
     TimelineItem,
     in_brief,
+    read_found,
     shown_hit,
     shown_moment,
 )
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.state import read_found, state_of
+from day1.toolsets.shared.state import state_of
 
 Level = Literal["session", "agent", "task"]
 _NEEDED: dict[Level, tuple[str, ...]] = {
