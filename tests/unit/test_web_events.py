@@ -47,7 +47,7 @@ def test_a_branch_that_moved_is_told_by_both_names_and_one_that_is_gone_by_one()
 
     async def listen() -> None:
         answer = await events.stream(request)
-        parts = answer.body_iterator
+        parts = aiter(answer.body_iterator)
         told.extend([str(await anext(parts)) for _ in range(3)][1:])
 
     anyio.run(listen)
