@@ -58,6 +58,9 @@ class Words(Protocol):
     def move(self, key: str, cursor: Cursor) -> None:
         """Record that the words of a state are all indexed."""
 
+    def lose_cursors(self) -> None:
+        """Forget how far each branch was followed: all are looked at anew."""
+
     def known(self, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
         """The numbers of texts by content hash; texts that are not indexed are left out."""
 

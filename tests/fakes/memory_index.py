@@ -27,6 +27,9 @@ class MemoryWords:
         self.at.pop(key, None)
         self.at[key] = cursor
 
+    def lose_cursors(self) -> None:
+        self.at.clear()
+
     def known(self, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
         keys = [(kind.table, one) for one in hashes]
         return {key[1]: self.learned[key][0] for key in keys if key in self.learned}

@@ -50,6 +50,11 @@ class SqliteWords(Words):
             )
 
     @override
+    def lose_cursors(self) -> None:
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM cursors")
+
+    @override
     def known(self, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
         with self._database.reading() as connection:
             return _known(connection, kind, hashes)

@@ -29,6 +29,8 @@ class Entry(NamedTuple):
     """When it happened, else when it was learned."""
     facets: tuple[Cell, ...]
     writer: Writer
+    ends: tuple[int | None, int | None]
+    """When it expires, and when its valid time ends; None for never."""
 
 
 def _place(entry: Entry) -> tuple[int, str]:

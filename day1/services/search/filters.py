@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, Cell, Kind
 
-SCOPES = ("task_id", "agent_id")
+SCOPES = ("task_id", "agent_id", "space")
 """The columns by which a view itself is narrowed, so that a question about the few rows of a task
 does not cost what all rows of the branch would."""
 
@@ -24,6 +24,19 @@ class Filter:
     before: int | None = None
     scope: Mapping[str, Cell] = field(default_factory=dict)
     """Column of `SCOPES` -> value: what a view is held of."""
+    superseded: bool = False
+    """Also superseded facts, which were true once."""
+    alive_at: int | None = None
+    """Only rows that had not expired by then."""
+    present_at: int | None = None
+    """Only rows whose valid time had not ended by then."""
+
+    def is_over(self, expires_at: int | None, ended_at: int | None) -> bool:
+        """Whether a row with these ends is left out."""
+        alive, present = self.alive_at, self.present_at
+        return (expires_at is not None and alive is not None and expires_at <= alive) or (
+            ended_at is not None and present is not None and ended_at <= present
+        )
 
     def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
         """Ask SQL for what is wanted."""
@@ -34,17 +47,22 @@ class Filter:
             among=among,
             after=self.after,
             before=self.before,
+            alive_at=self.alive_at,
+            present_at=self.present_at,
         )
 
     @property
     def held(self) -> Query:
         """The rows that a view for this filter holds."""
-        active = active_rows(self.kind, inactive=self.inactive)
+        active = active_rows(self.kind, inactive=self.inactive, superseded=self.superseded)
         return replace(active, equal={**active.equal, **self.scope})
 
 
-def active_rows(kind: Kind, *, inactive: bool) -> Query:
-    """The rows that search finds unless asked for more."""
+def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Query:
+    """The rows that search finds unless asked for more; no secret ones, whatever is asked."""
     if inactive or kind is not FACT:
-        return Query()
-    return Query(equal={"status": "active"}, without={"verification": ("invalidated",)})
+        return Query(public=True)
+    without: dict[str, Sequence[Cell]] = {"verification": ("invalidated",)}
+    if superseded:
+        return Query(without={**without, "status": ("archived",)}, public=True)
+    return Query(equal={"status": "active"}, without=without, public=True)

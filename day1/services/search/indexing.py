@@ -7,11 +7,13 @@ A past commit that is searched has a cursor of its own, under its id.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.redaction.veil import SECRET, is_secret
 from day1.model.rows.change import Changes, CommitId, Query, Ref
 from day1.model.rows.kind import KINDS, Kind
 from day1.ports.embedder import Embedder
@@ -100,23 +102,83 @@ def catch_up(
     Raises:
         IndexBehind: the index cannot be written now.
     """
-    if not reading.tip:
-        return True
-    key = branch_id or reading.tip
-    state = Cursor(reading.tip, reading.pending.newest if branch_id else None)
-    cursor = index.words.cursor(key)
-    if cursor == state and (branch_id or not reading.pending.count):
-        return True
-    if index.read_only:
-        return False
-    started = time.monotonic()
-    for kind, texts in _unseen(reading, history, index, cursor):
-        if within_s is not None and time.monotonic() - started > within_s:
+    return _Following(reading, history, index, within_s).catch_up(branch_id)
+
+
+def catch_up_past(
+    past: Reading, live: Reading, history: History, index: Index, within_s: float | None = None
+) -> bool:
+    """Index the words of a past state whole, but for those of rows that are secret by now.
+
+    Args:
+        past: a commit.
+        live: the branch as it is.
+        history: where differences are read.
+        index: what learns.
+        within_s: as for `catch_up`.
+
+    Raises:
+        IndexBehind: the index cannot be written now.
+    """
+    return _Following(past, history, index, within_s, live).catch_up(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """A state whose words are to be indexed."""
+
+    reading: Reading
+    history: History
+    index: Index
+    within_s: float | None
+    live: Reading | None = None
+
+    def catch_up(self, branch_id: str | None) -> bool:
+        """Index the words of the state; returns whether they all are."""
+        reading, index = self.reading, self.index
+        if not reading.tip:
+            return True
+        key = branch_id or reading.tip
+        state = Cursor(reading.tip, reading.pending.newest if branch_id else None)
+        cursor = index.words.cursor(key)
+        if cursor == state and (branch_id or not reading.pending.count):
+            return True
+        if index.read_only:
             return False
-        index.words.learn(kind, texts)
-    if cursor != state:
-        index.words.move(key, state)
-    return True
+        started = time.monotonic()
+        withheld = frozenset[str]() if self.live is None else secret_hashes(self.live)
+        for kind, texts in _unseen(reading, self.history, index, cursor):
+            if self.within_s is not None and time.monotonic() - started > self.within_s:
+                return False
+            index.words.learn(kind, {h: t for h, t in texts.items() if h not in withheld})
+        if cursor != state:
+            index.words.move(key, state)
+        return True
+
+
+def secret_hashes(reading: Reading) -> frozenset[str]:
+    """The hashes of the texts that secret rows of a state have."""
+    query = Query(equal={"sensitivity": SECRET})
+    kinds = (kind for kind in INDEXED if "sensitivity" in kind.column)
+    return frozenset(
+        str(row[0]) for kind in kinds for row in reading.scan(kind, ("content_hash",), query)
+    )
+
+
+def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
+    """Take texts out of the index that only secret rows of a state have.
+
+    On other branches they may be no secret: those are followed anew, and learn them again.
+    """
+    if not hashes:
+        return
+    known = {h for kind in INDEXED for h in index.words.known(kind, list(hashes))}
+    some = Query(among={"content_hash": sorted(known)}, public=True)
+    kinds = INDEXED if known else ()
+    told = {row[0] for kind in kinds for row in reading.scan(kind, ("content_hash",), some)}
+    if known - told:
+        index.words.lose_cursors()  # first: who is killed now reads all of the state again
+        index.forget(known - told)
 
 
 def _unseen(
@@ -129,16 +191,21 @@ def _unseen(
         base = cursor.commit if cursor else _nearest(reading.tip, history, index)
         changes = None if base is None else _changes(history, base, reading.tip)
         if changes is None:
+            _withdraw(reading, index, secret_hashes(reading))
             for kind in INDEXED:
-                yield from _in_parts(kind, _texts(reading, kind, Query()))
+                yield from _in_parts(kind, _texts(reading, kind, Query(public=True)))
             return
+        after = (c.after for kind in INDEXED for c in changes.get(kind.table, ()) if c.after)
+        _withdraw(reading, index, {str(row["content_hash"]) for row in after if is_secret(row)})
         for kind in INDEXED:
-            rows = (change.after for change in changes.get(kind.table, ()) if change.after)
+            rows = (c.after for c in changes.get(kind.table, ()) if c.after)
+            rows = (row for row in rows if not is_secret(row))
             texts = {str(row["content_hash"]): str(row[str(kind.text)]) for row in rows}
             yield from _in_parts(kind, texts)
     pending = reading.pending
     if pending.oldest is not None and pending.newest != seen:
-        query = Query(created_after=pending.oldest - 1 if seen is None else seen)
+        since = pending.oldest - 1 if seen is None else seen
+        query = Query(created_after=since, public=True)
         for kind in INDEXED:
             yield from _in_parts(kind, _texts(reading, kind, query))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 
 from day1.model.rows.change import Query
@@ -21,7 +22,7 @@ class LiveQuery:
         self.kind = wanted.kind
         self.key: ViewKey = (wanted.kind.table,)
         self.unindexed = 0
-        self._all = Filter(wanted.kind, wanted.inactive)
+        self._all = replace(wanted, equal={}, after=None, before=None)
         self._reading = reading
         self._index = index
         self._rows = rows
@@ -39,7 +40,7 @@ class LiveQuery:
         by_text: dict[TextId, list[Entry]] = {}
         for row in self._reading.scan(self.kind, columns_of(self.kind), query):
             text = hashes[str(row[1])]
-            by_text.setdefault(text, []).append(entry_of(row, text))
+            by_text.setdefault(text, []).append(entry_of(self.kind, row, text))
         return [entry for text in order for entry in by_text.get(text, ())]
 
     def sample(self, most: int) -> list[TextId]:
@@ -70,7 +71,8 @@ class LiveQuery:
         rows = self._reading.scan(self.kind, columns_of(self.kind), query)
         numbers = self._index.words.known(self.kind, [str(row[1]) for row in rows])
         order = WritingOrder()
-        order.add(entry_of(row, numbers[str(row[1])]) for row in rows if str(row[1]) in numbers)
+        known = ((row, numbers.get(str(row[1]))) for row in rows)
+        order.add(entry_of(self.kind, row, number) for row, number in known if number is not None)
         return order.pairs(most)
 
 

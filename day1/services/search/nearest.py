@@ -1,4 +1,4 @@
-"""Candidates of one kind by meaning: the visible rows whose vectors are nearest to the query's."""
+"""Candidates of one kind: the visible rows nearest to the query by meaning, and by words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from day1.model.search.ranking import Question
+from day1.model.rows.kind import Kind
+from day1.model.search.ranking import Candidate, Question
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.views import CachedView
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from day1.ports.index import Index, TextId, Vector
     from day1.services.search.entries import Entry
 
+FEW = 10
+"""Up to so many times the candidates, the rows of a scope are asked for one by one."""
 _QUESTIONS = 32
 """Questions whose vectors are remembered."""
 
@@ -107,6 +110,23 @@ class Best:
 
     entries: list[Entry] = field(default_factory=list)
     scores: dict[TextId, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What was found. `texts` by row id; `missing` texts have no vector."""
+
+    found: list[Candidate]
+    texts: dict[str, TextId]
+    missing: int
+
+
+class Found(NamedTuple):
+    """A candidate, its kind and its text."""
+
+    candidate: Candidate
+    kind: Kind
+    text: TextId
 
 
 def nearest(

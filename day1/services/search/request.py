@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from day1.model.rows.change import CommitId, Pending
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
+from day1.model.values.callbacks import Clock
+from day1.model.values.instant import now
 from day1.services.search.context import UsualCache
 from day1.services.search.nearest import QueryVectorCache, SearchLimits
 from day1.services.search.views import ViewCache
@@ -64,6 +66,8 @@ class SearchPorts:
     votes: Callable[[], Votes] = dict
     """How useful memories were found: the ledger's."""
     aside: Aside = field(default_factory=Aside)
+    clock: Clock = now
+    """By it rows expire, and valid times end."""
     running: set[object] = field(default_factory=set)
     """The searches that run now: the background worker gives way to them."""
 
@@ -82,11 +86,14 @@ class SearchRequest:
     limit: int = 10
     min_score: float = 0.0
     include_inactive: bool = False
-    """Also facts that are superseded, archived or invalidated."""
+    """Also facts that are superseded, archived or invalidated, or whose valid time is over."""
+    as_of_event: int | None = None
+    """Only what was true at this instant, superseded or not since then."""
     wait: bool = False
     """Wait until every text of the branch has its words and vectors."""
     equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, task_id."""
+    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, space (None: the
+    rows that have none)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
@@ -29,9 +29,18 @@ from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, k
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.search.context import in_context, lines_around
 from day1.services.search.filters import SCOPES, Filter
-from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
+from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
-from day1.services.search.nearest import AskedQuery, Best, CandidateQuery, QueryVector, nearest
+from day1.services.search.nearest import (
+    FEW,
+    AskedQuery,
+    Best,
+    CandidateQuery,
+    Candidates,
+    Found,
+    QueryVector,
+    nearest,
+)
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.views import CachedView, among, state_of
 
@@ -86,7 +95,8 @@ class _Search:
         self._ports, self._index = ports, ports.index
         self._ref, self._request = ref, request
         self._live_id = branch_id if ref.branch is not None and ref.until is None else None
-        self._filters = _filters(request)
+        now = ports.clock() if ref.until is None else ref.until
+        self._filters = _filters(request, now)
         self._mode: Mode = request.mode
         self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
         self._meaning: QueryVector | None = None
@@ -138,13 +148,14 @@ class _Search:
                 state = Cursor(reading.tip, reading.pending.newest)
                 if self._index.words.cursor(self._live_id) == state:
                     return  # as most often
-            if self._ref.until is None or not reading.tip:
+            if self._ref.until is None or self._ref.branch is None or not reading.tip:
                 done = catch_up(reading, history, self._index, self._live_id, within_s)
             else:
                 live = Ref(branch=self._ref.branch)
                 whole = live if reading.pending.count else Ref(commit=reading.tip)
-                with self._ports.store.reading(whole) as all_of_it:
-                    done = catch_up(all_of_it, history, self._index, None, within_s)
+                store, index = self._ports.store, self._index
+                with store.reading(whole) as past, store.reading(live) as now:
+                    done = catch_up_past(past, now, history, index, within_s)
         except IndexBehind as error:
             log.warning("the index does not follow: %s", error.details.get("engine_code"))
             done = False
@@ -155,7 +166,8 @@ class _Search:
     @contextmanager
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[CachedView | LiveQuery]:
         rows = self._ports.views.rows(reading, self._ref, wanted.kind)
-        many = rows > self._ports.reach.exact_rows and not wanted.scope
+        few = any(cell is not None for cell in wanted.scope.values())
+        many = rows > self._ports.reach.exact_rows and not few
         self._many |= many
         if many:
             yield LiveQuery(wanted, reading, self._index, rows)
@@ -198,7 +210,7 @@ class _Search:
         if terms and index.vectors.pending(embedder):
             for wanted in self._filters:
                 with self._visible(reading, wanted) as visible:
-                    best = _worded(self._looking(reading, wanted, asked), visible)
+                    best = _by_words(self._looking(reading, wanted, asked), visible)
                 self._first += [entry.text for entry in best.entries]
         return asked
 
@@ -226,7 +238,7 @@ class _Search:
         self._note(f"keyword only: {why}")
 
     def _find(self, reading: Reading) -> list[Hit]:
-        found: dict[str, _Found] = {}
+        found: dict[str, Found] = {}
         for wanted in self._filters:
             some = self._candidates(reading, wanted)
             self._missing += some.missing
@@ -234,7 +246,7 @@ class _Search:
                 trouble = self._index.vectors.trouble()
                 if trouble:
                     self._note(trouble)
-            found |= {c.row_id: _Found(c, wanted.kind, some.texts[c.row_id]) for c in some.found}
+            found |= {c.row_id: Found(c, wanted.kind, some.texts[c.row_id]) for c in some.found}
 
         def read(row_ids: Sequence[str]) -> dict[str, str]:
             texts: dict[TextId, str] = {}
@@ -296,19 +308,17 @@ class _Search:
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
 
 
-class _Found(NamedTuple):
-    candidate: Candidate
-    kind: Kind
-    text: TextId
-
-
 def _terms(question: str, whole: str) -> list[str]:
     """What to look up of a question, or all words of the whole one when those say nothing."""
     return keyword_terms(question) or keyword_terms(whole, all_words=True)
 
 
-def _filters(request: SearchRequest) -> list[Filter]:
-    """One filter for each kind that can have rows that match the request."""
+def _filters(request: SearchRequest, now: int) -> list[Filter]:
+    """One filter for each kind that can have rows that match the request at an instant."""
+    event = request.as_of_event
+    present = event if event is not None else None if request.include_inactive else now
+    ends = [end for end in (request.before, event) if end is not None]
+    window = (request.after, min(ends, default=None))
     equal = dict(request.equal)
     if request.category is not None:
         equal["category"] = request.category
@@ -322,18 +332,9 @@ def _filters(request: SearchRequest) -> list[Filter]:
             inactive = request.include_inactive
             scope = {name: cell for name, cell in equal.items() if name in SCOPES}
             facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-            window = (request.after, request.before)
-            filters.append(Filter(kind, inactive, facets, *window, scope))
+            once = event is not None
+            filters.append(Filter(kind, inactive, facets, *window, scope, once, now, present))
     return filters
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What was found. `texts` by row id; `missing` texts have no vector."""
-
-    found: list[Candidate]
-    texts: dict[str, TextId]
-    missing: int
 
 
 def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
@@ -347,8 +348,8 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
     near, missing = Best(), 0
     if meaning is not None:
         near, missing = nearest(looking, visible, meaning)
-    by_words = looking.asked.terms and looking.question.mode != "vector"
-    worded = _worded(looking, visible) if by_words else Best()
+    asked = looking.asked.terms and looking.question.mode != "vector"
+    worded = _by_words(looking, visible) if asked else Best()
     lines = lines_around(looking, visible, near, worded) if looking.in_order else []
     beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
     entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
@@ -376,10 +377,11 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
     return Candidates(found, {row_id: entry.text for row_id, entry in entries.items()}, missing)
 
 
-def _worded(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
+def _by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """The visible rows with the best scores by words."""
     most = looking.reach.candidates
-    if looking.wanted.scope and isinstance(visible, CachedView):  # so few that they are asked for
+    few = len(visible) <= FEW * most
+    if looking.wanted.scope and few and isinstance(visible, CachedView):  # they are asked for
         texts = visible.texts(looking.wanted)
         found = looking.index.words.scores(
             looking.wanted.kind, any_of(looking.asked.terms), list(texts)

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.ports.history import History
@@ -30,6 +31,10 @@ _ROWS_KEPT = 300_000
 """Rows in all views of a process; each costs some 400 bytes."""
 _VIEWS_KEPT = 500
 _STATES_COUNTED = 400
+_LONG_AGO = -(2**63)
+"""When the valid time ended of a superseded fact that does not say it: before any question."""
+
+_ENDLESS = (None, None)
 
 ViewKey = tuple[object, ...]
 """What a view is kept under."""
@@ -37,7 +42,7 @@ ViewKey = tuple[object, ...]
 
 def _key(wanted: Filter) -> ViewKey:
     """What the views of one state are told apart by."""
-    return (wanted.kind.table, wanted.inactive, *sorted(wanted.scope.items()))
+    return (wanted.kind.table, wanted.inactive, wanted.superseded, *sorted(wanted.scope.items()))
 
 
 def columns_of(kind: Kind) -> tuple[str, ...]:
@@ -49,8 +54,15 @@ def columns_of(kind: Kind) -> tuple[str, ...]:
         "happened_at",
         "agent_id",
         "session_id",
+        *_ends(kind),
         *kind.facets,
     )
+
+
+@lru_cache
+def _ends(kind: Kind) -> tuple[str, ...]:
+    """The columns that tell when a row of a kind is over."""
+    return tuple(c for c in ("expires_at", "valid_until", "status") if c in kind.column)
 
 
 @lru_cache(maxsize=16_384)
@@ -59,12 +71,17 @@ def _shared(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
     return cells
 
 
-def entry_of(row: tuple[Cell, ...], text: TextId) -> Entry:
+def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
     """The entry of a row of these columns whose text has this number."""
-    row_id, _, created_at, happened_at, agent_id, session_id, *facets = row
+    row_id, _, created_at, happened_at, agent_id, session_id, *rest = row
+    end = dict(zip(_ends(kind), rest, strict=False))
+    ended_at = end.get("valid_until")
+    if ended_at is None and end.get("status") == "superseded":
+        ended_at = _LONG_AGO
     when = created_at if happened_at is None else happened_at
-    writer = _shared((agent_id, session_id))
-    return Entry(row_id, text, created_at, happened_at, when, _shared(tuple(facets)), writer)  # type: ignore[arg-type]  # of these columns
+    writer, ends = _shared((agent_id, session_id)), _shared((end.get("expires_at"), ended_at))
+    facets = _shared(tuple(rest[len(end) :]))
+    return Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # of these columns
 
 
 def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
@@ -77,6 +94,8 @@ def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
         found = [entry for entry in found if entry.when >= wanted.after]
     if wanted.before is not None:
         found = [entry for entry in found if entry.when <= wanted.before]
+    if any(entry.ends != _ENDLESS for entry in found):
+        found = [entry for entry in found if not wanted.is_over(*entry.ends)]
     return found
 
 
@@ -101,6 +120,8 @@ class CachedView:
         self._oldest: int | None = None
         self._newest: int | None = None
         self._rows: dict[str, Entry] = {}
+        self._ending: dict[str, Entry] = {}
+        """Those of the rows that expire, or whose valid time ends."""
         self._waiting: set[str] = set()
         self._by_text: dict[TextId, list[str]] = {}
         self._texts: array[int] | None = array("q")
@@ -121,7 +142,9 @@ class CachedView:
             return list({entry.text for entry in among(wanted, self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)
-        return self._texts
+        over = {e.text for e in self._ending.values() if wanted.is_over(*e.ends)}
+        over = {text for text in over if not self.entries((text,), wanted)}
+        return [text for text in self._texts if text not in over] if over else self._texts
 
     def sample(self, most: int) -> list[TextId]:
         """Texts from all of the view, evenly."""
@@ -141,6 +164,7 @@ class CachedView:
         other = copy(self)
         other.lock, other.readers = threading.Lock(), 0
         other._rows, other._waiting = dict(self._rows), set(self._waiting)
+        other._ending = dict(self._ending)
         other._by_text = {text: list(ids) for text, ids in self._by_text.items()}
         other._texts, other._order = None, self._order.copy()
         return other
@@ -180,7 +204,7 @@ class CachedView:
                 changes = None
         if changes is None:
             self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
-            self._order = WritingOrder()
+            self._ending, self._order = {}, WritingOrder()
             rows = reading.scan(self.kind, self._columns, self._active)
             self._put(rows, index)
             oldest = reading.pending.oldest
@@ -204,8 +228,10 @@ class CachedView:
         self._waiting.update(str(row[0]) for row in rows)
 
     def _shows(self, row: Row) -> bool:
-        return all(row[name] == cell for name, cell in self._active.equal.items()) and not any(
-            row[name] in cells for name, cells in self._active.without.items()
+        return (
+            not is_secret(row)
+            and all(row[name] == cell for name, cell in self._active.equal.items())
+            and not any(row[name] in cells for name, cells in self._active.without.items())
         )
 
     def _put(self, rows: list[tuple[Cell, ...]], index: Index) -> None:
@@ -218,10 +244,12 @@ class CachedView:
             if text is None:
                 self.unindexed += 1
                 continue
-            entry = entry_of(row, text)
+            entry = entry_of(self.kind, row, text)
             if entry.row_id in self._rows:
                 continue
             self._rows[entry.row_id] = entry
+            if entry.ends != _ENDLESS:
+                self._ending[entry.row_id] = entry
             new.append(entry)
             ids = self._by_text.setdefault(text, [])
             ids.append(entry.row_id)
@@ -234,6 +262,7 @@ class CachedView:
             entry = self._rows.pop(row_id, None)
             if entry is None:
                 continue
+            self._ending.pop(row_id, None)
             self._order.drop(entry)
             left = self._by_text[entry.text]
             left.remove(row_id)

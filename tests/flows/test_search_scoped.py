@@ -1,0 +1,300 @@
+"""Search in a space, and without what has expired, is secret or is true no more.
+
+Each rule holds in a view of all rows (`exact_rows`) and where SQL is asked about texts.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from day1.adapters.index.index import LocalIndex
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, RELATION
+from day1.services.search.indexing import embed_pending, follow
+from day1.services.search.nearest import SearchLimits
+from day1.services.search.request import SearchPorts
+from day1.services.search.views import ViewCache
+from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows.searched_memory import Asking
+from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import ports as ports  # noqa: PLC0414 - a fixture
+from tests.suites.engine_memory import EngineMemory
+
+A, B = "project:a", "project:b"
+
+
+@pytest.fixture(params=[20_000, 0], ids=["view", "sql"])
+def ask(request, memory, ports):
+    reach = SearchLimits(exact_rows=request.param)
+    return Asking(memory, replace(ports, reach=reach, clock=memory.clock))
+
+
+def on_disk(folder: Path, words: str) -> list[str]:
+    """The files of the index that hold some words."""
+    files = [*folder.glob("index.db*"), *(folder / "vectors").glob("*")]
+    return [file.name for file in files if words.encode() in file.read_bytes()]
+
+
+def test_a_search_in_a_space_finds_its_rows_and_without_one_all(memory, ask):
+    for name, space in (("a", A), ("b", B), ("s", None)):
+        memory.add_fact("main", f"fact_{name}", fact_text=f"The gateway {name} waits.", space=space)
+    assert ask.ids("gateway", equal={"space": A}) == ["fact_a"]
+    assert ask.ids("gateway", equal={"space": B}) == ["fact_b"]
+    assert ask.ids("gateway", equal={"space": None}) == ["fact_s"]
+    assert sorted(ask.ids("gateway")) == ["fact_a", "fact_b", "fact_s"]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "vector"])
+def test_the_rows_of_other_spaces_take_no_places(memory, ask, mode):
+    for number in range(260):
+        memory.add_fact("main", f"fact_{number}", fact_text=f"gateway {number}", space=B)
+    memory.add_fact("main", "fact_far", fact_text="a gateway in a long tale of old", space=A)
+    assert ask.ids("gateway", equal={"space": A}, mode=mode, wait=True) == ["fact_far"]
+
+
+def test_a_row_that_moves_to_another_space_is_found_there(memory, ask):
+    memory.add_fact("main", "fact_a", fact_text="The gateway waits.", space=A)
+    assert ask.ids("gateway", equal={"space": A}) == ["fact_a"]
+    memory.update_fact("main", "fact_a", space=B)
+    assert ask.ids("gateway", equal={"space": A}) == []
+    assert ask.ids("gateway", equal={"space": B}) == ["fact_a"]
+
+
+def test_an_expired_row_is_gone_without_a_write_and_is_there_in_its_past(memory, ask):
+    end = memory.add_fact("main", "fact_a", fact_text="The gateway waits.").at + 1_000_000
+    memory.add_fact("main", "fact_b", fact_text="The gateway waits long.", expires_at=end)
+    memory.add_observation("main", "obs_c", summary="The gateway waited.", expires_at=end)
+    both = {"kinds": ("facts", "observations")}
+    memory.clock.now = end - 1
+    assert sorted(ask.ids("gateway", **both)) == ["fact_a", "fact_b", "obs_c"]
+    memory.clock.now = end
+    assert ask.ids("gateway", **both) == ["fact_a"]
+    assert sorted(ask.ids("gateway", until=end - 1, **both)) == ["fact_a", "fact_b", "obs_c"]
+    assert ask.ids("gateway", include_inactive=True) == ["fact_a"]
+
+
+def test_expired_rows_take_no_places(memory, ask):
+    end = memory.clock.now + 1_000_000
+    for number in range(260):
+        memory.add_fact("main", f"fact_{number}", fact_text=f"gateway {number}", expires_at=end)
+    memory.add_fact("main", "fact_far", fact_text="a gateway in a long tale of old")
+    memory.clock.now = end
+    for mode in ("hybrid", "keyword", "vector"):
+        assert ask.ids("gateway", mode=mode, wait=True) == ["fact_far"]
+
+
+def test_a_row_that_shares_its_text_with_an_expired_one_is_found(memory, ask):
+    end = memory.clock.now + 1_000_000
+    memory.add_fact("main", "fact_a", fact_text="The gateway waits.", expires_at=end)
+    memory.add_fact("main", "fact_b", fact_text="The gateway waits.")
+    memory.clock.now = end
+    assert ask.ids("gateway") == ["fact_b"]
+
+
+def test_a_secret_row_is_neither_found_nor_indexed(memory, ask, tmp_path):
+    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.", sensitivity="secret")
+    memory.add_fact("main", "fact_b", fact_text="The vault is old.")
+    found = ask("vault PIN", wait=True, include_inactive=True)
+    assert [hit.row["id"] for hit in found.hits] == ["fact_b"]
+    assert found.notes == []
+    ask.ports.index.close()
+    assert on_disk(tmp_path, "4711") == []
+
+
+def test_a_row_that_becomes_secret_leaves_the_index(memory, ask, tmp_path):
+    told = memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.").at
+    memory.add_fact("main", "fact_b", fact_text="The vault is old.")
+    assert len(ask.ids("vault", wait=True)) == 2
+    memory.update_fact("main", "fact_a", sensitivity="secret")
+    assert ask.ids("vault PIN", wait=True) == ["fact_b"]
+    ask.ports.index.close()
+    assert on_disk(tmp_path, "4711") == []
+    assert ask.ids("vault", until=told, wait=True) == []  # nor does its past bring it back
+    ask.ports.index.close()
+    assert on_disk(tmp_path, "4711") == []
+    memory.update_fact("main", "fact_a", sensitivity=None)
+    assert len(ask.ids("vault", wait=True)) == 2
+
+
+def test_a_text_that_is_no_secret_elsewhere_is_found_there(memory, ask):
+    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.")
+    memory.add_fact("main", "fact_b", fact_text="The vault PIN is 4711.", space=B)
+    memory.commit_pending("main")
+    memory.fork("side", "main")
+    assert len(ask.ids("vault")) == len(ask.ids("vault", "side")) == 2
+    memory.update_fact("main", "fact_a", sensitivity="secret")
+    assert ask.ids("vault") == ["fact_b"]
+    memory.update_fact("main", "fact_b", sensitivity="secret")
+    assert ask.ids("vault") == []
+    other = replace(ask.ports, views=ViewCache())  # another process, or the same one later
+    found = Asking(memory, other)("vault", "side")
+    assert sorted(hit.row["id"] for hit in found.hits) == ["fact_a", "fact_b"]
+    assert found.notes == []
+    assert ask.ids("vault") == []
+
+
+def test_who_was_killed_while_a_text_was_withdrawn_begins_again(memory, ask, monkeypatch):
+    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.")
+    assert ask.ids("vault") == ["fact_a"]
+    memory.update_fact("main", "fact_a", sensitivity="secret")
+    index = ask.ports.index
+    monkeypatch.setattr(index, "forget", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        ask.ids("vault")
+    monkeypatch.undo()
+    assert index.words.known(FACT, [str(memory_hash(memory))])
+    assert ask.ids("vault") == []
+    assert not index.words.known(FACT, [str(memory_hash(memory))])
+
+
+def memory_hash(memory):
+    with memory.store.reading(Ref(branch="main")) as reading:
+        return reading.get(FACT, ["fact_a"])["fact_a"]["content_hash"]
+
+
+def test_a_fact_is_answered_while_it_is_true(memory, ask):
+    now = memory.clock.now
+    memory.add_fact(
+        "main",
+        "fact_old",
+        fact_text="Ada heads the gateway team.",
+        happened_at=now - 9_000_000,
+        valid_until=now - 5_000_000,
+    )
+    memory.add_fact(
+        "main", "fact_new", fact_text="Bo heads the gateway team.", happened_at=now - 5_000_000
+    )
+    assert ask.ids("gateway team") == ["fact_new"]
+    assert len(ask.ids("gateway team", include_inactive=True)) == 2
+    assert ask.ids("gateway team", as_of_event=now - 9_000_001) == []
+    assert ask.ids("gateway team", as_of_event=now - 9_000_000) == ["fact_old"]
+    assert ask.ids("gateway team", as_of_event=now - 5_000_001) == ["fact_old"]
+    assert ask.ids("gateway team", as_of_event=now - 5_000_000) == ["fact_new"]
+
+
+def test_what_was_known_and_what_was_true_are_asked_together(memory, ask):
+    start = memory.clock.now - 9_000_000
+    first = memory.add_fact(
+        "main", "fact_old", fact_text="Ada heads the gateway team.", happened_at=start
+    ).at
+    memory.supersede("main", "fact_old", "fact_new", "Bo heads the gateway team.")
+    memory.update_fact("main", "fact_old", valid_until=start + 4_000_000)
+    memory.update_fact("main", "fact_new", happened_at=start + 4_000_000)
+    assert ask.ids("gateway team", as_of_event=start + 5_000_000) == ["fact_new"]
+    assert ask.ids("gateway team", as_of_event=start + 5_000_000, until=first) == ["fact_old"]
+    assert ask.ids("gateway team", as_of_event=start + 3_999_999) == ["fact_old"]
+    assert ask.ids("gateway team") == ["fact_new"]
+
+
+def test_a_superseded_fact_that_does_not_say_when_it_ended_was_a_mistake(memory, ask):
+    memory.add_fact("main", "fact_old", fact_text="Ada heads the gateway.", happened_at=1)
+    memory.supersede("main", "fact_old", "fact_new", "Bo heads the gateway.")
+    memory.update_fact("main", "fact_old", valid_until=None)
+    memory.update_fact("main", "fact_new", happened_at=1)
+    assert ask.ids("gateway", as_of_event=2) == ["fact_new"]
+
+
+# Readings
+
+
+def test_a_state_is_shown_without_expired_rows_and_secret_words(memory):
+    at = memory.clock.now + 10_000_000
+    memory.add_fact("main", "fact_a", fact_text="plain", category="c")
+    memory.add_fact("main", "fact_b", fact_text="gone", expires_at=at)
+    secret = {"sensitivity": "secret", "category": "c", "space": A, "tags": '["t"]'}
+    memory.add_fact("main", "fact_c", fact_text="PIN 4711", **secret)
+    memory.add_relation(
+        "main", "rel_a", source_entity="a", relation_type="r", target_entity="b", valid_until=at
+    )
+    with memory.store.reading(Ref(branch="main", shown_at=at)) as shown:
+        rows = {str(row["id"]): row for row in shown.find(FACT, Query())}
+        assert list(rows) == ["fact_a", "fact_c"]
+        hidden = rows["fact_c"]
+        assert (hidden["fact_text"], hidden["category"], hidden["space"], hidden["tags"]) == (
+            "[secret]",
+            "[secret]",
+            A,
+            None,
+        )
+        assert shown.scan(FACT, ("id", "fact_text"), Query(equal={"space": A})) == [
+            ("fact_c", "[secret]")
+        ]
+        assert [row["id"] for row in shown.find(FACT, Query(equal={"category": "c"}))] == ["fact_a"]
+        assert (shown.count(FACT), shown.tally(FACT, "space")) == (2, {None: 1, A: 1})
+        assert list(shown.get(FACT, ["fact_a", "fact_b"])) == ["fact_a"]
+        assert [row["id"] for row in shown.find(RELATION, Query(present_at=at - 1))] == ["rel_a"]
+        assert shown.find(RELATION, Query(present_at=at)) == []
+        assert len(shown.find(RELATION, Query())) == 1
+    with memory.store.reading(Ref(branch="main")) as whole:
+        assert len(whole.find(FACT, Query())) == 3
+        assert [row["id"] for row in whole.find(FACT, Query(alive_at=at, public=True))] == [
+            "fact_a"
+        ]
+
+
+_WRITES = st.lists(
+    st.tuples(
+        st.sampled_from([A, B]),
+        st.sampled_from(["add", "edit", "move", "secret", "expire", "search"]),
+        st.integers(0, 3),
+    ),
+    max_size=12,
+)
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(writes=_WRITES)
+def test_two_spaces_never_show_each_others_rows(tmp_path_factory, writes):
+    """Whatever is written, a search in a space answers what a plain look at all rows says."""
+    folder = tmp_path_factory.mktemp("spaces")
+    memory = EngineMemory(folder)
+    index = LocalIndex(folder)
+    plain = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder())
+    ask = Asking(memory, replace(plain, clock=memory.clock))
+    known: dict[str, dict] = {}
+    try:
+        for turn, (space, what, number) in enumerate(writes):
+            row_id = f"fact_{space[-1]}{number}"
+            change: dict = {"fact_text": f"gateway {space} {turn}"}
+            if what == "move":
+                change = {"space": B if known.get(row_id, {}).get("space") == A else A}
+            elif what == "secret":
+                change = {"sensitivity": "secret"}
+            elif what == "expire":
+                change = {"expires_at": memory.clock.now + 1}
+            if row_id not in known and what in {"add", "secret", "expire"}:
+                known[row_id] = {"space": space, "fact_text": f"gateway {space} {turn}", **change}
+                memory.add_fact("main", row_id, **known[row_id])
+            elif row_id in known and what != "search":
+                known[row_id] |= change
+                memory.update_fact("main", row_id, **change)
+            memory.clock.now += 10
+            for asked in (A, B):
+                want = {
+                    i
+                    for i, row in known.items()
+                    if row["space"] == asked
+                    and row.get("sensitivity") is None
+                    and row.get("expires_at", memory.clock.now + 1) > memory.clock.now
+                }
+                for mode in ("keyword", "hybrid"):
+                    got = ask.ids("gateway", equal={"space": asked}, mode=mode, limit=50)
+                    assert set(got) == want
+    finally:
+        index.close()
+        memory.close()
+
+
+def test_a_branch_that_is_followed_in_the_background_learns_no_secret(memory, ports, tmp_path):
+    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.", sensitivity="secret")
+    memory.commit_pending("main")
+    follow(memory.store, memory.store.history, ports.index, "main", "branch_main")
+    embed_pending(ports.index, ports.embedder, None)
+    ports.index.close()
+    assert on_disk(tmp_path, "4711") == []
