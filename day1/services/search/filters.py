@@ -30,6 +30,13 @@ class Filter:
     """Only rows that had not expired by then."""
     present_at: int | None = None
     """Only rows whose valid time had not ended by then."""
+    only: frozenset[str] | None = None
+    """Only rows of these ids."""
+
+    @property
+    def few(self) -> bool:
+        """Whether a view of its rows is held, however many the branch has."""
+        return self.only is not None or any(cell is not None for cell in self.scope.values())
 
     def is_over(self, expires_at: int | None, ended_at: int | None) -> bool:
         """Whether a row with these ends is left out."""

@@ -47,6 +47,14 @@ class QueryVectorCache:
         self._guard = threading.Lock()
         self._known: OrderedDict[tuple[str, str], Vector] = OrderedDict()
 
+    def of(self, embedder: Embedder, text: str, given: Vector | None) -> Vector:
+        """The vector of a query: the one that was given with it, else its text's.
+
+        Raises:
+            EmbedderUnavailable: there is no model.
+        """
+        return self.vectors(embedder, [text])[text] if given is None else given
+
     def vectors(self, embedder: Embedder, texts: Sequence[str]) -> dict[str, Vector]:
         """The vector of each of `texts`, each of them once.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from day1.model.records.rating import Votes
     from day1.ports.embedder import Embedder
     from day1.ports.history import History
-    from day1.ports.index import Index
+    from day1.ports.index import Index, Vector
     from day1.ports.store import Store
 
 
@@ -94,6 +94,10 @@ class SearchRequest:
     equal: Mapping[str, Cell] = field(default_factory=dict)
     """Further columns (facets, `SCOPES`) and their values: conversation_id, role, space (None: the
     rows that have none)."""
+    only: frozenset[str] | None = None
+    """Ids of the rows that may be found; None: any."""
+    vector: Vector | None = None
+    """Of length 1, by the embedder: looked for in place of the query's own."""
 
 
 @dataclass(frozen=True, slots=True)

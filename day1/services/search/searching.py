@@ -166,8 +166,7 @@ class _Search:
     @contextmanager
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[CachedView | LiveQuery]:
         rows = self._ports.views.rows(reading, self._ref, wanted.kind)
-        few = any(cell is not None for cell in wanted.scope.values())
-        many = rows > self._ports.reach.exact_rows and not few
+        many = rows > self._ports.reach.exact_rows and not wanted.few
         self._many |= many
         if many:
             yield LiveQuery(wanted, reading, self._index, rows)
@@ -222,7 +221,7 @@ class _Search:
 
     def _embed(self, embedder: Embedder, asked: AskedQuery) -> None:
         try:
-            (vector,) = self._ports.questions.vectors(embedder, [asked.embedded]).values()
+            vector = self._ports.questions.of(embedder, asked.embedded, self._request.vector)
             self._asked, self._meaning = asked, QueryVector(embedder, vector)
             limit, seconds = self._ports.embedded_at_once, self._ports.embedding_s
             some = None if self._request.wait else limit if seconds != 0 else 0
@@ -329,11 +328,10 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
             searched = [kind.table for kind in KINDS if kind.text]
             raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
         if equal.keys() <= {*kind.facets, *SCOPES}:
-            inactive = request.include_inactive
             scope = {name: cell for name, cell in equal.items() if name in SCOPES}
             facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-            once = event is not None
-            filters.append(Filter(kind, inactive, facets, *window, scope, once, now, present))
+            held = Filter(kind, request.include_inactive, facets, *window, scope, event is not None)
+            filters.append(replace(held, alive_at=now, present_at=present, only=request.only))
     return filters
 
 
@@ -380,7 +378,7 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
 def _by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """The visible rows with the best scores by words."""
     most = looking.reach.candidates
-    few = len(visible) <= FEW * most
+    few = looking.wanted.only is not None or len(visible) <= FEW * most
     if looking.wanted.scope and few and isinstance(visible, CachedView):  # they are asked for
         texts = visible.texts(looking.wanted)
         found = looking.index.words.scores(

@@ -87,6 +87,8 @@ def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
 def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
     """The wanted ones of rows that a view for this filter holds."""
     found = list(entries)
+    if wanted.only is not None:
+        found = [entry for entry in found if entry.row_id in wanted.only]
     for name, cell in wanted.equal.items():
         facet = wanted.kind.facets.index(name)
         found = [entry for entry in found if entry.facets[facet] == cell]
@@ -138,7 +140,8 @@ class CachedView:
 
     def texts(self, wanted: Filter) -> Sequence[TextId]:
         """The texts of all wanted rows, each once."""
-        if wanted.equal or wanted.after is not None or wanted.before is not None:
+        some = (wanted.after, wanted.before, wanted.only)
+        if wanted.equal or any(one is not None for one in some):
             return list({entry.text for entry in among(wanted, self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)
