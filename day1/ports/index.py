@@ -100,6 +100,9 @@ class Vectors(Protocol):
     def pending(self, embedder: Embedder) -> int:
         """The number of texts without a vector of this embedder."""
 
+    def waiting(self, embedder: Embedder, texts: Sequence[TextId]) -> list[TextId]:
+        """Those of `texts` that have no vector of this embedder."""
+
     def embed(
         self,
         embedder: Embedder,

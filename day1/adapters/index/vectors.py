@@ -64,6 +64,19 @@ class FileVectors(Vectors):
             return int(found.fetchone()[0])
 
     @override
+    def waiting(self, embedder: Embedder, texts: Sequence[TextId]) -> list[TextId]:
+        number = self._number(embedder)
+        if number is None:
+            return list(texts)
+        with self._database.reading() as connection:
+            found = connection.execute(
+                "SELECT w.text FROM json_each(?) AS wanted"
+                " CROSS JOIN waiting AS w ON w.space = ? AND w.text = wanted.value",
+                (json.dumps(texts), number),
+            )
+            return [text for (text,) in found]
+
+    @override
     def embed(
         self,
         embedder: Embedder,
