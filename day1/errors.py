@@ -129,6 +129,12 @@ class UnknownTool(NotFound):
     code = "unknown_tool"
 
 
+class UnknownModel(NotFound):
+    """The store embeds with another model than the call names; `details["model"]` names it."""
+
+    code = "unknown_model"
+
+
 class Conflict(Day1Error):
     """What was asked does not fit the present state."""
 

@@ -145,6 +145,8 @@ class Toolset:
     branch_rule: BranchRule = active_branch
     """The branch of a call that names none."""
     hints: Hints = field(default_factory=Hints)
+    dotted: str | None = None
+    """What may stand before a tool's name, with a dot, where toolsets are served together."""
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
@@ -175,6 +177,12 @@ class Tool:
     def qualified_name(self) -> str:
         """Its name among all toolsets."""
         return f"{self.toolset.name}.{self.operation.name}"
+
+    @property
+    def dotted_name(self) -> str | None:
+        """Another name under which it can be called among others; no list has it."""
+        dotted = self.toolset.dotted
+        return None if dotted is None else f"{dotted}.{self.operation.name}"
 
     def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
         """Call the operation under the toolset's rule for branches.

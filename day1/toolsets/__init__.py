@@ -10,6 +10,7 @@ from day1.toolsets.day1.admin import ADMIN
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
+from day1.toolsets.kompanion import KOMPANION
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "core14": (
@@ -27,22 +28,24 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
         "memory_task_update",
         "memory_search_task",
         "memory_session_context",
-    )
+    ),
+    "seeds": (*CORE.tools, *KOMPANION.tools),
 }
-"""What an agent needs daily, for clients that pay for each tool in their context (docs/tools)."""
+"""What an agent needs daily, for clients that pay for each tool in their context (docs/tools), and
+the tools of all products whose contract day1 keeps."""
 DEFAULT: Final = "core"
 EVERYTHING: Final = "core,review,browse"
 """day1's own tools for agents. Tokens are left out: managing them is no part of an agent's work."""
 
 
 def registered(*toolsets: Toolset) -> Registry:
-    """day1's own toolsets and the others that are given.
+    """The toolsets that day1 comes with, and the others that are given.
 
     Raises:
         ValueError: one clashes with another.
     """
     registry = Registry(LISTS, DEFAULT, EVERYTHING)
-    for toolset in (CORE, REVIEW, BROWSE, ADMIN, *toolsets):
+    for toolset in (CORE, REVIEW, BROWSE, ADMIN, KOMPANION, *toolsets):
         registry.register(toolset)
     return registry
 

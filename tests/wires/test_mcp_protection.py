@@ -22,7 +22,12 @@ from tests.wires.minimal_arguments import Arguments, prepared
 from tests.wires.review_calls import decide, shown
 from tests.wires.review_calls import opened as review_of
 
-OPERATIONS = {o.name: o for toolset in TOOLSETS.values() for o in toolset.operations}
+OPERATIONS = {
+    o.name: o
+    for toolset in TOOLSETS.values()
+    if toolset.namespace is TOOLSETS["core"].namespace  # other products' have tests of their own
+    for o in toolset.operations
+}
 DIRECT: dict[str, Arguments] = {
     "memory_write_fact": {},
     "memory_write_observation": {},

@@ -81,7 +81,7 @@ def _slim(part: Any, *, named: bool = False) -> Any:
         for key, value in part.items()
         if key not in {"title", "meaning", "minLength", "maxLength"}
         and not (key == "description" and "properties" in part)
-        and not (key == "additionalProperties" and value is True)
+        and not (key == "additionalProperties" and (value is True or value == {}))
     }
     return _folded(kept)
 

@@ -56,6 +56,7 @@ def build_server(
 ) -> Server[Any]:
     """Make a low-level server: tools, resources that clients may watch, and prompts."""
     by_name = {tool.name: tool for tool in tools}
+    called = by_name | _dotted(tools)
     listed = {tool.name: listing(tool.operation) for tool in tools}
     offered = {p.name: p for tool in tools for p in tool.toolset.hints.prompts}
 
@@ -69,7 +70,7 @@ def build_server(
         return prompts.worded(offered, params.name, params.arguments)
 
     def schema(name: str) -> Mapping[str, Any] | None:
-        found = listed.get(name)
+        found = listed.get(called[name].name) if name in called else None
         return None if found is None else found.input_schema
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
@@ -78,7 +79,7 @@ def build_server(
             return replace(made, progress=partial(_report, ctx), stopped=_stopped)
 
         # A cancelled call runs on in its thread until it asks `stopped` or ends by itself.
-        return await to_thread.run_sync(partial(_call, by_name, context, params))
+        return await to_thread.run_sync(partial(_call, called, context, params))
 
     return Server(
         "day1",
@@ -97,6 +98,13 @@ def build_server(
         on_subscribe_resource=listening.subscribe,
         on_unsubscribe_resource=listening.unsubscribe,
     )
+
+
+def _dotted(tools: Sequence[Tool]) -> dict[str, Tool]:
+    """Tools by the names that they have besides, if several toolsets are served."""
+    if len({tool.toolset.name for tool in tools}) == 1:
+        return {}
+    return {name: tool for tool in tools if (name := tool.dotted_name) is not None}
 
 
 def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> Callable[..., Any]:
@@ -144,7 +152,8 @@ def _call(
     if tool is None:
         shape = next((one.toolset.errors for one in by_name.values()), ErrorShape())
         unknown = f"There is no tool {params.name[:80]!r} here."
-        return result(shape.body(UnknownTool(unknown, tools=sorted(by_name)), str), is_error=True)
+        there = sorted({one.name for one in by_name.values()})
+        return result(shape.body(UnknownTool(unknown, tools=there), str), is_error=True)
     shape = tool.toolset.errors
     try:
         answer = tool.call(context(), params.arguments or {})

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from day1.model.redaction.veil import SECRET
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.model.values.ids import derived_id
 
 CONTEXT: Final = "context"
 """The `observation_type` of a saved context, and the category of a fact made of one."""
-WITHHELD: Final = "secret"
+_PASSAGES: Final = 64
+"""As many as an embedder cuts a text into."""
 
 
 def context_id(space: str | None, key: str) -> str:
@@ -21,6 +23,16 @@ def memory_id(space: str | None, given: str) -> str:
     return derived_id(FACT.prefix, None, "memory", space or "", given)
 
 
+def passage_id(context: str, number: int) -> str:
+    """The id of the fact that a passage of a context becomes."""
+    return derived_id(FACT.prefix, None, "passage", context, str(number))
+
+
+def passage_ids(context: str) -> list[str]:
+    """The ids of all facts that a context may have become."""
+    return [passage_id(context, number) for number in range(_PASSAGES)]
+
+
 def sensitivity(
     given: str | None, inside: object = None, tags: Sequence[str] | None = None
 ) -> str | None:
@@ -28,9 +40,9 @@ def sensitivity(
     if given is not None:
         return given
     said = inside.get("sensitivity") if isinstance(inside, Mapping) else None
-    if isinstance(said, str) and said.strip().casefold() == WITHHELD:
-        return WITHHELD
-    return WITHHELD if any(tag.strip().casefold() == WITHHELD for tag in tags or ()) else None
+    if isinstance(said, str) and said.strip().casefold() == SECRET:
+        return SECRET
+    return SECRET if any(tag.strip().casefold() == SECRET for tag in tags or ()) else None
 
 
 def fits(wanted: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> bool:

@@ -1,0 +1,107 @@
+"""Contexts: any JSON that is kept in a space, by a key or without one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from day1.model.branches.branch import Branch
+from day1.model.keeping.content import as_kept, flattened
+from day1.model.keeping.keyed import CONTEXT, context_id, passage_id, passage_ids
+from day1.model.rows.change import Query
+from day1.model.rows.kind import FACT, OBSERVATION, Cell, Row, canonical
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import NewId
+from day1.ports.reading import Reading
+from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep
+from day1.services.keeping.listed import listed
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class NewContext:
+    """What is to be kept. Units: microseconds UTC."""
+
+    space: str | None
+    key: str | None
+    content: Any
+    tags: Sequence[str] = ()
+    expires_at: int | None = None
+    sensitivity: str | None = None
+
+
+def save(repo: Repository, branch: Branch, new: NewContext, origin: Origin) -> tuple[Row, Kept]:
+    """Keep a context; with a key in place of what had that key in the space."""
+    columns = _columns(new)
+    made: list[str] = []
+
+    def wanted(reading: Reading, now: int) -> list[KeyedRow]:
+        if not made:
+            made.append(_id(new, repo.new_id, now))
+        return [KeyedRow(OBSERVATION, made[0], columns), *_passages(reading, new, made[0])]
+
+    kept = keep(repo, branch, wanted, origin)
+    return kept.rows[made[0]], kept
+
+
+def _passages(reading: Reading, new: NewContext, row_id: str) -> list[KeyedRow]:
+    """The facts that an older version became: they are as secret as it is, and last as long."""
+    if new.key is None or not reading.get(FACT, [passage_id(row_id, 0)]):
+        return []
+    same: Mapping[str, Cell] = {"expires_at": new.expires_at, "sensitivity": new.sensitivity}
+    return [KeyedRow(FACT, i, same) for i in reading.get(FACT, passage_ids(row_id))]
+
+
+def _id(new: NewContext, new_id: NewId, now: int) -> str:
+    if new.key is None:
+        return new_id(OBSERVATION.prefix, now)
+    return context_id(new.space, new.key)
+
+
+def _columns(new: NewContext) -> Mapping[str, Cell]:
+    return {
+        "summary": flattened(new.content),
+        "structure": as_kept(new.content),
+        "observation_type": CONTEXT,
+        "space": new.space,
+        "tags": canonical(list(new.tags)) if new.tags else None,
+        "detail": None if new.key is None else canonical({"key": new.key}),
+        "expires_at": new.expires_at,
+        "sensitivity": new.sensitivity,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Which contexts are wanted: all conditions together. Units: microseconds UTC."""
+
+    space: str | None
+    now: int
+    key: str | None = None
+    tags: Sequence[str] = ()
+    """Each of them."""
+    since: int | None = None
+    limit: int = 20
+
+
+def recall(reading: Reading, wanted: Recall) -> list[Row]:
+    """The contexts of a space that are wanted and have not expired, the newest first.
+
+    Secret ones too: who asks for the contexts of a space gets their words.
+    """
+    query = Query(
+        equal={"space": wanted.space, "observation_type": CONTEXT},
+        among={} if wanted.key is None else {"id": [context_id(wanted.space, wanted.key)]},
+        created_after=None if wanted.since is None else wanted.since - 1,
+        alive_at=wanted.now,
+    )
+    if wanted.tags or wanted.since is not None:
+        found = reading.scan(OBSERVATION, ("id", "created_at", "tags"), query)
+        tagged = [
+            (int(at or 0), str(row_id))
+            for row_id, at, tags in found
+            if set(wanted.tags) <= set(listed(tags))
+        ]
+        ids = [row_id for _, row_id in sorted(tagged, reverse=True)[: wanted.limit]]
+        rows = reading.get(OBSERVATION, ids)
+        return [rows[row_id] for row_id in ids if row_id in rows]
+    return reading.find(OBSERVATION, replace(query, descending=True, limit=wanted.limit))

@@ -1,0 +1,109 @@
+"""Rows that have to be there with given values: added, changed, or left as they are.
+
+What is new only is added like any write, and shares its commit. As soon as one row is there with
+other values, all of them are one commit of their own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import CommitId, Message
+from day1.model.rows.kind import Cell, Kind, Row
+from day1.model.rows.origin import Origin
+from day1.ports.reading import Reading
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor
+from day1.services.rows.recording import changed_groups, new_row
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRow:
+    """A row by its id, and the columns that it is to have."""
+
+    kind: Kind
+    id: str
+    columns: Mapping[str, Cell]
+    always: Mapping[str, Cell] = field(default_factory=dict)
+    """Columns that are set as well, where one of the others changes the row's text."""
+    origin_id: str | None = None
+    """The row that it is made from, if it is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was done, and the state of the branch after it."""
+
+    rows: dict[str, Row]
+    added: int
+    changed: int
+    tip: CommitId
+    pending: int
+
+
+Rows = Callable[[Reading, int], Sequence[KeyedRow]]
+"""The rows to keep at a state of the branch and an instant: asked under the branch's lock."""
+
+
+def keep(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept:
+    """Bring rows about on a branch, all of them or none."""
+    with repo.store.adding(branch.name) as adding:
+        rows = wanted(adding, adding.now)
+        there = _there(adding, rows)
+        new = [row for row in rows if row.id not in there]
+        if not any(_differs(row, there[row.id]) for row in rows if row.id in there):
+            made = [_new(row, origin, adding.now) for row in new]
+            for kind in dict.fromkeys(row.kind for row in new):
+                adding.add(kind, [m for r, m in zip(new, made, strict=True) if r.kind is kind])
+            there |= {str(row["id"]): row for row in made}
+            pending = adding.pending.count + len(made)
+            return Kept(there, len(made), 0, adding.tip, pending)
+    return _change(repo, branch, wanted, origin)
+
+
+def _change(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept:
+    with repo.store.changing(branch.name) as work:
+        rows = wanted(work, work.now)
+        there = _there(work, rows)
+        editor = Editor(repo, work, origin)
+        added = changed = 0
+        for row in rows:
+            before = there.get(row.id)
+            if before is None:
+                there[row.id] = _new(row, origin, work.now)
+                work.add(row.kind, [there[row.id]])
+                added += 1
+            elif _differs(row, before):
+                there[row.id] = editor.change(row.kind, before, _columns(row, before)).row
+                changed += 1
+        tip, pending = work.tip, work.pending.count
+        if added or changed:
+            tip, pending = work.commit(Message("change", _line(added, changed))), 0
+        return Kept(there, added, changed, tip, pending)
+
+
+def _new(row: KeyedRow, origin: Origin, now: int) -> Row:
+    made = new_row(row.kind, row.id, dict(row.columns), origin, now)
+    return {**made, "origin_id": row.origin_id}
+
+
+def _there(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
+    found: dict[str, Row] = {}
+    for kind in dict.fromkeys(row.kind for row in rows):
+        found |= reading.get(kind, [row.id for row in rows if row.kind is kind])
+    return found
+
+
+def _columns(row: KeyedRow, before: Row) -> dict[str, Cell]:
+    text = row.kind.text
+    new = text is not None and row.columns.get(text, before[text]) != before[text]
+    return {**row.columns, **(row.always if new else {})}
+
+
+def _differs(row: KeyedRow, before: Row) -> bool:
+    return bool(changed_groups(row.kind, before, _columns(row, before)))
+
+
+def _line(added: int, changed: int) -> str:
+    parts = [f"change {changed} keyed rows"] if changed else []
+    return ", ".join([*parts, *([f"add {added}"] if added else [])])

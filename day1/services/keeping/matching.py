@@ -1,0 +1,237 @@
+"""Finding memories of one space: by a text, by a vector, or by both.
+
+Vectors of different models are never compared. A given vector that is as long as day1's own may
+still be of another model; a text beside it tells, else the model whose vectors come nearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from day1.errors import InvalidRequest
+from day1.model.keeping import given_vector
+from day1.model.keeping.keyed import fits
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, OBSERVATION, Row
+from day1.model.search.ranking import Mode
+from day1.services.keeping.listed import noted
+from day1.services.keeping.vectors import foreign, unit
+from day1.services.search.filters import active_rows
+from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.searching import search
+
+if TYPE_CHECKING:
+    from day1.ports.embedder import Embedder
+
+_MOST = 200
+"""Rows that a text finds by words, where they are scored together with foreign vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked. Units: `now` in microseconds UTC."""
+
+    space: str | None
+    now: int
+    text: str | None = None
+    vector: Sequence[float] | None = None
+    k: int = 10
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What the metadata of a memory must have; contexts have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A memory that was found; its score is in 0..1."""
+
+    row: Row
+    score: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The branch that is searched, and what its search is done with."""
+
+    ports: SearchPorts
+    branch: str
+    branch_id: str
+
+    @property
+    def ref(self) -> Ref:
+        """The branch as it is."""
+        return Ref(branch=self.branch)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The rows of a space with vectors of another model that are as long as a given one."""
+
+    cosines: dict[str, float]
+    without: int
+    """Rows of the space that have none such."""
+    lengths: Sequence[int]
+    """Of all vectors there are."""
+
+
+def matching(where: Where, wanted: Wanted) -> tuple[list[Match], SearchAnswer]:
+    """The best memories of a space, best first, and the answer that tells how they were found.
+
+    Raises:
+        InvalidRequest: the given vector is as long as no other.
+    """
+    allowed = _allowed(where, wanted)
+    request = SearchRequest(
+        query=wanted.text or "",
+        kinds=(FACT.table,) if wanted.metadata else (FACT.table, OBSERVATION.table),
+        limit=2 * wanted.k,
+        equal={"space": wanted.space},
+        only=allowed,
+    )
+    if wanted.vector is None:
+        answer = search(where.ports, where.ref, where.branch_id, request)
+    else:
+        answer = _by_vector(where, wanted, request, wanted.vector)
+    matches = _once([Match(h.row, h.score, str(h.row[h.kind.text or ""])) for h in answer.hits])
+    return matches[: wanted.k], answer
+
+
+def _by_vector(
+    where: Where, wanted: Wanted, request: SearchRequest, vector: Sequence[float]
+) -> SearchAnswer:
+    given = _given(where, wanted, vector, request.only)
+    embedder = where.ports.embedder
+    ours = embedder is not None and embedder.dimension == len(vector)
+    if not ours and not given.cosines:
+        raise _unknown_length(len(vector), embedder, given.lengths)
+    if ours and given.cosines and wanted.text is not None:
+        ours = not foreign(embedder, [(wanted.text, vector)])[0]
+    answer = None
+    if ours:
+        mode: Mode = "hybrid" if wanted.text else "vector"
+        answer = search(
+            where.ports,
+            where.ref,
+            where.branch_id,
+            replace(request, mode=mode, vector=unit(vector)),
+        )
+        if not given.cosines or wanted.text is not None or _nearer(answer, given):
+            return answer
+    return _compared(where, request, given)
+
+
+def _nearer(answer: SearchAnswer, given: _Given) -> bool:
+    best = max((hit.cosine or 0.0 for hit in answer.hits), default=0.0)
+    return best >= max(given.cosines.values())
+
+
+def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnswer:
+    """Score rows by their given vectors, and by their words where a text is given."""
+    words: dict[str, Hit] = {}
+    if request.query:
+        answer = search(
+            where.ports,
+            where.ref,
+            where.branch_id,
+            replace(request, mode="keyword", limit=_MOST),
+        )
+        words = {str(hit.row["id"]): hit for hit in answer.hits}
+    weights = where.ports.weights
+    parts = (weights.vector, weights.keyword if request.query else 0.0)
+
+    def score(row_id: str) -> float:
+        word = words[row_id].keyword if row_id in words else 0.0
+        near = max(0.0, given.cosines.get(row_id, 0.0))
+        return (parts[0] * near + parts[1] * word) / sum(parts)
+
+    scores = {row_id: score(row_id) for row_id in {*given.cosines, *words}}
+    best = sorted(scores, key=lambda row_id: (-scores[row_id], row_id))[: request.limit]
+    with where.ports.store.reading(where.ref) as reading:
+        rows = {**reading.get(FACT, best), **reading.get(OBSERVATION, best)}
+        hits = [
+            Hit(
+                rows[i],
+                FACT if "fact_text" in rows[i] else OBSERVATION,
+                scores[i],
+                given.cosines.get(i),
+                words[i].keyword if i in words else 0.0,
+                None,
+            )
+            for i in best
+            if i in rows
+        ]
+        notes = [
+            f"compared with {len(given.cosines)} vectors that were given with their texts; "
+            f"{given.without} memories of the namespace have none of this length"
+        ]
+        return SearchAnswer(
+            hits=hits,
+            mode_used="hybrid" if request.query else "vector",
+            pending_vectors=0,
+            notes=notes,
+            commit=reading.tip,
+            pending=reading.pending,
+        )
+
+
+def _shown(wanted: Wanted) -> Query:
+    active = active_rows(FACT, inactive=False)
+    equal = {**active.equal, "space": wanted.space}
+    return replace(active, equal=equal, alive_at=wanted.now, present_at=wanted.now, public=True)
+
+
+def _allowed(where: Where, wanted: Wanted) -> frozenset[str] | None:
+    """The memories whose metadata fits; None for all."""
+    if not wanted.metadata:
+        return None
+    with where.ports.store.reading(where.ref) as reading:
+        rows = reading.scan(FACT, ("id", "detail"), _shown(wanted))
+    return frozenset(
+        str(row_id)
+        for row_id, detail in rows
+        if fits(wanted.metadata, noted(detail).get("metadata"))
+    )
+
+
+def _given(
+    where: Where, wanted: Wanted, vector: Sequence[float], allowed: frozenset[str] | None
+) -> _Given:
+    with where.ports.store.reading(where.ref) as reading:
+        found = reading.scan(FACT, ("id", "vector"), _shown(wanted))
+    rows = {str(i): text for i, text in found if allowed is None or i in allowed}
+    kept = {i: str(text) for i, text in rows.items() if text is not None}
+    lengths = {i: given_vector.dimension_of(text) for i, text in kept.items()}
+    same = [i for i, length in lengths.items() if length == len(vector)]
+    cosines: dict[str, float] = {}
+    if same:
+        import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
+
+        matrix = np.array([given_vector.from_kept(kept[i]) for i in same], np.float64)
+        near = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
+        cosines = {i: float(c) for i, c in zip(same, near, strict=True)}
+    return _Given(cosines, len(rows) - len(same), sorted(set(lengths.values())))
+
+
+def _unknown_length(
+    length: int, embedder: Embedder | None, lengths: Sequence[int]
+) -> InvalidRequest:
+    own = None if embedder is None else embedder.dimension
+    there = [] if own is None else [f"the model of this store gives {own}"]
+    if lengths:
+        given = ", ".join(map(str, lengths))
+        there.append(f"vectors that were given in this namespace have {given}")
+    why = " and ".join(there) or "this store has no model, and the namespace no vectors"
+    return InvalidRequest(
+        f"query.embedding has {length} numbers, and {why}: nothing here can be compared with it.",
+        given=length,
+        model=own,
+        there=list(lengths),
+    )
+
+
+def _once(matches: Sequence[Match]) -> list[Match]:
+    """Matches without contexts of which a passage was found as a fact."""
+    made = {match.row["origin_id"] for match in matches if "fact_text" in match.row}
+    return [match for match in matches if match.row["id"] not in made]

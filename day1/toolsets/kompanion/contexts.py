@@ -1,0 +1,155 @@
+"""Tools of Kompanion that keep JSON and fetch it back."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, When, Written
+from day1.call.operation import Effect, Operation
+from day1.model.keeping.content import from_kept, kept_json
+from day1.model.keeping.keyed import sensitivity
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import Row, text_of
+from day1.model.values.instant import SECOND, parse, show
+from day1.services.keeping.contexts import NewContext, Recall, recall, save
+from day1.services.keeping.listed import listed, noted
+from day1.toolsets.kompanion.fields import Maybe, Sensitivity, SpaceLabel, space_of
+from day1.toolsets.kompanion.writing import absent, writing, written_of
+from day1.toolsets.shared.state import read_of
+
+_CENTURY_S: Final = 100 * 365.25 * 86_400
+
+
+def _lasting(seconds: float) -> float:
+    if not 0 < seconds <= _CENTURY_S:  # nor NaN
+        raise ValueError("must be more than 0 and at most 100 years")
+    return seconds
+
+
+class SaveContext(Repeatable):
+    """The arguments of `save_context` (S3-002).
+
+    Attributes:
+        namespace: Where the context belongs: `kind:name`, such as project:metal, thread:7 or
+            user:ann; `shared` is what belongs to no namespace.
+        key: Its name in the namespace: the same key again replaces it, and history keeps the old
+            one. Without a key each call keeps a new context.
+        content: Any JSON of at most 32,768 characters; it comes back as it is.
+        tags: Words to fetch it by.
+        ttl_seconds: How long it is kept, more than 0 and at most 100 years; default: for ever.
+        sensitivity: `secret` keeps it out of search, lists, exports and bundles; only
+            `recall_context` tells it. Default: secret where `content.sensitivity` or a tag says
+            so, else normal.
+    """
+
+    namespace: SpaceLabel
+    key: Maybe[Label] = None
+    content: Annotated[Any, AfterValidator(kept_json)]
+    tags: Maybe[Labels] = None
+    ttl_seconds: Maybe[Annotated[float, AfterValidator(_lasting)]] = None
+    sensitivity: Maybe[Sensitivity] = None
+
+
+class ContextSaved(Response):
+    """The id of the context, and when it was first kept (S3-002)."""
+
+    id: str
+    created_at: str
+    written: Written
+
+
+def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
+    """Keep any JSON; the same namespace and key replaces it."""
+    ttl = request.ttl_seconds
+    now = ctx.clock()
+    new = NewContext(
+        space_of(request.namespace),
+        request.key,
+        request.content,
+        request.tags or (),
+        None if ttl is None else now + max(1, round(ttl * SECOND)),
+        _secret(request),
+    )
+    write = writing(ctx, request)
+    row, kept = save(write.repo, write.branch, new, write.origin)
+    return ContextSaved(
+        id=str(row["id"]),
+        created_at=show(int(row["created_at"] or 0)),
+        written=written_of(write, kept),
+    )
+
+
+def _secret(request: SaveContext) -> str | None:
+    found = sensitivity(request.sensitivity, request.content, request.tags)
+    return None if found == "normal" else found
+
+
+class RecallContext(Request):
+    """The arguments of `recall_context` (S3-004).
+
+    Attributes:
+        namespace: Where the contexts belong, as with `save_context`.
+        key: Only the context of this key.
+        tags: Only contexts with each of these tags.
+        limit: How many to answer at most; default: 20.
+        since: Only contexts that were first kept at this time or later (ISO 8601).
+    """
+
+    namespace: SpaceLabel
+    key: Maybe[Label] = None
+    tags: Maybe[Labels] = None
+    limit: Maybe[Annotated[int, Field(ge=1, le=200)]] = 20
+    since: Maybe[When] = None
+
+
+class ContextItem(Response):
+    """A context; what it has not is left out (S3-004)."""
+
+    id: str
+    key: str | None = absent()
+    content: Any
+    tags: list[str] | None = absent()
+    created_at: str
+    expires_at: str | None = absent()
+
+
+class ContextItems(Response):
+    """The contexts, the newest first (S3-004)."""
+
+    items: list[ContextItem]
+    read: Read
+
+
+def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
+    """Fetch saved JSON by key, tags (all) or time, newest first."""
+    branch = ctx.branch(None)
+    wanted = Recall(
+        space_of(request.namespace),
+        ctx.clock(),
+        request.key,
+        request.tags or (),
+        None if request.since is None else parse(request.since),
+        request.limit or 20,
+    )
+    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        items = [_shown(row) for row in recall(reading, wanted)]
+        return ContextItems(items=items, read=read_of(reading, branch))
+
+
+def _shown(row: Row) -> ContextItem:
+    kept, expires = text_of(row["structure"]), row["expires_at"]
+    return ContextItem(
+        id=str(row["id"]),
+        key=noted(row["detail"]).get("key"),
+        content=str(row["summary"]) if kept is None else from_kept(kept),  # redacted, or edited
+        tags=listed(row["tags"]) or None,
+        created_at=show(int(row["created_at"] or 0)),
+        expires_at=None if expires is None else show(int(expires)),
+    )
+
+
+OPERATIONS: Final = (
+    Operation("save_context", SaveContext, ContextSaved, save_context, Effect.WRITE),
+    Operation("recall_context", RecallContext, ContextItems, recall_context, Effect.READ),
+)

@@ -1,0 +1,45 @@
+"""Types of arguments that the tools of Kompanion share."""
+
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import AfterValidator, Field
+
+from day1.errors import InvalidRequest
+from day1.model.rows.validation import clean
+from day1.model.values.space import MAX_SPACE, space_name
+
+T = TypeVar("T")
+
+
+def _without_null(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+    (there,) = (choice for choice in schema.pop("anyOf") if choice != {"type": "null"})
+    schema |= there
+
+
+Maybe = Annotated[T | None, Field(json_schema_extra=_without_null)]
+"""An argument that may be left out; its schema is the contract's, which knows no null."""
+
+SHARED: Final = "shared"
+"""The namespace of what belongs to no space."""
+
+
+def _named(text: str) -> str:
+    try:
+        return SHARED if space_of(clean(text)) is None else text
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def space_of(namespace: str) -> str | None:
+    """The space that a namespace is; None for `shared`.
+
+    Raises:
+        InvalidRequest: it is no name of a space.
+    """
+    return None if namespace.strip().casefold() == SHARED else space_name(namespace)
+
+
+SpaceLabel = Annotated[str, Field(min_length=1, max_length=MAX_SPACE), AfterValidator(_named)]
+"""A namespace, as the caller writes it."""
+Sensitivity = Literal["normal", "secret"]

@@ -1,0 +1,232 @@
+"""Tools of Kompanion that keep texts and find them by meaning and words."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, model_validator
+
+from day1.call.context import Context
+from day1.call.fields import (
+    JsonObject,
+    Label,
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    Text,
+    Written,
+)
+from day1.call.operation import Effect, Operation
+from day1.errors import UnknownModel
+from day1.model.keeping.given_vector import sound_vector
+from day1.model.keeping.keyed import sensitivity
+from day1.model.rows.kind import text_of
+from day1.services.keeping.listed import noted
+from day1.services.keeping.matching import Match, Wanted, Where, matching
+from day1.services.keeping.memories import NewMemory, upsert
+from day1.services.keeping.vectors import foreign, text_vectors
+from day1.services.keeping.warming import the_embedder
+from day1.toolsets.kompanion.fields import Maybe, SpaceLabel, space_of
+from day1.toolsets.kompanion.writing import absent, writing, written_of
+
+_Vector = Annotated[list[float], AfterValidator(sound_vector)]
+
+
+class EmbedText(Request):
+    """The arguments of `embed_text` (S3-005).
+
+    Attributes:
+        model: The model that must be meant; another one than this store has is refused.
+        texts: Up to 256 texts.
+    """
+
+    model: Maybe[Label] = None
+    texts: Annotated[list[Text], Field(max_length=256)]
+
+
+class Embedded(Response):
+    """One vector of length 1 for each text, in their order (S3-005)."""
+
+    model: str
+    vectors: list[list[float]]
+    read: Read
+
+
+def embed_text(ctx: Context, request: EmbedText) -> Embedded:
+    """The vector of each text, by the store's model."""
+    embedder = the_embedder(ctx.search)
+    if request.model not in {None, embedder.name}:
+        raise UnknownModel(
+            f"This store embeds with {embedder.name}, and with no other model: leave `model` out.",
+            model=embedder.name,
+        )
+    found = text_vectors(embedder, request.texts)
+    notes = []
+    if found.long:
+        notes.append(
+            f"{found.long} of the texts are longer than the model reads at once: the vector of "
+            "such a one is the mean of its passages, of length 1."
+        )
+    return Embedded(
+        model=embedder.name,
+        vectors=[vector.tolist() for vector in found.vectors],
+        read=Read(branch=None, commit="", notes=notes),
+    )
+
+
+class MemoryItem(Request):
+    """A text to keep.
+
+    Attributes:
+        id: Your own name for it in the namespace; default: one is made and answered.
+        text: What it says.
+        metadata: What you note of it: a JSON object, by which `search_memory` can filter. With
+            `sensitivity: secret` in it the memory is found by no search, and is in no export or
+            bundle.
+        embedding: Its vector, where a model of your own made it. One that equals the vector of
+            this store's model is not kept, because the store makes it by itself.
+    """
+
+    id: Maybe[Label] = None
+    text: Text
+    metadata: Maybe[JsonObject] = None
+    embedding: Maybe[_Vector] = None
+
+
+class UpsertMemory(Repeatable):
+    """The arguments of `upsert_memory` (S3-006).
+
+    Attributes:
+        namespace: Where the memories belong, as with `save_context`.
+        items: Up to 1,000 texts; all are kept, or none.
+    """
+
+    namespace: SpaceLabel
+    items: Annotated[list[MemoryItem], Field(max_length=1_000)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "UpsertMemory":
+        ids = [item.id for item in self.items if item.id is not None]
+        if len(set(ids)) < len(ids):
+            raise ValueError("items must not have an id twice")
+        return self
+
+
+class MemoriesUpserted(Response):
+    """How many memories are there now as they were given, and their ids (S3-006)."""
+
+    upserted: int
+    ids: list[str]
+    written: Written
+
+
+def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
+    """Keep texts for search; the same id updates in place."""
+    given = [(item.text, item.embedding) for item in request.items if item.embedding is not None]
+    kept_apart = iter(foreign(ctx.search.embedder, given) if given else ())
+    items = [
+        NewMemory(
+            item.text,
+            item.id,
+            item.metadata,
+            item.embedding if item.embedding is not None and next(kept_apart) else None,
+            sensitivity(None, item.metadata),
+        )
+        for item in request.items
+    ]
+    write = writing(ctx, request)
+    done = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
+    return MemoriesUpserted(upserted=len(items), ids=done.ids, written=written_of(write, done.kept))
+
+
+class MemoryQuery(Request):
+    """What is looked for.
+
+    Attributes:
+        text: What to look for, as a question or as words.
+        embedding: A vector to look by in place of the text's own; it is compared with vectors of
+            the same model only.
+        k: How many memories to answer at most; default: 10.
+        filter: Only memories whose metadata has each of these keys with an equal value.
+    """
+
+    text: Maybe[Text] = None
+    embedding: Maybe[_Vector] = None
+    k: Maybe[Annotated[int, Field(ge=1, le=200)]] = 10
+    filter: Maybe[JsonObject] = None
+
+    @model_validator(mode="after")
+    def _something(self) -> "MemoryQuery":
+        if self.text is None and self.embedding is None:
+            raise ValueError("needs a text, an embedding or both")
+        return self
+
+
+class SearchMemory(Request):
+    """The arguments of `search_memory` (S3-007).
+
+    Attributes:
+        namespace: Where the memories belong, as with `save_context`.
+        query: What to look for.
+    """
+
+    namespace: SpaceLabel
+    query: MemoryQuery
+
+
+class MemoryMatch(Response):
+    """A memory that was found; what it has not is left out (S3-007)."""
+
+    id: str
+    score: float
+    text: str
+    metadata: dict[str, Any] | None = absent()
+
+
+class MemoryMatches(Response):
+    """The memories that were found, best first (S3-007)."""
+
+    matches: list[MemoryMatch]
+    read: Read
+
+
+def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
+    """Find texts of one namespace; memory_search looks through all."""
+    branch, query = ctx.find(None), request.query
+    wanted = Wanted(
+        space_of(request.namespace),
+        ctx.clock(),
+        query.text,
+        query.embedding,
+        query.k or 10,
+        query.filter or {},
+    )
+    matches, answer = matching(Where(ctx.search, branch.name, branch.id), wanted)
+    notes = list(answer.notes)
+    if answer.pending_vectors:
+        notes.append(f"pending_vectors: {answer.pending_vectors}")
+    read = Read(
+        branch=branch.name,
+        commit=answer.commit,
+        pending=answer.pending.count,
+        mode=answer.mode_used,
+        notes=notes,
+    )
+    return MemoryMatches(matches=[_shown(match) for match in matches], read=read)
+
+
+def _shown(match: Match) -> MemoryMatch:
+    about = noted(match.row["detail"])
+    metadata = about.get("metadata")
+    return MemoryMatch(
+        id=text_of(about.get("id")) or str(match.row["id"]),
+        score=round(match.score, 6),
+        text=match.text,
+        metadata=metadata if isinstance(metadata, dict) else None,
+    )
+
+
+OPERATIONS: Final = (
+    Operation("embed_text", EmbedText, Embedded, embed_text, Effect.READ),
+    Operation("upsert_memory", UpsertMemory, MemoriesUpserted, upsert_memory, Effect.WRITE),
+    Operation("search_memory", SearchMemory, MemoryMatches, search_memory, Effect.READ),
+)

@@ -1,0 +1,95 @@
+"""Tools of Kompanion that prepare a namespace for search."""
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Read, Repeatable, Request, Response, When, Written, written
+from day1.call.operation import Effect, Operation
+from day1.model.rows.change import Ref
+from day1.model.values.instant import parse
+from day1.services.keeping.promoting import Promotion, promote
+from day1.services.keeping.warming import embed_soon, the_embedder, warm
+from day1.toolsets.kompanion.fields import Maybe, SpaceLabel, space_of
+from day1.toolsets.kompanion.writing import writing
+from day1.toolsets.shared.state import state_of
+
+
+class WarmCache(Request):
+    """The arguments of `warm_cache` (S3-008).
+
+    Attributes:
+        namespace: Whose texts are to have vectors, as with `save_context`.
+        since: Only texts that were first kept at this time or later (ISO 8601).
+    """
+
+    namespace: SpaceLabel
+    since: Maybe[When] = None
+
+
+class CacheWarmed(Response):
+    """How many texts had no vector (S3-008)."""
+
+    queued: int
+    read: Read
+
+
+def warm_cache(ctx: Context, request: WarmCache) -> CacheWarmed:
+    """Make the vectors that texts of a namespace lack."""
+    branch = ctx.find(None)
+    queued = warm(
+        ctx.search,
+        (branch.name, branch.id),
+        space_of(request.namespace),
+        None if request.since is None else parse(request.since),
+        ctx.clock(),
+    )
+    return CacheWarmed(queued=queued, read=state_of(ctx, branch.name))
+
+
+class SyncSemantic(Repeatable):
+    """The arguments of `sync_semantic` (S3-009).
+
+    Attributes:
+        namespace: Whose contexts are to be promoted, as with `save_context`.
+        max_batch: How many contexts to promote at most; default: 100.
+    """
+
+    namespace: SpaceLabel
+    max_batch: Maybe[Annotated[int, Field(ge=1, le=1_000)]] = 100
+
+
+class Synced(Response):
+    """How many contexts were promoted, and how many wait (S3-009)."""
+
+    processed: int
+    pending: int
+    written: Written
+
+
+def sync_semantic(ctx: Context, request: SyncSemantic) -> Synced:
+    """Make facts of saved contexts, by passages; skips secret and expired ones."""
+    embedder = the_embedder(ctx.search)
+    write = writing(ctx, request)
+    done = promote(
+        write.repo,
+        embedder,
+        Promotion(
+            write.branch,
+            space_of(request.namespace),
+            write.origin,
+            ctx.clock(),
+            request.max_batch or 100,
+        ),
+    )
+    notes = embed_soon(ctx.search, embedder, (write.branch.name, write.branch.id), done.hashes)
+    with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
+        state = written(write.branch.name, reading.tip, reading.pending.count, notes)
+    return Synced(processed=done.processed, pending=done.pending, written=state)
+
+
+OPERATIONS: Final = (
+    Operation("warm_cache", WarmCache, CacheWarmed, warm_cache, Effect.READ, idempotent=True),
+    Operation("sync_semantic", SyncSemantic, Synced, sync_semantic, Effect.WRITE, idempotent=True),
+)
