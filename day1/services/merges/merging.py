@@ -1,13 +1,13 @@
 """Merging: under the target's lock the plan is made again, and exactly that plan is done."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from day1.errors import Json, Refused, WouldHold
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closing_row, held_id, value_json
 from day1.model.merge.plan import MergePlan
-from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review
 from day1.model.rows.change import CommitId, Message, Ref
@@ -59,11 +59,11 @@ class MergeIntent:
     """The name of the target branch."""
     review_id: str | None = None
 
-    def record(self, **done: Json) -> MergeRecord:
+    def record(self, **done: Any) -> MergeRecord:
         """The record of the merge, once it is done."""
-        fields = to_json(self)
+        fields = asdict(self)
         del fields["target"]
-        return from_json(MergeRecord, {**fields, **done})
+        return MergeRecord(**fields, **done)
 
 
 def _unprotected(_source: Branch, target: Branch, _plan: MergePlan) -> None:
