@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,9 +16,11 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
+    event,
     insert,
     select,
 )
+from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
 from day1.adapters.ledger.schema import make_tables
@@ -65,28 +67,33 @@ class Watch(Protocol):
 
 
 class FileWatch(Watch):
-    """Tells whether a SQLite file was written to, by anybody, in a few microseconds."""
+    """Tells whether a SQLite file was replaced or written to, by anybody, in a few microseconds."""
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         """Open nothing yet; `connect` opens the file."""
         self._path, self._connect = path, connect
         self._guard = threading.Lock()
-        self._opened: tuple[object, ...] = ()
+        self._opened: Hashable = None
         self._connection: sqlite3.Connection | None = None
+
+    def file(self) -> tuple[int, ...]:
+        """Which file is there; empty where none is."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return ()
+        return found.st_dev, found.st_ino
 
     @override
     def version(self) -> Hashable:
         """Changes with every commit of another connection; this one makes none."""
-        opened: tuple[object, ...] = ()
-        with suppress(OSError):
-            found = self._path.stat()
-            opened = found.st_dev, found.st_ino
+        file = self.file()
         with self._guard:
-            if self._connection is None or opened != self._opened:
+            if self._connection is None or file != self._opened:
                 self.close()
                 self._connection = self._connect()
-                self._opened = opened
-            return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
+                self._opened = file
+            return file, self._connection.execute("PRAGMA data_version").fetchone()[0]
 
     @override
     def close(self) -> None:
@@ -95,8 +102,24 @@ class FileWatch(Watch):
             self._connection = None
 
 
+def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
+    """Open a connection again once `opened`, which says what connections are opened to, differs.
+
+    What is written to a file that was deleted or replaced is lost.
+    """
+
+    @event.listens_for(engine, "connect")
+    def note(_: Any, record: Any) -> None:
+        record.info["opened"] = opened()
+
+    @event.listens_for(engine, "checkout")
+    def compare(_: Any, record: Any, __: Any) -> None:
+        if record.info["opened"] != opened():
+            raise DisconnectionError
+
+
 class SqlLedger(Ledger):
-    """A ledger in the tables of one database."""
+    """A ledger in the tables of one database; as it stands here, of a SQLite file."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
     """A table that says of which version the others are."""
@@ -116,7 +139,6 @@ class SqlLedger(Ledger):
         """
         self._engine = engine
         self._own_sums = engine.dialect.name == "sqlite"
-        self._writer = engine.execution_options(writes=True)
         self._lock = lock
         self._name = name
         self._if_damaged = if_damaged
@@ -175,7 +197,8 @@ class SqlLedger(Ledger):
     def _begun(self) -> Iterator[Connection]:
         """A connection in a transaction, which leaving the block makes durable."""
         try:
-            with self._writer.begin() as connection:
+            with self._engine.begin() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
         except Exception as exc:
             raise_translated(exc, self._name, self._if_damaged)
