@@ -19,13 +19,13 @@ from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.failures import of_system
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.app.engines import create_store, obstacles_in, open_engine
+from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import new_id, short_hash
-from day1.model.values.instant import now
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
