@@ -359,7 +359,7 @@ def _withheld(
     found = {}
     for row_id, row in rows.items():
         items = [item for item in unsettled if item.row == row_id]
-        for cell in [cell for cell in row.held if is_news(row_id, row, cell, items)]:
+        for cell in [cell for cell in row.held if is_news(row_id, row, cell, items, source)]:
             ours, theirs = (cut(row_id, side, cell) for side in (row.target, row.source))
             key = _key(row_id, cell, number, target)
             found[key] = Item(row_id, cell, ours, theirs, source, row.held[cell], number)

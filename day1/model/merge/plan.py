@@ -275,14 +275,18 @@ def _records(sides: Sides, picked: set[str] | None) -> Writes:
 
 
 def _new_holds(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[PlanRow, str]]:
-    """Held cells that the source changed to a value that no open item has yet."""
+    """Held cells that the source changed to a value that no open item offers for it yet.
+
+    Another branch's item does not count: it offers what that branch has by then.
+    """
     known: dict[tuple[str, str], list[HeldItem]] = {}
     for item in (*sides.source_held, *sides.target_held):
-        known.setdefault((item.row_id, item.cell), []).append(item)
+        if item.source_branch == sides.source_branch:
+            known.setdefault((item.row_id, item.cell), []).append(item)
     for row in rows:
         for cell in (cell for cell in row.held if source_changed(row, cell)):
             items = (*known.get((row.id, cell), ()), *known.get((row.id, WHOLE), ()))
-            if not any(_knows(item, row.source) for item in items):
+            if not any(same_value(i.kind, row.source, i.cell, i.theirs) for i in items):
                 yield row, cell
 
 
@@ -293,12 +297,6 @@ def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
         new = row.base is None and row.source is not None and row.target is None
         if new and row.decided.get(WHOLE) == "ours" and row.id not in known:
             yield row
-
-
-def _knows(item: HeldItem, source: Row | None) -> bool:
-    return same_value(item.kind, source, item.cell, item.theirs) or same_value(
-        item.kind, source, item.cell, item.ours
-    )
 
 
 def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Resolution]]:
