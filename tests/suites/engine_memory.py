@@ -4,6 +4,7 @@ import itertools
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -23,7 +24,7 @@ from day1.model.values.ids import ulid
 from day1.services.branches import adopting, forking, lookup
 from day1.services.history import restoring, reverting, tracing
 from day1.services.merges import held, merging, planning
-from day1.services.recoveries import RECOVERIES
+from day1.services.recoveries import recover
 from day1.services.repository.repository import Repository
 from day1.services.rows import editing, recording
 from day1.settings import Settings, StoreSettings
@@ -54,7 +55,8 @@ class EngineMemory:
         self.opened = ExitStack()
         memory = open_engine(settings, folder, self.clock, self.opened, self.clock)
         self.store, self.ledger = memory.store, memory.ledger
-        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id, RECOVERIES)
+        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id)
+        self.ledger.recover = partial(recover, self.repo)
         self.origin = Origin(agent_id=agent)
         adopting.adopt(self.repo, self.clock())
 

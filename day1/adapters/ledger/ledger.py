@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -24,23 +25,18 @@ from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
 from day1.adapters.ledger.schema import make_tables
-from day1.adapters.ledger.tables import (
-    BRANCHES,
-    HEADS,
-    TABLES,
-    as_record,
-    as_row,
-    is_changed,
-)
+from day1.adapters.ledger.tables import BRANCHES, HEADS, TABLES, as_record, as_row, is_changed
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
-from day1.model.records.intent import Intent
+from day1.model.records.intent import Intent, IntentKind
 from day1.model.redaction.mask import CLEAR, Mask, mask_of
 from day1.model.redaction.redaction import Redaction
+from day1.model.values.ids import new_id
 from day1.ports.ledger import Ledger, Recover
 
+P = TypeVar("P")
 T = TypeVar("T")
 _REMEMBERED = 1_000
 """Names; those of branches that there are not are remembered too."""
@@ -120,6 +116,9 @@ def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
 
 class SqlLedger(Ledger):
     """A ledger in the tables of one database; as it stands here, of a SQLite file."""
+
+    recover: Recover
+    """Finishes or withdraws what an intent announced; whoever opens a ledger to write gives it."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
     """A table that says of which version the others are."""
@@ -322,42 +321,44 @@ class SqlLedger(Ledger):
 
     @override
     @contextmanager
-    def open_intent(self, intent: Intent, recover: Recover) -> Iterator[None]:
-        with self.exclusive(recover):
+    def open_intent(self, kind: IntentKind[Any, P], payload: P, now: int) -> Iterator[None]:
+        fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
+        intent = Intent(new_id("intent", now), kind.name, fields, now)
+        with self.exclusive():
             self.put(intent)
             try:
                 yield
             except Exception:
-                self._recover(intent, recover)
+                self._recover(intent)
                 raise
             self.remove(Intent, intent.id)
 
     @override
     @contextmanager
-    def exclusive(self, recover: Recover) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         with self._lock.held():
-            self._recover_all(recover)
+            self._recover_all()
             yield
 
     @override
-    def recover_orphans(self, recover: Recover) -> int:
+    def recover_orphans(self) -> int:
         if not self.open_intents():
             return 0
         with self._lock.held_if_free() as free:
-            return self._recover_all(recover) if free else 0
+            return self._recover_all() if free else 0
 
     @override
     def open_intents(self) -> list[Intent]:
         return self.records(Intent)
 
-    def _recover_all(self, recover: Recover) -> int:
+    def _recover_all(self) -> int:
         orphans = self.open_intents()
         for intent in orphans:
-            self._recover(intent, recover)
+            self._recover(intent)
         return len(orphans)
 
-    def _recover(self, intent: Intent, recover: Recover) -> None:
-        recover(intent)
+    def _recover(self, intent: Intent) -> None:
+        self.recover(intent)
         self.remove(Intent, intent.id)
 
     @override

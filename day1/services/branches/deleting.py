@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from day1.errors import BranchProtected, Conflict, Refused
 from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.intent import IntentKind
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
-from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -36,7 +36,7 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
         raise Refused(
             f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
         )
-    with open_intent(repo, DELETE, DeleteIntent(branch.id, name), now):
+    with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
         tip = repo.store.commit_pending(find_again(repo, branch).name)
         # Marked before the ref is deleted: later writers are refused, earlier writes are noticed.

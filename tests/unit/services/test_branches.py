@@ -15,7 +15,6 @@ from day1.errors import (
 )
 from day1.model.branches.branch import MAIN, Branch
 from day1.services.branches import adopting, deleting, forking, lookup, notes, tree
-from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 from day1.services.upkeep import retiring
 from tests.unit.services.conftest import Bench
@@ -31,10 +30,6 @@ def dying_at(repo: Repository, point: str) -> Repository:
             raise Died
 
     return replace(repo, point=at)
-
-
-def recover_all(repo: Repository) -> int:
-    return repo.ledger.recover_orphans(lambda intent: recover(repo, intent))
 
 
 def test_a_fork_has_the_pending_rows_of_its_parent(bench: Bench) -> None:
@@ -142,7 +137,7 @@ def test_a_fork_whose_process_died_is_there_if_its_ref_is(
 ) -> None:
     with pytest.raises(Died):
         forking.create(dying_at(bench.repo, point), "side", bench.branch(), bench.now)
-    assert recover_all(bench.repo) == 1
+    assert bench.repo.ledger.recover_orphans() == 1
     assert (bench.repo.ledger.branch("side") is not None) == made
     assert ("side" in bench.repo.history.branches()) == made
 
@@ -162,7 +157,7 @@ def test_a_branch_that_begins_with_rows_is_there_only_with_them(
 
     with pytest.raises(Died):
         forking.fork(repo, branch, fill=fill)
-    recover_all(bench.repo)
+    bench.repo.ledger.recover_orphans()
     assert ("side" in bench.repo.history.branches()) == rows
     assert (bench.repo.ledger.branch("side") is not None) == rows
 
@@ -176,7 +171,7 @@ def test_a_deletion_whose_process_died_is_finished_or_withdrawn(
     bench.fork("side")
     with pytest.raises(Died):
         deleting.delete(dying_at(bench.repo, point), bench.branch("side"), MAIN, bench.now)
-    recover_all(bench.repo)
+    bench.repo.ledger.recover_orphans()
     if gone:
         assert bench.repo.ledger.branch("side") is None
     else:
