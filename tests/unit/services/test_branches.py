@@ -9,6 +9,7 @@ from day1.errors import (
     BranchClosed,
     BranchExists,
     BranchProtected,
+    Conflict,
     InvalidRequest,
     Refused,
     UnknownBranch,
@@ -63,9 +64,9 @@ def test_a_closed_branch_takes_no_writes_and_a_protected_one_only_merges(bench: 
     bench.repo.ledger.put_branch(replace(closed, closed=True))
     bench.repo.ledger.put_branch(replace(protected, protection=("approval",)))
     with pytest.raises(BranchClosed):
-        lookup.find_open(bench.repo, "closed")
+        lookup.refuse_protected(bench.branch("closed"))
     with pytest.raises(BranchProtected):
-        lookup.find_open(bench.repo, "kept")
+        lookup.refuse_protected(bench.branch("kept"))
     assert lookup.refuse_closed(bench.branch("kept")).name == "kept"
 
 
@@ -87,6 +88,45 @@ def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
 
 
 Act = Callable[[Bench, Branch], object]
+LEAVE: dict[str, Callable[[Repository, Branch], object]] = {
+    "delete": lambda repo, branch: deleting.delete(repo, branch, MAIN, 1_000),
+    "retire": lambda repo, branch: retiring.retire(repo, branch, 1_000),
+}
+
+
+@pytest.mark.parametrize("how", LEAVE)
+def test_a_branch_that_is_protected_meanwhile_stays_with_its_rows(bench: Bench, how: str) -> None:
+    """What a protected branch has was reviewed: no one may take it away between check and lock."""
+    side = bench.fork("side")
+
+    def meanwhile(name: str) -> None:
+        if name == f"{how}.after_intent":
+            bench.add("fact_a", "a", "side")
+            notes.mark(bench.repo, side, protection=("approval",))
+
+    with pytest.raises(BranchProtected):
+        LEAVE[how](replace(bench.repo, point=meanwhile), side)
+    assert bench.branch("side").retired_tip is None
+    assert bench.facts("side") == {"fact_a"}
+
+
+@pytest.mark.parametrize("how", LEAVE)
+def test_a_branch_that_is_written_to_meanwhile_stays_with_its_rows(
+    bench: Bench, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    side = bench.fork("side")
+    put = bench.repo.ledger.put_branch
+
+    def put_late(branch: Branch) -> None:
+        if branch.retired_tip is not None:  # by one that found the branch before it was marked
+            bench.add("fact_a", "a", "side")
+        put(branch)
+
+    monkeypatch.setattr(bench.repo.ledger, "put_branch", put_late)
+    with pytest.raises(Conflict, match="written to meanwhile"):
+        LEAVE[how](bench.repo, side)
+    assert bench.branch("side").retired_tip is None
+    assert bench.facts("side") == {"fact_a"}
 
 
 @pytest.mark.parametrize(
