@@ -51,7 +51,7 @@ def write(store: OpenStore, action: Action) -> None:
 
 def change(store: OpenStore, action: Action) -> None:
     correction = editing.Correction(action["id"], {"fact_text": action["text"]})
-    editing.update(store.repo, lookup.find_open(store.repo, action["branch"]), correction, ORIGIN)
+    editing.update(store.repo, lookup.find(store.repo, action["branch"]), correction, ORIGIN)
 
 
 def commit_pending(store: OpenStore, action: Action) -> None:

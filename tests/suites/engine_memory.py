@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from day1.app.engines import create_store, open_engine
 from day1.errors import Day1Error
+from day1.model.branches.branch import Branch
 from day1.model.merge.held import Resolution
 from day1.model.merge.plan import Strategy
 from day1.model.merge.row_merge import Choice as Choosing
@@ -63,6 +64,9 @@ class EngineMemory:
     def close(self) -> None:
         self.opened.close()
 
+    def _open(self, name: str) -> Branch:
+        return lookup.refuse_protected(lookup.find(self.repo, name))
+
     # Actions on one branch
 
     def add_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
@@ -91,7 +95,7 @@ class EngineMemory:
 
     def _add(self, branch: str, build: Callable[[int], Row], columns: Mapping[str, Any]) -> Receipt:
         def action() -> Receipt:
-            with self.store.adding(lookup.find_open(self.repo, branch).name) as work:
+            with self.store.adding(self._open(branch).name) as work:
                 row = {**build(work.now), **columns}
                 work.add(BY_PREFIX[str(row["id"]).split("_", 1)[0]], [row])
             return Receipt(work.now, str(row["id"]))
@@ -100,7 +104,7 @@ class EngineMemory:
 
     def update_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         def action() -> Receipt:
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             correction = editing.Correction(fact_id, columns)
             return Receipt(editing.update(self.repo, on, correction, self.origin).at)
 
@@ -112,14 +116,14 @@ class EngineMemory:
     def supersede(self, branch: str, fact_id: str, new_id: str, text: str) -> Receipt:
         def action() -> Receipt:
             new = editing.Replacement(fact_id, text, new_id)
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(editing.supersede(self.repo, on, new, self.origin).at, new_id)
 
         return _asked(action)
 
     def remove(self, branch: str, row_id: str) -> Receipt:
         def action() -> Receipt:
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(editing.remove(self.repo, on, editing.Removal([row_id]), self.origin).at)
 
         return _asked(action)
@@ -127,7 +131,7 @@ class EngineMemory:
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
         def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(restoring.restore_row(self.repo, on, row_id, state).at)
 
         return _asked(action)
@@ -135,7 +139,7 @@ class EngineMemory:
     def restore_branch(self, branch: str, at: int) -> Receipt:
         def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(restoring.restore_branch(self.repo, on, state, str(at)).at)
 
         return _asked(action)
@@ -169,7 +173,7 @@ class EngineMemory:
             ]
             item = items[-1] if items else "held_none"
             decided = held.HeldDecision(item, cast(Resolution, decision), value)
-            done = held.decide(self.repo, lookup.find_open(self.repo, branch), decided, self.origin)
+            done = held.decide(self.repo, self._open(branch), decided, self.origin)
             return Receipt(done.at)
 
         return _asked(action)
