@@ -264,4 +264,5 @@ def is_news(row_id: str, row: Planned, cell: str, items: Iterable[Item], source:
     if cut(row_id, row.base, cell) == cut(row_id, row.source, cell):
         return False
     alike = [item for item in items if item.cell in {cell, WHOLE} and item.source == source]
+    alike = [item for item in alike if not item.is_new or row.target is None]
     return not any(cut(item.row, row.source, item.cell) == item.theirs for item in alike)

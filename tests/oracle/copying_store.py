@@ -310,7 +310,8 @@ class CopyingMemory:
             for k, i in unsettled.items()
             if i.row in rows and rows[i.row].decided & {i.cell, WHOLE}
         }
-        held |= _withheld(rows, unsettled.values(), source, s.number, t)
+        offering = [item for key, item in unsettled.items() if key in held]
+        held |= _withheld(rows, offering, source, s.number, t)
         known = {i.row for i in unsettled.values() if i.cell == WHOLE}
         for row_id in [i for i, row in rows.items() if _is_declined(row, i in known, choices, i)]:
             key = _key(row_id, WHOLE, s.number, t)

@@ -85,6 +85,17 @@ class HoldingSuite:
         offered = [item.theirs for item in memory.held("main")]
         assert offered == [{"category": "newer"}, {"category": "theirs"}]
 
+    def test_an_item_that_was_restored_away_offers_nothing(self, memory: Memory) -> None:
+        forked(memory, category="base")
+        memory.update_fact("side", A, category="theirs")
+        at = memory.update_fact("main", A, category="ours").at
+        memory.merge("side", "main")
+        memory.merge("main", "side")
+        memory.restore_branch("main", at)
+        assert memory.held("main") == []
+        memory.merge("side", "main")
+        assert [item.theirs for item in memory.held("main")] == [{"category": "theirs"}]
+
     def test_a_fork_has_the_held_items_of_its_parent(self, memory: Memory) -> None:
         conflicting(memory)
         memory.fork("child", "main")
