@@ -16,7 +16,7 @@ from day1.app.open import (
     point,
     seen_through,
 )
-from day1.model.values.instant import now
+from day1.call.context import now
 from day1.settings import Settings
 
 __all__ = [

@@ -19,19 +19,18 @@ from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.failures import of_system
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.app.engines import create_store, obstacles_in, open_engine
+from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import new_id, short_hash
-from day1.model.values.instant import now
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
-from day1.services.recoveries import RECOVERIES
+from day1.services.recoveries import recover
 from day1.services.redaction.redacting import forget_redacted
-from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchPorts
@@ -90,9 +89,8 @@ def open_store(
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
-        repo = Repository(
-            store, store.history, ledger, new_id, RECOVERIES, store.point, index.forget
-        )
+        repo = Repository(store, store.history, ledger, new_id, store.point, index.forget)
+        ledger.recover = partial(recover, repo)
         if not read_only:
             _recover(repo)
             forget_redacted(repo)
@@ -149,7 +147,8 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
         engine = open_engine(settings, folder, clock, opened, clock)
         store = engine.store
         point = _point_of(settings.kill_at)
-        target = Repository(store, store.history, engine.ledger, new_id, RECOVERIES, point)
+        target = Repository(store, store.history, engine.ledger, new_id, point)
+        engine.ledger.recover = partial(recover, target)
         begin(source, target, engine.where, now())
         yield target
 
@@ -160,11 +159,11 @@ def _recover(repo: Repository) -> None:
     The ledger lacks main in a new store, and every branch after it was lost. No other process
     may make a branch meanwhile: a fork makes its ref before its row.
     """
-    ledger, recover_one = repo.ledger, partial(recover, repo)
-    ledger.recover_orphans(recover_one)
+    ledger = repo.ledger
+    ledger.recover_orphans()
     if repo.history.branches().keys() - {branch.name for branch in ledger.branches()}:
         # A process that made a ref may have been killed since: recover it first.
-        with ledger.exclusive(recover_one), ledger.together():
+        with ledger.exclusive(), ledger.together():
             adopt(repo, now())
 
 
@@ -206,6 +205,7 @@ def _search_ports(
         repo.history,
         index,
         embedder(settings.embedder),
+        now,
         weights=weights(settings.search),
         reach=SearchLimits(exact_rows=settings.search.exact_rows),
         embedding_s=settings.search.embed_ms / 1000 if serves else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
@@ -72,6 +73,11 @@ class Limits:
     """`raw_input` and `raw_output` are cut here."""
     secrets: str = "warn"
     """warn, refuse or ignore what looks like a secret."""
+
+
+def now() -> int:
+    """The present instant, by the system's clock: microseconds UTC."""
+    return time.time_ns() // 1000
 
 
 def unseen(done: int, total: int | None) -> None:

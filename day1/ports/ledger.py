@@ -6,15 +6,16 @@ and intents. The ledger is never the truth about rows, and it points only at com
 
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from day1.model.branches.branch import Branch
-from day1.model.records.intent import Intent
+from day1.model.records.intent import Intent, IntentKind
 from day1.model.records.rating import Votes
 from day1.model.redaction.mask import Mask
 
+P = TypeVar("P")
 T = TypeVar("T")
-Recover = Callable[[Intent], None]
+Recover = Callable[[Intent], object]
 """Finishes or undoes the change whose process is gone."""
 
 
@@ -81,7 +82,9 @@ class Ledger(Protocol):
     def remove(self, kind: type, *record_ids: str) -> None:
         """Delete records of a kind by id, all at once; unknown ids are ignored."""
 
-    def open_intent(self, intent: Intent, recover: Recover) -> AbstractContextManager[None]:
+    def open_intent(
+        self, kind: IntentKind[Any, P], payload: P, now: int
+    ) -> AbstractContextManager[None]:
         """Change engine and ledger in the block, with an intent that is removed after it.
 
         Only one process does this at a time, so the process of any other open intent is gone:
@@ -92,10 +95,10 @@ class Ledger(Protocol):
             StoreBusy: another process did this for longer than the limit.
         """
 
-    def exclusive(self, recover: Recover) -> AbstractContextManager[None]:
+    def exclusive(self) -> AbstractContextManager[None]:
         """Keep others out of `open_intent` during the block, after recovering open intents."""
 
-    def recover_orphans(self, recover: Recover) -> int:
+    def recover_orphans(self) -> int:
         """Recover the open intents if nobody is in `open_intent`; returns how many."""
 
     def open_intents(self) -> list[Intent]:

@@ -17,7 +17,7 @@ from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.services.branches import forking
-from day1.services.branches.lookup import find, find_open
+from day1.services.branches.lookup import find
 from day1.services.merges import merging, planning
 from day1.services.merges.planning import MergeRequest
 from day1.services.rows import editing
@@ -94,7 +94,7 @@ def _change(
     repo: Repository, branch: str, ids: Sequence[str], origin: Origin, clock: Callable[[], int]
 ) -> None:
     """Give facts another text, each in a commit of its own, as agents do."""
-    on = find_open(repo, branch)
+    on = find(repo, branch)
     for row_id in ids:
         text = f"{branch} knows better at {clock()}"
         editing.update(repo, on, editing.Correction(row_id, {"fact_text": text}), origin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from benchmarks.texts import facts
 from day1.app.engines import create_store, open_engine
@@ -14,7 +15,7 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import new_id
 from day1.services.branches.adopting import adopt
-from day1.services.recoveries import RECOVERIES
+from day1.services.recoveries import recover
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import Settings, find_home
@@ -35,7 +36,9 @@ def opened(settings: Settings, clock: Clock | None = None) -> Iterator[Repositor
     """A store's rows, history and ledger; times are by the caller's clock, if one is given."""
     with ExitStack() as stack:
         memory = open_engine(settings, find_home(settings), clock or now, stack, clock)
-        yield Repository(memory.store, memory.store.history, memory.ledger, new_id, RECOVERIES)
+        repo = Repository(memory.store, memory.store.history, memory.ledger, new_id)
+        memory.ledger.recover = partial(recover, repo)
+        yield repo
 
 
 def make(settings: Settings, count: int, seed: str) -> None:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from day1.adapters.mysql.url import ServerDatabase
+from day1.adapters.versioned.history import encode
 from day1.adapters.versioned.matrixone.store import MatrixOneStore
-from day1.adapters.versioned.messages import encode
 from day1.model.rows.change import Message
 from tests.fakes.recording_server import RecordingServer
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,34 @@ from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.server import open_server_ledger
 from day1.adapters.mysql.url import connect, parse
 from day1.model.branches.branch import Branch
-from day1.model.records.intent import Intent
+from day1.model.records.intent import Intent, IntentKind
+from day1.ports.ledger import Recover
 from tests import servers
 
 ROOT = Path(__file__).parents[2]
 MAIN = Branch("branch_1", "main", None, None, 1)
 
 
+@dataclass(frozen=True)
+class Forked:
+    """What an intent of these tests is about."""
+
+    name: str
+
+
+FORK: IntentKind[Any, Forked] = IntentKind("fork", Forked, lambda _, __: None)
+
+
+def never(_: Intent) -> None:
+    raise AssertionError("there was nothing to recover")
+
+
 @contextmanager
-def opened(url: str, wait_s: float = 10.0) -> Iterator[SqlLedger]:
+def opened(url: str, wait_s: float = 10.0, recover: Recover = never) -> Iterator[SqlLedger]:
     place = parse(url)
     engine = connect(place)
     ledger = open_server_ledger(engine, place, wait_s=wait_s)
+    ledger.recover = recover
     try:
         yield ledger
     finally:
@@ -38,10 +55,6 @@ def said(url: str, *statements: str) -> list[tuple[Any, ...]]:
             cursor.execute(statement)
             rows = list(cursor.fetchall())
     return rows
-
-
-def never(_: Intent) -> None:
-    raise AssertionError("there was nothing to recover")
 
 
 def processes(code: str, url: str, count: int = 4) -> list[subprocess.CompletedProcess[str]]:

@@ -13,7 +13,7 @@ from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.snapshot import Snapshot
 from tests import servers
-from tests.adapters.server_ledgers import MAIN, never, opened, processes, said
+from tests.adapters.server_ledgers import FORK, MAIN, Forked, opened, processes, said
 
 
 @pytest.fixture
@@ -87,16 +87,15 @@ def test_whoever_writes_changes_the_stamp_and_who_reads_does_not(
 # Writers
 WRITE = """
 import sys
-from day1.model.records.intent import Intent
 from day1.model.records.snapshot import Snapshot
-from tests.adapters.server_ledgers import opened, never
+from tests.adapters.server_ledgers import FORK, Forked, opened
 number = sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()
 with opened(sys.argv[1], 60) as ledger:
     for turn in range(15):
         ledger.put(Snapshot(f"s{number}-{turn}", None, "b", "c", turn))
-        with ledger.open_intent(Intent(f"i{number}-{turn}", "fork", {}, 1), never):
+        with ledger.open_intent(FORK, Forked(f"i{number}-{turn}"), 1):
             count = int(ledger.head("count") or 0)
             ledger.set_head("count", str(count + 1))
 """
@@ -112,15 +111,16 @@ def test_processes_that_write_lose_nothing(dolt_database: str) -> None:
 
 
 def test_an_intent_waits_for_another_and_no_longer_than_its_limit(dolt_database: str) -> None:
-    with opened(dolt_database) as one, opened(dolt_database, wait_s=1.0) as other:
-        with one.exclusive(never):
-            with pytest.raises(StoreBusy), other.exclusive(never):
+    recovered: list[Intent] = []
+    with opened(dolt_database) as one, opened(dolt_database, 1.0, recovered.append) as other:
+        with one.exclusive():
+            with pytest.raises(StoreBusy), other.exclusive():
                 pass
             one.put(Intent("i", "fork", {}, 1))
-            assert other.recover_orphans(never) == 0
-        recovered: list[str] = []
-        assert other.recover_orphans(lambda intent: recovered.append(intent.id)) == 1
-        assert recovered == ["i"]
+            assert other.recover_orphans() == 0
+        assert recovered == []
+        assert other.recover_orphans() == 1
+        assert [intent.id for intent in recovered] == ["i"]
 
 
 def test_what_is_read_and_written_together_is_nobody_elses_meanwhile(dolt_database: str) -> None:
@@ -176,22 +176,23 @@ def cut(url: str, ledger: SqlLedger) -> None:
 
 
 def test_an_intent_whose_lock_was_lost_goes_no_further(dolt_url: str, dolt_database: str) -> None:
-    recovered: list[str] = []
+    recovered: list[Intent] = []
 
     def lose(one: SqlLedger, other: SqlLedger) -> None:
-        with one.open_intent(Intent("i", "fork", {"n": 1}, 1), never):
+        with one.open_intent(FORK, Forked("i"), 1):
             cut(dolt_url, one)
-            with other.open_intent(
-                Intent("j", "fork", {}, 2), lambda intent: recovered.append(intent.id)
-            ):
+            with other.open_intent(FORK, Forked("j"), 2):
                 with pytest.raises(StoreUnavailable):
                     one.put(Snapshot("late", None, "b", "c", 1))
-                assert [intent.id for intent in other.open_intents()] == ["j"]
+                assert [intent.payload["name"] for intent in other.open_intents()] == ["j"]
 
-    with opened(dolt_database) as one, opened(dolt_database) as other:
+    with (
+        opened(dolt_database) as one,
+        opened(dolt_database, recover=recovered.append) as other,
+    ):
         with pytest.raises(StoreUnavailable):
             lose(one, other)
-        assert recovered == ["i"]
+        assert [intent.payload["name"] for intent in recovered] == ["i"]
         assert one.records(Snapshot) == []
         assert one.open_intents() == []
 
@@ -200,14 +201,14 @@ def test_a_lock_that_was_lost_before_the_last_write_is_noticed(
     dolt_url: str, dolt_database: str
 ) -> None:
     def lose(ledger: SqlLedger) -> None:
-        with ledger.open_intent(Intent("i", "fork", {}, 1), never):
+        with ledger.open_intent(FORK, Forked("i"), 1):
             ledger.put(Snapshot("done", None, "b", "c", 1))
             cut(dolt_url, ledger)
 
     with opened(dolt_database) as ledger:
         with pytest.raises(StoreUnavailable):
             lose(ledger)
-        assert [intent.id for intent in ledger.open_intents()] == ["i"]
+        assert [intent.payload["name"] for intent in ledger.open_intents()] == ["i"]
         assert len(ledger.records(Snapshot)) == 1
 
 
@@ -217,13 +218,11 @@ def test_a_server_that_is_killed_keeps_what_it_acknowledged(own_dolt: servers.Do
     failed: list[Day1Error] = []
 
     def write(number: int) -> None:
-        with opened(url) as ledger:
+        with opened(url, recover=lambda _: None) as ledger:
             ready.wait()
             for turn in range(10_000):
                 try:
-                    with ledger.open_intent(
-                        Intent(f"i{number}-{turn}", "fork", {}, 1), lambda _: None
-                    ):
+                    with ledger.open_intent(FORK, Forked(f"i{number}-{turn}"), 1):
                         ledger.put(Snapshot(f"s{number}-{turn}", None, "b", "c", turn))
                 except Day1Error as error:
                     failed.append(error)
@@ -232,7 +231,8 @@ def test_a_server_that_is_killed_keeps_what_it_acknowledged(own_dolt: servers.Do
 
     ready = threading.Barrier(4)
     threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
-    with opened(url) as ledger:
+    recovered: list[Intent] = []
+    with opened(url, recover=recovered.append) as ledger:
         for thread in threads:
             thread.start()
         ready.wait()
@@ -247,8 +247,7 @@ def test_a_server_that_is_killed_keeps_what_it_acknowledged(own_dolt: servers.Do
         found = {snapshot.id for snapshot in ledger.records(Snapshot)}
         assert set(told) <= found
         assert len(found) <= len(told) + 3
-        recovered: list[str] = []
-        ledger.recover_orphans(lambda intent: recovered.append(intent.id))
+        ledger.recover_orphans()
         assert len(recovered) <= 3
         assert ledger.open_intents() == []
     assert [type(error) for error in failed] == [StoreUnavailable] * 3

@@ -1,20 +1,24 @@
 """A ledger in this process's memory, for unit tests of services."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from day1.errors import BranchExists
 from day1.model.branches.branch import Branch
-from day1.model.records.intent import Intent
+from day1.model.records.intent import Intent, IntentKind
 from day1.model.records.rating import KnownVotes, Rating, Votes
 from day1.model.redaction.mask import Mask, mask_of
 from day1.model.redaction.redaction import Redaction
+from day1.ports.ledger import Recover
 
 
 class MemoryLedger:
     """`ports.ledger.Ledger` in dicts; an intent whose block raised stays until somebody recovers."""
+
+    recover: Recover
 
     def __init__(self) -> None:
         self._records: dict[type, dict[str, Any]] = defaultdict(dict)
@@ -78,26 +82,27 @@ class MemoryLedger:
             self._records[kind].pop(record_id, None)
 
     @contextmanager
-    def open_intent(self, intent: Intent, recover: Callable[[Intent], None]) -> Iterator[None]:
-        self.recover_orphans(recover)
+    def open_intent(self, kind: IntentKind[Any, Any], payload: Any, now: int) -> Iterator[None]:
+        self.recover_orphans()
+        intent = Intent(f"intent_{now}", kind.name, asdict(payload), now)
         self.put(intent)
         try:
             yield
         except Exception:
-            recover(intent)
+            self.recover(intent)
             self.remove(Intent, intent.id)
             raise
         self.remove(Intent, intent.id)
 
     @contextmanager
-    def exclusive(self, recover: Callable[[Intent], None]) -> Iterator[None]:
-        self.recover_orphans(recover)
+    def exclusive(self) -> Iterator[None]:
+        self.recover_orphans()
         yield
 
-    def recover_orphans(self, recover: Callable[[Intent], None]) -> int:
+    def recover_orphans(self) -> int:
         orphans = self.open_intents()
         for orphan in orphans:
-            recover(orphan)
+            self.recover(orphan)
             self.remove(Intent, orphan.id)
         return len(orphans)
 

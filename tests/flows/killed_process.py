@@ -14,6 +14,7 @@ from typing import Any
 from day1.app import engines
 from day1.app import open as opening
 from day1.app.open import copied_to, open_store, seen_through
+from day1.call.context import now
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import CLEAR, mask_of
@@ -21,7 +22,7 @@ from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
-from day1.model.values.instant import SECOND, now
+from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
 from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import backup as backups
@@ -50,7 +51,7 @@ def write(store: OpenStore, action: Action) -> None:
 
 def change(store: OpenStore, action: Action) -> None:
     correction = editing.Correction(action["id"], {"fact_text": action["text"]})
-    editing.update(store.repo, lookup.find_open(store.repo, action["branch"]), correction, ORIGIN)
+    editing.update(store.repo, lookup.find(store.repo, action["branch"]), correction, ORIGIN)
 
 
 def commit_pending(store: OpenStore, action: Action) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from day1.adapters.index.index import LocalIndex
+from day1.call.context import now
 from day1.model.rows.change import Ref
 from day1.services.branches.lookup import find
 from day1.services.search.request import SearchAnswer, SearchPorts, SearchRequest
@@ -24,7 +25,7 @@ def memory(tmp_path: Path) -> Iterator[EngineMemory]:
 @pytest.fixture
 def ports(memory: EngineMemory, tmp_path: Path) -> Iterator[SearchPorts]:
     index = LocalIndex(tmp_path)
-    yield SearchPorts(memory.store, memory.store.history, index, HashingEmbedder())
+    yield SearchPorts(memory.store, memory.store.history, index, HashingEmbedder(), now)
     index.close()
 
 

@@ -12,17 +12,16 @@ from unittest.mock import patch
 import pytest
 
 from day1.adapters.ledger.ledger import SqlLedger
+from day1.call.context import now
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.sharing import Template
 from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
-from day1.model.values.instant import DAY, now
-from day1.ports.ledger import Recover
+from day1.model.values.instant import DAY
 from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import bundles
-from day1.services.repository.intents import recover
 from day1.services.upkeep import retiring
 from tests.flows.opened_store import (
     branches,
@@ -62,13 +61,13 @@ def at_once(store: OpenStore, *actions: Callable[[], object]) -> list[str]:
     waiting: list[SqlLedger] = []
     exclusive = SqlLedger.exclusive
 
-    def noted(ledger: SqlLedger, recover: Recover) -> AbstractContextManager[None]:
+    def noted(ledger: SqlLedger) -> AbstractContextManager[None]:
         waiting.append(ledger)
-        return exclusive(ledger, recover)
+        return exclusive(ledger)
 
     threads = [threading.Thread(target=run, args=(action,)) for action in actions]
     with (
-        store.repo.ledger.exclusive(partial(recover, store.repo)),
+        store.repo.ledger.exclusive(),
         patch.object(SqlLedger, "exclusive", noted),
     ):
         for thread in threads:

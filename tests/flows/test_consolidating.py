@@ -12,9 +12,8 @@ import pytest
 
 from day1.app.engines import create_store
 from day1.app.open import open_store
-from day1.call.context import Caller, Context
+from day1.call.context import Caller, Context, now
 from day1.errors import ChatUnavailable
-from day1.model.values.instant import now
 from day1.ports.chat import Answer
 from day1.services.teams import consolidating
 from day1.settings import EmbedderSettings, Settings

@@ -9,7 +9,6 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Ref
 from day1.services.branches import deleting, forking, lookup, tree
 from day1.services.merges import merging, planning
-from day1.services.repository import intents
 from tests.suites.engine_memory import EngineMemory
 
 
@@ -49,10 +48,6 @@ def dying(memory, place):
     return replace(memory.repo, point=point)
 
 
-def recover(memory):
-    return memory.ledger.recover_orphans(lambda intent: intents.recover(memory.repo, intent))
-
-
 def die(memory, place, action):
     with pytest.raises(Died):
         action(dying(memory, place))
@@ -71,14 +66,14 @@ def status(memory, name="side"):
 @pytest.mark.parametrize("place", ["merge.after_engine", "merge.after_ledger"])
 def test_a_merge_that_was_done_is_recorded_by_the_next(memory, peer, place):
     die(memory, place, lambda repo: merge(repo, memory))
-    assert recover(peer) == 1
+    assert peer.ledger.recover_orphans() == 1
     (record,) = peer.ledger.records(MergeRecord)
     assert (record.merged_count, record.rejected_count) == (1, 0)
     assert (record.strategy, record.decided_by) == ("auto", "one")
     assert record.commit == peer.repo.history.branches()["main"]
     assert record.base == lookup.find(peer.repo, "side").fork_commit
     assert status(peer) == "merged"
-    assert recover(peer) == 0
+    assert peer.ledger.recover_orphans() == 0
 
 
 def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
@@ -86,7 +81,7 @@ def test_a_merge_that_was_not_done_leaves_nothing(memory, peer):
     die(memory, "merge.after_intent", lambda repo: merge(repo, memory))
     peer.add_fact("main", "fact_b", fact_text="b")
     peer.commit_pending("main")
-    assert recover(peer) == 1
+    assert peer.ledger.recover_orphans() == 1
     assert peer.ledger.records(MergeRecord) == []
     assert status(peer) == "active"
     assert next(iter(peer.repo.history.log("main"))).parents == (tip,)
@@ -121,7 +116,7 @@ def test_a_fork_that_was_made_is_known_by_the_next(memory, peer):
         "fork.after_engine",
         lambda repo: forking.create(repo, "late", lookup.find(repo, "side"), memory.clock(), "why"),
     )
-    assert recover(peer) == 1
+    assert peer.ledger.recover_orphans() == 1
     late = lookup.find(peer.repo, "late")
     side = lookup.find(peer.repo, "side")
     assert (late.parent_id, late.description) == (side.id, "why")
@@ -132,7 +127,7 @@ def test_a_fork_that_was_not_made_leaves_its_name_free(memory, peer):
     create = ("late", lookup.find(memory.repo, "side"), memory.clock())
     die(memory, "fork.after_intent", lambda repo: forking.create(repo, *create))
     peer.fork("late", "side")  # recovers before it begins
-    assert recover(peer) == 0
+    assert peer.ledger.recover_orphans() == 0
     assert len([b for b in peer.ledger.branches() if b.name == "late"]) == 1
 
 
@@ -143,14 +138,14 @@ def test_a_deletion_is_finished_or_withdrawn(memory, peer):
         "delete.after_keep",
         lambda repo: deleting.delete(repo, lookup.find(repo, "side"), "main", now),
     )
-    assert recover(peer) == 1
+    assert peer.ledger.recover_orphans() == 1
     assert lookup.find(peer.repo, "side").retired_tip is None
     die(
         memory,
         "delete.after_engine",
         lambda repo: deleting.delete(repo, lookup.find(repo, "side"), "main", now),
     )
-    assert recover(peer) == 1
+    assert peer.ledger.recover_orphans() == 1
     with pytest.raises(UnknownBranch):
         lookup.find(peer.repo, "side")
 
@@ -169,7 +164,7 @@ def test_an_operation_that_fails_is_recovered_at_once(memory):
     request = planning.MergeRequest(*ends, "auto", expect="another plan")
     with pytest.raises(PlanChanged):
         merging.merge(memory.repo, request, memory.origin, memory.clock())
-    assert recover(memory) == 0
+    assert memory.ledger.recover_orphans() == 0
     assert memory.ledger.records(MergeRecord) == []
 
 
@@ -178,7 +173,7 @@ def test_an_operation_that_goes_on_is_not_recovered_by_others(memory, peer):
 
     def point(name):
         if name == "merge.after_engine":
-            recovered.append(recover(peer))
+            recovered.append(peer.ledger.recover_orphans())
 
     merge(replace(memory.repo, point=point), memory)
     assert recovered == [0]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from day1.app.engines import archives, copying
+from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Manifest
-from day1.model.values.instant import now
 from day1.services.exchange.backup import Backup, back_up, restore_backup
 from tests.flows.opened_store import MERGE, call, digest, make, mounted, opened, refused
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from day1.adapters.index.index import LocalIndex
+from day1.call.context import now
 from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
@@ -53,7 +54,7 @@ def crowd(tmp_path_factory) -> Iterator[tuple[EngineMemory, SearchPorts]]:
             work.commit(Message("change", "vary"))
     pytest.importorskip("chromadb")
     index = LocalIndex(folder, chroma=True)
-    ports = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder())
+    ports = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder(), now)
     for branch in memory.repo.ledger.branches():
         follow(memory.store, memory.store.history, index, branch.name, branch.id)
     assert ports.embedder

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from day1.adapters.index.index import LocalIndex
+from day1.call.context import now
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, RELATION
 from day1.services.search.indexing import embed_pending, follow
@@ -132,7 +133,7 @@ def test_a_text_that_is_no_secret_elsewhere_is_found_there(memory, ask):
     assert ask.ids("vault") == []
     other = replace(ask.ports, views=ViewCache())  # another process, or the same one later
     found = Asking(memory, other)("vault", "side")
-    assert sorted(hit.row["id"] for hit in found.hits) == ["fact_a", "fact_b"]
+    assert sorted(str(hit.row["id"]) for hit in found.hits) == ["fact_a", "fact_b"]
     assert found.notes == []
     assert ask.ids("vault") == []
 
@@ -255,7 +256,7 @@ def test_two_spaces_never_show_each_others_rows(tmp_path_factory, writes):
     folder = tmp_path_factory.mktemp("spaces")
     memory = EngineMemory(folder)
     index = LocalIndex(folder)
-    plain = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder())
+    plain = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder(), now)
     ask = Asking(memory, replace(plain, clock=memory.clock))
     known: dict[str, dict] = {}
     try:

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from day1.adapters.index.index import LocalIndex
+from day1.call.context import now
 from day1.ports.index import IndexBehind
 from day1.services.branches.lookup import find
 from day1.services.search.indexing import follow
@@ -110,7 +111,7 @@ def waiting(tmp_path):
     for number in range(10):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     follow(memory.store, memory.store.history, index, "main", find(memory.repo, "main").id)
-    yield memory, SearchPorts(memory.store, memory.store.history, index, HashingEmbedder())
+    yield memory, SearchPorts(memory.store, memory.store.history, index, HashingEmbedder(), now)
     index.close()
     memory.close()
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[2]
 LOOKUP = "day1.services.branches.lookup"
-BY_NAME = {"find", "find_open"}
 
 MAY = {
     "day1/services/exchange/bundles.py": "main is always meant by its name",
@@ -20,7 +19,7 @@ def test_only_what_is_given_a_name_looks_a_branch_up_by_it() -> None:
         str(path.relative_to(HERE))
         for folder in ("services", "toolsets")
         for path in (HERE / "day1" / folder).rglob("*.py")
-        if _imported(path) & {*BY_NAME, "lookup"}
+        if _imported(path) & {"find", "lookup"}
     }
     assert found == set(MAY)
 

@@ -259,11 +259,10 @@ def undone(plan: dict[str, Planned], target: Rows) -> dict[str, Planned]:
     return {i: r for i, r in every.items() if r.result != r.target or r.held or r.decided}
 
 
-def is_news(row_id: str, row: Planned, cell: str, items: Iterable[Item]) -> bool:
-    """The source changed the cell, and no open item on it or its row knows the value there."""
+def is_news(row_id: str, row: Planned, cell: str, items: Iterable[Item], source: str) -> bool:
+    """The source changed the cell, and no open item on it or its row offers its value there."""
     if cut(row_id, row.base, cell) == cut(row_id, row.source, cell):
         return False
-    alike = [item for item in items if item.cell in {cell, WHOLE}]
-    return not any(
-        cut(item.row, row.source, item.cell) in (item.ours, item.theirs) for item in alike
-    )
+    alike = [item for item in items if item.cell in {cell, WHOLE} and item.source == source]
+    alike = [item for item in alike if not item.is_new or row.target is None]
+    return not any(cut(item.row, row.source, item.cell) == item.theirs for item in alike)

@@ -310,7 +310,8 @@ class CopyingMemory:
             for k, i in unsettled.items()
             if i.row in rows and rows[i.row].decided & {i.cell, WHOLE}
         }
-        held |= _withheld(rows, unsettled.values(), source, s.number, t)
+        offering = [item for key, item in unsettled.items() if key in held]
+        held |= _withheld(rows, offering, source, s.number, t)
         known = {i.row for i in unsettled.values() if i.cell == WHOLE}
         for row_id in [i for i, row in rows.items() if _is_declined(row, i in known, choices, i)]:
             key = _key(row_id, WHOLE, s.number, t)
@@ -359,7 +360,7 @@ def _withheld(
     found = {}
     for row_id, row in rows.items():
         items = [item for item in unsettled if item.row == row_id]
-        for cell in [cell for cell in row.held if is_news(row_id, row, cell, items)]:
+        for cell in [cell for cell in row.held if is_news(row_id, row, cell, items, source)]:
             ours, theirs = (cut(row_id, side, cell) for side in (row.target, row.source))
             key = _key(row_id, cell, number, target)
             found[key] = Item(row_id, cell, ours, theirs, source, row.held[cell], number)

@@ -4,6 +4,7 @@ import itertools
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -12,6 +13,7 @@ from pydantic import SecretStr
 
 from day1.app.engines import create_store, open_engine
 from day1.errors import Day1Error
+from day1.model.branches.branch import Branch
 from day1.model.merge.held import Resolution
 from day1.model.merge.plan import Strategy
 from day1.model.merge.row_merge import Choice as Choosing
@@ -23,7 +25,7 @@ from day1.model.values.ids import ulid
 from day1.services.branches import adopting, forking, lookup
 from day1.services.history import restoring, reverting, tracing
 from day1.services.merges import held, merging, planning
-from day1.services.recoveries import RECOVERIES
+from day1.services.recoveries import recover
 from day1.services.repository.repository import Repository
 from day1.services.rows import editing, recording
 from day1.settings import Settings, StoreSettings
@@ -54,12 +56,16 @@ class EngineMemory:
         self.opened = ExitStack()
         memory = open_engine(settings, folder, self.clock, self.opened, self.clock)
         self.store, self.ledger = memory.store, memory.ledger
-        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id, RECOVERIES)
+        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id)
+        self.ledger.recover = partial(recover, self.repo)
         self.origin = Origin(agent_id=agent)
         adopting.adopt(self.repo, self.clock())
 
     def close(self) -> None:
         self.opened.close()
+
+    def _open(self, name: str) -> Branch:
+        return lookup.refuse_protected(lookup.find(self.repo, name))
 
     # Actions on one branch
 
@@ -89,7 +95,7 @@ class EngineMemory:
 
     def _add(self, branch: str, build: Callable[[int], Row], columns: Mapping[str, Any]) -> Receipt:
         def action() -> Receipt:
-            with self.store.adding(lookup.find_open(self.repo, branch).name) as work:
+            with self.store.adding(self._open(branch).name) as work:
                 row = {**build(work.now), **columns}
                 work.add(BY_PREFIX[str(row["id"]).split("_", 1)[0]], [row])
             return Receipt(work.now, str(row["id"]))
@@ -98,7 +104,7 @@ class EngineMemory:
 
     def update_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         def action() -> Receipt:
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             correction = editing.Correction(fact_id, columns)
             return Receipt(editing.update(self.repo, on, correction, self.origin).at)
 
@@ -110,14 +116,14 @@ class EngineMemory:
     def supersede(self, branch: str, fact_id: str, new_id: str, text: str) -> Receipt:
         def action() -> Receipt:
             new = editing.Replacement(fact_id, text, new_id)
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(editing.supersede(self.repo, on, new, self.origin).at, new_id)
 
         return _asked(action)
 
     def remove(self, branch: str, row_id: str) -> Receipt:
         def action() -> Receipt:
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(editing.remove(self.repo, on, editing.Removal([row_id]), self.origin).at)
 
         return _asked(action)
@@ -125,7 +131,7 @@ class EngineMemory:
     def restore_row(self, branch: str, row_id: str, at: int) -> Receipt:
         def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(restoring.restore_row(self.repo, on, row_id, state).at)
 
         return _asked(action)
@@ -133,7 +139,7 @@ class EngineMemory:
     def restore_branch(self, branch: str, at: int) -> Receipt:
         def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
-            on = lookup.find_open(self.repo, branch)
+            on = self._open(branch)
             return Receipt(restoring.restore_branch(self.repo, on, state, str(at)).at)
 
         return _asked(action)
@@ -167,7 +173,7 @@ class EngineMemory:
             ]
             item = items[-1] if items else "held_none"
             decided = held.HeldDecision(item, cast(Resolution, decision), value)
-            done = held.decide(self.repo, lookup.find_open(self.repo, branch), decided, self.origin)
+            done = held.decide(self.repo, self._open(branch), decided, self.origin)
             return Receipt(done.at)
 
         return _asked(action)

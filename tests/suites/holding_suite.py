@@ -44,6 +44,58 @@ class HoldingSuite:
         memory.decide("side", A, "category", "taken")
         assert fact(memory, "side")["category"] == "ours"
 
+    def test_what_a_refreshed_branch_kept_is_offered_where_it_is_merged(
+        self, memory: Memory
+    ) -> None:
+        """The merge base moves past it, so a decision on the branch would come too late."""
+        forked(memory)
+        memory.update_fact("main", A, category="ours")
+        memory.update_fact("side", A, category="theirs")
+        memory.merge("main", "side")
+        assert memory.merge("side", "main").rejected == 1
+        assert [item.theirs for item in memory.held("main")] == [{"category": "theirs"}]
+        memory.decide("side", A, "category", "dismissed")
+        memory.merge("side", "main")
+        assert [item.theirs for item in memory.held("main")] == [{"category": "theirs"}]
+        assert memory.merge("side", "main").at is None
+
+    def test_each_branch_offers_what_it_kept_of_one_commit(self, memory: Memory) -> None:
+        """Items of one cell and one source commit have one id, on whichever branch."""
+        forked(memory)
+        memory.fork("other", "main")
+        memory.update_fact("main", A, category="ours")
+        memory.update_fact("side", A, category="theirs")
+        memory.update_fact("other", A, category="others")
+        for branch in ("side", "other"):
+            memory.merge("main", branch)
+        for branch in ("side", "other"):
+            memory.merge(branch, "main")
+        offered = [item.theirs for item in memory.held("main")]
+        assert offered == [{"category": "theirs"}, {"category": "others"}]
+
+    def test_two_branches_offer_one_value_until_one_has_another(self, memory: Memory) -> None:
+        forked(memory)
+        memory.fork("other", "main")
+        memory.update_fact("main", A, category="ours")
+        for branch in ("side", "other"):
+            memory.update_fact(branch, A, category="theirs")
+            memory.merge(branch, "main")
+        assert listed(memory, "main") == [(A, "category")]
+        memory.update_fact("side", A, category="newer")
+        offered = [item.theirs for item in memory.held("main")]
+        assert offered == [{"category": "newer"}, {"category": "theirs"}]
+
+    def test_an_item_that_was_restored_away_offers_nothing(self, memory: Memory) -> None:
+        forked(memory, category="base")
+        memory.update_fact("side", A, category="theirs")
+        at = memory.update_fact("main", A, category="ours").at
+        memory.merge("side", "main")
+        memory.merge("main", "side")
+        memory.restore_branch("main", at)
+        assert memory.held("main") == []
+        memory.merge("side", "main")
+        assert [item.theirs for item in memory.held("main")] == [{"category": "theirs"}]
+
     def test_a_fork_has_the_held_items_of_its_parent(self, memory: Memory) -> None:
         conflicting(memory)
         memory.fork("child", "main")
@@ -101,7 +153,8 @@ class HoldingSuite:
         memory.merge("side", "main")
         memory.merge("main", "sibling")
         assert fact(memory, "sibling")["category"] == "base"
-        assert listed(memory, "sibling") == [(A, "category")]
+        offered = [item.theirs for item in memory.held("sibling")]
+        assert offered == [{"category": "theirs"}, {"category": "ours"}]
         memory.decide("sibling", A, "category", "edited", {"category": "third"})
         assert fact(memory, "sibling")["category"] == "third"
         assert listed(memory, "main") == [(A, "category")]

@@ -2,13 +2,16 @@
 
 No row vanishes from a branch unless its removal was asked for there or on a branch merged into it.
 What the source of a merge has and the target never had arrives, unless a choice, an open item on
-all of the row or an earlier decision keeps it out. Dismissing changes what no branch shows. A value
-of a cell is offered once.
+all of the row or an earlier decision keeps it out. What the source changed in a row of both arrives
+or is offered: the merge base moves past it. Dismissing changes what no branch shows. A value of a
+cell is offered once.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
+from tests.oracle.cellwise import VERDICT, cells, cut
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.memory import Choice
 
@@ -22,6 +25,8 @@ class NothingLost:
         self.memory = memory
         self.branches = [root]
         self.shown: dict[str, Any] = {}
+        self.base: Mapping[str, Any] = {}
+        """The rows of the merge base, before a merge."""
         self.removed: dict[str, Ids] = defaultdict(frozenset)
         """By branch, rows whose removal was asked for in its past."""
         self.declined: dict[str, Ids] = defaultdict(frozenset)
@@ -31,8 +36,10 @@ class NothingLost:
         self.past: dict[str, Ids] = defaultdict(frozenset)
         """By branch, rows that were shown somewhere in its past, merged branches included."""
 
-    def before(self, branch: str) -> None:
+    def before(self, method: str, branch: str, args: tuple[Any, ...]) -> None:
         """Note what is shown, and what the action may be about."""
+        if method == "merge":
+            self.base = self.memory.bases(*args[:2])[0].rows
         self.shown = {name: self.memory.state(name) for name in self.branches}
         self.offers = self.memory.held(branch) if branch in self.branches else []
 
@@ -83,6 +90,7 @@ class NothingLost:
             open_whole = {held.row_id for held in self.memory.held(target) if held.cell == "*"}
             excused = chosen | open_whole | self.declined[target]
             assert never - self._ids(target) <= excused, never - self._ids(target) - excused
+            self._arrived(source, target, chosen)
         self._asked(target, self._gone(target))
         self._asked(target, frozenset(c.row_id for c in choices if c.take == "delete"))
         self.declined[target] |= {c.row_id for c in choices if c.take == "ours"}
@@ -90,6 +98,19 @@ class NothingLost:
         self.declined[target] |= lacked
         for kept in (self.removed, self.past):
             kept[target] |= kept[source]
+
+    def _arrived(self, source: str, target: str, chosen: set[str]) -> None:
+        """Hold that each cell that the source changed is the target's now, or offered there."""
+        offers = [(h.row_id, h.theirs) for h in self.memory.held(target)]
+        there, here = (_rows(self.memory.state(branch)) for branch in (source, target))
+        for row_id in there.keys() & here.keys() - chosen:
+            sides = (self.base.get(row_id), there[row_id], here[row_id])
+            values = [value for row, value in offers if row == row_id]
+            for cell in (c for c in cells(row_id) if c != VERDICT):  # which lapses with its text
+                base, theirs, ours = (cut(row_id, side, cell) for side in sides)
+                wanted = set(theirs or ())
+                offered = [{c: v[c] for c in wanted} for v in values if v and wanted <= v.keys()]
+                assert theirs in (base, ours, *offered), (row_id, cell, theirs)
 
     def _asked(self, branch: str, rows: Ids) -> None:
         self.removed[branch] |= rows
@@ -99,6 +120,10 @@ class NothingLost:
 
     def _gone(self, branch: str) -> Ids:
         return _ids(self.shown[branch]) - self._ids(branch)
+
+
+def _rows(state: Any) -> dict[str, dict[str, Any]]:
+    return {row_id: row for rows in state.values() for row_id, row in rows.items()}
 
 
 def _ids(state: Any) -> Ids:

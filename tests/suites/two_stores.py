@@ -142,7 +142,7 @@ class TwoStores:
         note(f"clock.tick({self.asked % 3}); {WRITERS[writer]}.{method}({', '.join(given)})")
         self.run.actions[method] += 1
         self.wrote.add(writer)
-        self.nothing_lost.before(branch)
+        self.nothing_lost.before(method, branch, args)
         engine = _answer(self.engines[writer], method, *args, **columns)
         at = self.oracle.next_time = getattr(engine, "at", None)
         oracle = _answer(self.oracle, method, *args, **columns)

@@ -3,7 +3,8 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,30 +17,27 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
+    event,
     insert,
     select,
 )
+from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
 from day1.adapters.ledger.schema import make_tables
-from day1.adapters.ledger.tables import (
-    BRANCHES,
-    HEADS,
-    TABLES,
-    as_record,
-    as_row,
-    is_changed,
-)
+from day1.adapters.ledger.tables import BRANCHES, HEADS, TABLES, as_record, as_row, is_changed
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
-from day1.model.records.intent import Intent
+from day1.model.records.intent import Intent, IntentKind
 from day1.model.records.rating import KnownVotes, Rating, Votes
 from day1.model.redaction.mask import CLEAR, Mask, mask_of
 from day1.model.redaction.redaction import Redaction
+from day1.model.values.ids import new_id
 from day1.ports.ledger import Ledger, Recover
 
+P = TypeVar("P")
 T = TypeVar("T")
 _REMEMBERED = 1_000
 """Names; those of branches that there are not are remembered too."""
@@ -66,28 +64,33 @@ class Watch(Protocol):
 
 
 class FileWatch(Watch):
-    """Tells whether a SQLite file was written to, by anybody, in a few microseconds."""
+    """Tells whether a SQLite file was replaced or written to, by anybody, in a few microseconds."""
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         """Open nothing yet; `connect` opens the file."""
         self._path, self._connect = path, connect
         self._guard = threading.Lock()
-        self._opened: tuple[object, ...] = ()
+        self._opened: Hashable = None
         self._connection: sqlite3.Connection | None = None
+
+    def file(self) -> tuple[int, ...]:
+        """Which file is there; empty where none is."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return ()
+        return found.st_dev, found.st_ino
 
     @override
     def version(self) -> Hashable:
         """Changes with every commit of another connection; this one makes none."""
-        opened: tuple[object, ...] = ()
-        with suppress(OSError):
-            found = self._path.stat()
-            opened = found.st_dev, found.st_ino
+        file = self.file()
         with self._guard:
-            if self._connection is None or opened != self._opened:
+            if self._connection is None or file != self._opened:
                 self.close()
                 self._connection = self._connect()
-                self._opened = opened
-            return opened, self._connection.execute("PRAGMA data_version").fetchone()[0]
+                self._opened = file
+            return file, self._connection.execute("PRAGMA data_version").fetchone()[0]
 
     @override
     def close(self) -> None:
@@ -96,8 +99,27 @@ class FileWatch(Watch):
             self._connection = None
 
 
+def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
+    """Open a connection again once `opened`, which says what connections are opened to, differs.
+
+    What is written to a file that was deleted or replaced is lost.
+    """
+
+    @event.listens_for(engine, "connect")
+    def note(_: Any, record: Any) -> None:
+        record.info["opened"] = opened()
+
+    @event.listens_for(engine, "checkout")
+    def compare(_: Any, record: Any, __: Any) -> None:
+        if record.info["opened"] != opened():
+            raise DisconnectionError
+
+
 class SqlLedger(Ledger):
-    """A ledger in the tables of one database."""
+    """A ledger in the tables of one database; as it stands here, of a SQLite file."""
+
+    recover: Recover
+    """Finishes or withdraws what an intent announced; whoever opens a ledger to write gives it."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
     """A table that says of which version the others are."""
@@ -117,7 +139,6 @@ class SqlLedger(Ledger):
         """
         self._engine = engine
         self._own_sums = engine.dialect.name == "sqlite"
-        self._writer = engine.execution_options(writes=True)
         self._lock = lock
         self._name = name
         self._if_damaged = if_damaged
@@ -177,7 +198,8 @@ class SqlLedger(Ledger):
     def _begun(self) -> Iterator[Connection]:
         """A connection in a transaction, which leaving the block makes durable."""
         try:
-            with self._writer.begin() as connection:
+            with self._engine.begin() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
         except Exception as exc:
             raise_translated(exc, self._name, self._if_damaged)
@@ -322,42 +344,44 @@ class SqlLedger(Ledger):
 
     @override
     @contextmanager
-    def open_intent(self, intent: Intent, recover: Recover) -> Iterator[None]:
-        with self.exclusive(recover):
+    def open_intent(self, kind: IntentKind[Any, P], payload: P, now: int) -> Iterator[None]:
+        fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
+        intent = Intent(new_id("intent", now), kind.name, fields, now)
+        with self.exclusive():
             self.put(intent)
             try:
                 yield
             except Exception:
-                self._recover(intent, recover)
+                self._recover(intent)
                 raise
             self.remove(Intent, intent.id)
 
     @override
     @contextmanager
-    def exclusive(self, recover: Recover) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         with self._lock.held():
-            self._recover_all(recover)
+            self._recover_all()
             yield
 
     @override
-    def recover_orphans(self, recover: Recover) -> int:
+    def recover_orphans(self) -> int:
         if not self.open_intents():
             return 0
         with self._lock.held_if_free() as free:
-            return self._recover_all(recover) if free else 0
+            return self._recover_all() if free else 0
 
     @override
     def open_intents(self) -> list[Intent]:
         return self.records(Intent)
 
-    def _recover_all(self, recover: Recover) -> int:
+    def _recover_all(self) -> int:
         orphans = self.open_intents()
         for intent in orphans:
-            self._recover(intent, recover)
+            self._recover(intent)
         return len(orphans)
 
-    def _recover(self, intent: Intent, recover: Recover) -> None:
-        recover(intent)
+    def _recover(self, intent: Intent) -> None:
+        self.recover(intent)
         self.remove(Intent, intent.id)
 
     @override

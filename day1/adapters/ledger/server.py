@@ -31,7 +31,6 @@ from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened
 from day1.adapters.rows.ownership import columns_of
 from day1.errors import Day1Error, ForeignStore, NotAStore, Refused, StoreReadOnly
 from day1.model.records.intent import Intent
-from day1.ports.ledger import Recover
 
 SUFFIX: Final = "_ledger"
 DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
@@ -194,9 +193,9 @@ class ServerLedger(SqlLedger):
         """Each question for the stamp is a round trip to the server."""
         return nullcontext() if self._asked is None else self._asked.steady()
 
-    def _recover(self, intent: Intent, recover: Recover) -> None:
+    def _recover(self, intent: Intent) -> None:
         self._lock.check()
-        super()._recover(intent, recover)
+        super()._recover(intent)
 
     def create(self, version: int) -> None:
         """Make what is missing, and note the version when all of it is there."""

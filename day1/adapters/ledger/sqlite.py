@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy import create_engine
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from day1.adapters.failures import of_system
-from day1.adapters.ledger.ledger import FileWatch, Lock, SqlLedger
+from day1.adapters.ledger.ledger import FileWatch, Lock, SqlLedger, renew
 from day1.adapters.ledger.schema import check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.sqlite_failures import translated
@@ -46,25 +44,13 @@ def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10
         max_overflow=60,
     )
 
-    @event.listens_for(engine, "connect")
-    def note(_: Any, record: Any) -> None:
-        record.info["opened"] = _opened(path, read_only=read_only)
-
-    @event.listens_for(engine, "checkout")
-    def compare(_: Any, record: Any, __: Any) -> None:
-        # What is written to a file that was deleted or replaced is lost.
-        if record.info["opened"] != _opened(path, read_only=read_only):
-            raise DisconnectionError
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        # A read is one statement, which needs no transaction.
-        if connection.get_execution_options().get("writes"):
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-
     connect = partial(_connect, path, read_only=False, wait_s=wait_s)
-    watch = None if read_only else FileWatch(path, connect)
-    ledger = SqlLedger(engine, lock, FILE, IF_DAMAGED, watch)
+    watch = FileWatch(path, connect)
+    if read_only:  # how such a file is opened depends on whether others write to it
+        renew(engine, lambda: (watch.file(), _mode(path, read_only=True)))
+    else:
+        renew(engine, watch.file)
+    ledger = SqlLedger(engine, lock, FILE, IF_DAMAGED, None if read_only else watch)
     try:
         _bring_up(ledger, path, wait_s, read_only=read_only)
     except Day1Error:
@@ -225,12 +211,3 @@ def _mode(path: Path, *, read_only: bool) -> str:
             file=FILE,
         )
     return "ro"
-
-
-def _opened(path: Path, *, read_only: bool) -> tuple[object, ...]:
-    """What a connection was opened to; another value means that it must be opened again."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, _mode(path, read_only=read_only)

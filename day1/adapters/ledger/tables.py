@@ -1,7 +1,7 @@
 """The ledger's tables: one for each kind of record, made from its fields."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -14,7 +14,6 @@ from day1.adapters.rows.ownership import Columns
 from day1.adapters.rows.tables import UnboundedText
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
-from day1.model.records.codec import from_json, to_json
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
@@ -100,11 +99,21 @@ HEADS: Final = Table(
     Column("key", _KEY, primary_key=True),
     Column("branch_id", _KEY, nullable=False),
 )
-_AS_JSON: Final = {
-    kind: frozenset(n for n, hint in _hints(kind).items() if _kept_as(hint) is object)
+
+
+def _read_tuple(text: str) -> tuple[Any, ...]:
+    return tuple(json.loads(text))
+
+
+_FROM_JSON: Final[Mapping[type, Mapping[str, Callable[[str], Any]]]] = {
+    kind: {
+        name: _read_tuple if get_origin(hint) is tuple else json.loads
+        for name, hint in _hints(kind).items()
+        if _kept_as(hint) is object
+    }
     for kind in TABLES
 }
-
+"""The fields that are kept as JSON, each with what reads it back."""
 _DEFAULTED: Final = {
     kind: frozenset(f.name for f in fields(kind) if f.default is not MISSING) for kind in TABLES
 }
@@ -121,17 +130,18 @@ OLDEST: Final[Columns] = {
 
 def as_row(record: object) -> dict[str, Any]:
     """A record as its table keeps it."""
-    written = _AS_JSON[type(record)]
-    row = {n: canonical(v) if n in written else v for n, v in to_json(record).items()}
+    as_json = _FROM_JSON[type(record)]
+    found = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]  # a dataclass
+    row = {n: canonical(v) if n in as_json else v for n, v in found.items()}
     return {**row, SUM: _sum(row)}
 
 
 def as_record(kind: type[T], row: Row[Any]) -> T:
     """A row of a kind's table as a record; a column that is younger than the row is its default."""
-    written = _AS_JSON[kind]
+    read = _FROM_JSON[kind]
     found = _fields(kind, row)
     values = {n: v for n, v in found.items() if v is not None or n not in _DEFAULTED[kind]}
-    return from_json(kind, {n: json.loads(v) if n in written else v for n, v in values.items()})
+    return kind(**{n: read[n](v) if n in read else v for n, v in values.items()})
 
 
 def is_changed(kind: type, row: Row[Any]) -> bool:

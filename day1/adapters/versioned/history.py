@@ -1,6 +1,11 @@
-"""The commit graph, for all engines that keep one."""
+"""The commit graph, for all engines that keep one.
 
-from collections.abc import Callable, Iterator, Sequence
+What only day1 knows of a commit is in its message: a readable line, then one line of JSON.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -11,12 +16,17 @@ from typing_extensions import override
 from day1.adapters.rows.rows import SqlReading, pending_rows
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
-from day1.errors import BranchExists
+from day1.errors import BranchExists, Json
 from day1.model.redaction.mask import CLEAR, Mask
-from day1.model.rows.change import Changes, Commit, CommitId, Ref
-from day1.model.rows.kind import Cell, Kind, Row
+from day1.model.rows.change import Changes, Commit, CommitId, Message, Ref
+from day1.model.rows.kind import Cell, Kind, Row, canonical
+from day1.model.values.instant import SECOND
 from day1.ports.history import History
 
+FOREIGN = "foreign"
+_VERSION = 1
+"""The form of the messages."""
+_MAX_LINE = 200
 _REMEMBERED, _REMEMBERED_ROWS = 8, 2_000
 """Differences that are kept, and how large one may be."""
 _FEW = 32
@@ -271,3 +281,55 @@ def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:
                 if children_left[parent] == 0:
                     ready.append(commits[parent])
     return ordered
+
+
+def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str, int]) -> str:
+    """Write the message of a commit made at `ts` (microseconds UTC)."""
+    known: dict[str, Json] = {
+        **message.meta,
+        "v": _VERSION,
+        "op": message.op,
+        "ts": ts,
+        "id": message.id,
+        "agents": sorted(agents),
+        "counts": dict(counts),
+    }
+    line = message.line.replace("\n", " ").replace("\0", " ")[:_MAX_LINE]
+    return f"{line}\n\n{canonical(known)}"
+
+
+def encode_again(commit: Commit) -> str:
+    """Write the message of a commit of another store as it was there, and which one that is."""
+    known = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
+    return f"{commit.line}\n\n{canonical(known)}"
+
+
+def decode(
+    commit: CommitId, parents: Iterable[CommitId], author: str, date: str, text: str
+) -> Commit:
+    """Read a commit; one without day1's JSON line counts with the engine's date."""
+    line, _, rest = text.partition("\n")
+    meta: dict[str, Json] = {}
+    for candidate in reversed(rest.strip().splitlines()):
+        try:
+            found = json.loads(candidate)
+        except (ValueError, RecursionError):
+            break
+        if isinstance(found, dict) and isinstance(found.get("ts"), int) and "op" in found:
+            meta = found
+        break
+    ts = meta.get("ts")
+    if not isinstance(ts, int):
+        moment = datetime.fromisoformat(date).replace(tzinfo=UTC)
+        ts = int(moment.timestamp()) * SECOND
+    op = str(meta.get("op", FOREIGN))
+    return Commit(commit, tuple(parents), op, ts, author, line, meta)
+
+
+def author_of(agents: Iterable[str]) -> str:
+    """The `--author` of a commit: the agent where all rows have one, else day1."""
+    names = set(agents)
+    name = names.pop() if len(names) == 1 else "day1"
+    # The engine refuses a name that has parentheses: `ada (laptop)`.
+    clean = "".join(c for c in name if c.isprintable() and c not in "<>()") or "day1"
+    return f"{clean} <{clean.replace(' ', '-')}@day1>"

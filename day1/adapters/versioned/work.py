@@ -10,7 +10,7 @@ from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks, prepa
 from day1.adapters.rows.statements import insert_into
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
-from day1.adapters.versioned.messages import author_of, decode, encode, encode_again
+from day1.adapters.versioned.history import author_of, decode, encode, encode_again
 from day1.errors import IntegrityBroken
 from day1.model.redaction.mask import CLEAR
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes

@@ -17,6 +17,7 @@ from day1.model.rows.kind import (
     BY_TABLE,
     CONVERSATION,
     FACT,
+    HELD,
     MEMORIES,
     MESSAGE,
     RECORDS,
@@ -125,7 +126,7 @@ def plan_merge(
         strategy=strategy,
         rows=tuple(planned),
         records=records,
-        holds=tuple(_new_holds(planned, sides)),
+        holds=tuple(_new_holds(planned, sides, records)),
         declines=tuple(_new_declines(planned, sides)),
         closes=tuple(_closings(planned, sides)),
         digest=_digest(strategy, choices, planned, sides),
@@ -274,15 +275,25 @@ def _records(sides: Sides, picked: set[str] | None) -> Writes:
     return writes
 
 
-def _new_holds(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[PlanRow, str]]:
-    """Held cells that the source changed to a value that no open item has yet."""
+def _new_holds(
+    rows: Iterable[PlanRow], sides: Sides, records: Writes
+) -> Iterable[tuple[PlanRow, str]]:
+    """Held cells that the source changed to a value that no open item of the target offers.
+
+    An item that comes along is the target's too. Two sorts do not count: another branch's, which
+    offers what that branch has by then, and one that keeps out a row which the target has.
+    """
+    brought = records.get(HELD.table, {})
+    offering = (*sides.target_held, *(i for i in sides.source_held if i.id in brought))
     known: dict[tuple[str, str], list[HeldItem]] = {}
-    for item in (*sides.source_held, *sides.target_held):
-        known.setdefault((item.row_id, item.cell), []).append(item)
+    for item in offering:
+        if item.source_branch == sides.source_branch:
+            known.setdefault((item.row_id, item.cell), []).append(item)
     for row in rows:
         for cell in (cell for cell in row.held if source_changed(row, cell)):
-            items = (*known.get((row.id, cell), ()), *known.get((row.id, WHOLE), ()))
-            if not any(_knows(item, row.source) for item in items):
+            found = (*known.get((row.id, cell), ()), *known.get((row.id, WHOLE), ()))
+            items = [i for i in found if row.target is None or not keeps_out(i)]
+            if not any(same_value(i.kind, row.source, i.cell, i.theirs) for i in items):
                 yield row, cell
 
 
@@ -293,12 +304,6 @@ def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
         new = row.base is None and row.source is not None and row.target is None
         if new and row.decided.get(WHOLE) == "ours" and row.id not in known:
             yield row
-
-
-def _knows(item: HeldItem, source: Row | None) -> bool:
-    return same_value(item.kind, source, item.cell, item.theirs) or same_value(
-        item.kind, source, item.cell, item.ours
-    )
 
 
 def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Resolution]]:

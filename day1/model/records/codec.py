@@ -1,4 +1,4 @@
-"""Ledger rows as JSON and back: plain dataclasses with `id` and `created_at`."""
+"""Records, which are plain dataclasses, as JSON and back."""
 
 from collections.abc import Mapping
 from dataclasses import fields

@@ -1,9 +1,22 @@
-"""Intents: what an operation is about to ask of the engine, noted before it asks."""
+"""Intents: records of what a process is about to do to engine and ledger, written before it begins.
 
-from collections.abc import Mapping
+1. The ledger notes the intent.
+2. The engine acts. Its ref or commit message names the subject of the intent.
+3. The ledger gets its records, and the intent is removed.
+
+If a process dies in between, the next process finds the intent, looks at what the engine did, and
+finishes the operation or withdraws it.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from day1.errors import Json
+from day1.model.records.codec import from_json
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +27,21 @@ class Intent:
     op: str
     payload: Mapping[str, Json]
     created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntentKind(Generic[R, P]):
+    """A kind of intent: an operation of a repository with a part in the engine and in the ledger.
+
+    Its name and the fields of its payload are kept in stores, so they never change.
+    """
+
+    name: str
+    payload: type[P]
+    """A dataclass: all that finishing or withdrawing the operation needs."""
+    finish: Callable[[R, P], None]
+    """Finishes or withdraws it after its process died; doing that twice is harmless."""
+
+    def recover(self, repo: R, intent: Intent) -> None:
+        """Finish or withdraw what an intent announced."""
+        self.finish(repo, from_json(self.payload, intent.payload))

@@ -173,20 +173,20 @@ def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -
     """The scores of rows by their evidence and by what their texts say."""
     weights, about = question.weights, question.about
     near_dates = _near_dates([(candidate, text) for _, candidate, text in told], question)
-    for (score, candidate, text), near in zip(told, near_dates, strict=True):
-        score = _boosted(score, weights.length_boost * _fullness(text))  # noqa: PLW2901
+    for (evidence, candidate, text), near in zip(told, near_dates, strict=True):
+        score = _boosted(evidence, weights.length_boost * _fullness(text))
         # A memory that opens with a capitalised word which the question is about is about it
         # too: +2 to +5 points.
         if about and subject(text) in about:
-            score = _boosted(score, weights.subject_boost)  # noqa: PLW2901
+            score = _boosted(score, weights.subject_boost)
         if near:
-            score = _boosted(score, weights.date_boost * near)  # noqa: PLW2901
+            score = _boosted(score, weights.date_boost * near)
         # A question is like the question, and does not answer it.
         if text.rstrip().endswith("?"):
-            score *= 1.0 - weights.question_discount  # noqa: PLW2901
+            score *= 1.0 - weights.question_discount
         votes = question.votes.get(candidate.row_id)
         if votes:
-            score = moved(score, worth(votes.values(), question.words))  # noqa: PLW2901
+            score = moved(score, worth(votes.values(), question.words))
         when = candidate.created_at if candidate.happened_at is None else candidate.happened_at
         yield _Hit(-score, -when, candidate.row_id, candidate)
 

@@ -1,6 +1,5 @@
 """Instants: whole microseconds since 1970 UTC inside, ISO 8601 with offset outside."""
 
-import time
 from datetime import UTC, datetime, timedelta
 
 from day1.errors import InvalidRequest
@@ -9,11 +8,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
-
-
-def now() -> int:
-    """The present instant, by the system's clock."""
-    return time.time_ns() // 1000
 
 
 def parse(text: str, *, end: bool = False) -> int:

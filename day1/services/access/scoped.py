@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from day1.errors import Forbidden, NotFound
 from day1.model.access.permissions import Access
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
-from day1.model.records.intent import Intent
+from day1.model.records.intent import Intent, IntentKind
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.rating import Votes
 from day1.model.records.sharing import Bundle
 from day1.model.redaction.mask import Mask
 from day1.ports.history import History
-from day1.ports.ledger import Ledger, Recover
+from day1.ports.ledger import Ledger
 from day1.ports.store import Store
-from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from day1.ports.reading import Reading
     from day1.ports.store import Capabilities, Work
 
+P = TypeVar("P")
 T = TypeVar("T")
 _LIMITS_KEPT: Final = 64
 """Limits of tokens whose commits are remembered."""
@@ -352,20 +352,19 @@ class ScopedLedger(Ledger):
         """Delete records of a kind."""
         self._ledger.remove(kind, *record_ids)
 
-    def open_intent(self, intent: Intent, recover: Recover) -> AbstractContextManager[None]:  # noqa: ARG002 - the whole one
+    def open_intent(
+        self, kind: IntentKind[Any, P], payload: P, now: int
+    ) -> AbstractContextManager[None]:
         """Open an intent; intents that others left are recovered with all rights."""
-        return self._ledger.open_intent(intent, self._recover)
+        return self._ledger.open_intent(kind, payload, now)
 
-    def exclusive(self, recover: Recover) -> AbstractContextManager[None]:  # noqa: ARG002 - the whole one
+    def exclusive(self) -> AbstractContextManager[None]:
         """Keep other intents from being opened during the block."""
-        return self._ledger.exclusive(self._recover)
+        return self._ledger.exclusive()
 
-    def recover_orphans(self, recover: Recover) -> int:  # noqa: ARG002 - the whole one
+    def recover_orphans(self) -> int:
         """Recover intents whose process is gone."""
-        return self._ledger.recover_orphans(self._recover)
-
-    def _recover(self, orphan: Intent) -> None:
-        recover(self._repo, orphan)
+        return self._ledger.recover_orphans()
 
     def open_intents(self) -> list[Intent]:
         """None: intents of others are not shown."""

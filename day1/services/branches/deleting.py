@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from day1.errors import BranchProtected, Conflict, Refused
 from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.intent import IntentKind
+from day1.model.rows.change import CommitId
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
-from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -36,13 +37,9 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
         raise Refused(
             f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
         )
-    with open_intent(repo, DELETE, DeleteIntent(branch.id, name), now):
+    with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
-        tip = repo.store.commit_pending(find_again(repo, branch).name)
-        # Marked before the ref is deleted: later writers are refused, earlier writes are noticed.
-        gone = mark(repo, branch, retired_tip=tip)
-        if repo.store.commit_pending(name) != tip:
-            raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
+        gone, tip = stop_writes(repo, branch)
         repo.history.keep(f"keep/{branch.id}", tip)
         repo.point("delete.after_keep")
         repo.history.drop(name)
@@ -65,6 +62,29 @@ def refuse_loss(branch: Branch) -> Branch:
             requires=list(branch.protection),
         )
     return branch
+
+
+def stop_writes(repo: Repository, branch: Branch) -> tuple[Branch, CommitId]:
+    """Mark a branch whose ref is to be deleted as retired, so that it takes no more writes.
+
+    The caller holds the lock of intents. When the ref stays, recovery takes the mark back.
+
+    Returns:
+        The marked branch, and its last commit, which has all of its rows.
+
+    Raises:
+        BranchProtected: it was protected meanwhile.
+        UnknownBranch: it was deleted or retired meanwhile.
+        Conflict: it was written to meanwhile.
+    """
+    tip = repo.store.commit_pending(find_again(repo, branch).name)
+    # Marked before the ref is deleted: later writers are refused, earlier writes are noticed.
+    marked = refuse_loss(mark(repo, branch, retired_tip=tip))
+    if repo.store.commit_pending(branch.name) != tip:
+        raise Conflict(
+            f"{branch.name!r} was written to meanwhile, so it stays.", branch=branch.name
+        )
+    return marked, tip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from day1.errors import BranchExists, Conflict, Json
 from day1.model.branches.branch import Branch
 from day1.model.branches.names import check_name, numbered
 from day1.model.records.codec import from_json, to_json
+from day1.model.records.intent import IntentKind
 from day1.model.records.sharing import FILLED, Bundle, Template
 from day1.model.records.task import Objective, Task, TaskAgent
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -63,7 +63,7 @@ def fork(
         RequestReused: the request made another branch.
     """
     intent = ForkIntent.of(branch, records)
-    with open_intent(repo, FORK if fill is None else FILL, intent, branch.created_at):
+    with repo.ledger.open_intent(FORK if fill is None else FILL, intent, branch.created_at):
         # No other intent is open, so what is found stays so.
         same = {"name": branch.name, "parent_id": branch.parent_id}
         first = made_by(repo.ledger, Branch, branch.id, **same, description=branch.description)

@@ -47,16 +47,6 @@ def name_of(repo: Repository, branch_id: str) -> str:
     return "" if branch is None else branch.name
 
 
-def find_open(repo: Repository, name: str) -> Branch:
-    """The branch of a name, if it takes writes.
-
-    Raises:
-        UnknownBranch: there is none.
-        BranchClosed, BranchProtected: as `refuse_protected`.
-    """
-    return refuse_protected(find(repo, name))
-
-
 def find_unclosed_again(repo: Repository, branch: Branch) -> Branch:
     """A branch that was found before, as it is now, if it still takes merges.
 

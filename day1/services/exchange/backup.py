@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from day1 import __version__
@@ -15,7 +14,6 @@ from day1.model.rows.kind import KINDS
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.ports.archive import Archives, Copied, Copying
 from day1.ports.reading import Reading
-from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 
 
@@ -97,7 +95,7 @@ def check_backup(archives: Archives, file: Path, aside: Path) -> Manifest:
 
 def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) -> _Copy:
     """Copy the store while no intent and no unit of work is open."""
-    with repo.ledger.exclusive(partial(recover, repo)):
+    with repo.ledger.exclusive():
         started = time.perf_counter()
         with copying.rest(folder):
             tips = _tips(repo)

@@ -11,7 +11,7 @@ from day1.model.files.export import BranchLine, RowLine, parsed
 from day1.model.rows.kind import Kind, Row
 from day1.model.values.callbacks import ReportProgress
 from day1.services.branches.forking import fork
-from day1.services.branches.lookup import find, find_open, first_commit
+from day1.services.branches.lookup import find, first_commit, refuse_protected
 from day1.services.exchange.importing import UNIT_ROWS, Imported, commit_unit, in_units
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import put
@@ -78,8 +78,9 @@ def _put_own(repo: Repository, target: BranchLine, lines: Sequence[RowLine]) -> 
 
 def _check_open(repo: Repository, target: BranchLine) -> None:
     """Refuse a closed branch, unless the export too says that the branch is closed."""
-    if not (target.closed and find(repo, target.name).closed):
-        find_open(repo, target.name)
+    branch = find(repo, target.name)
+    if not (target.closed and branch.closed):
+        refuse_protected(branch)
 
 
 def _enter(repo: Repository, line: BranchLine, now: int) -> bool:

@@ -8,7 +8,6 @@ records of the ledger together with the mark that the copy is whole.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreBusy
@@ -22,7 +21,6 @@ from day1.ports.ledger import Ledger
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import first_commit
 from day1.services.repository.commit_ids import carried, new_ids, put, renamed, with_new_ids
-from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 
 Carry = Callable[[object], object]
@@ -111,11 +109,11 @@ def copy_store(
         StoreBusy: the source is written to without a pause.
     """
     # Nobody else may make this copy at the same time.
-    with target.ledger.exclusive(partial(recover, target)):
+    with target.ledger.exclusive():
         replay = CommitReplay(source, target, report)
         replay.follow()
         replay.compare()  # so that little is left to do while the source's intents wait
-        with source.ledger.exclusive(partial(recover, source)):
+        with source.ledger.exclusive():
             pending = replay.rest()
             records = [carry(record) for record in carried(source.ledger)]
             heads = source.ledger.heads()

@@ -1,13 +1,14 @@
 """Merging: under the target's lock the plan is made again, and exactly that plan is done."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from day1.errors import Json, Refused, WouldHold
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closing_row, held_id, value_json
 from day1.model.merge.plan import MergePlan
-from day1.model.records.codec import from_json, to_json
+from day1.model.records.intent import IntentKind
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review
 from day1.model.rows.change import CommitId, Message, Ref
@@ -22,7 +23,6 @@ from day1.services.branches.lookup import (
 )
 from day1.services.merges.planning import MergeRequest, check, check_digest, plan_of
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import decided_edits, origin_columns
 
@@ -59,11 +59,11 @@ class MergeIntent:
     """The name of the target branch."""
     review_id: str | None = None
 
-    def record(self, **done: Json) -> MergeRecord:
+    def record(self, **done: Any) -> MergeRecord:
         """The record of the merge, once it is done."""
-        fields = to_json(self)
+        fields = asdict(self)
         del fields["target"]
-        return from_json(MergeRecord, {**fields, **done})
+        return MergeRecord(**fields, **done)
 
 
 def _unprotected(_source: Branch, target: Branch, _plan: MergePlan) -> None:
@@ -108,7 +108,7 @@ def merge(
         review_id=request.review_id,
         target=target.name,
     )
-    with open_intent(repo, MERGE, intent, now):
+    with repo.ledger.open_intent(MERGE, intent, now):
         # Whatever this request has done, a killed process too, is in the ledger by now.
         first = _merged_before(repo, request, merge_id)
         if first is not None:

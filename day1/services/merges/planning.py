@@ -165,7 +165,7 @@ class _Held:
     """The held items that a plan has to do with; most often there are none."""
 
     source: Sequence[HeldItem] = ()
-    """Open on the source, and not closed on the target."""
+    """Open on the source, and none of the target's, be they open or closed."""
     target: Sequence[HeldItem] = ()
     """Open on the target, and not closed by what comes along."""
     kept_out_of_source: Collection[str] = ()
@@ -181,8 +181,9 @@ def _held(source: Reading, target: Reading, coming: Sequence[Row], *, picks: boo
         return _Held()
     target_held = open_items(target_items, closings(() if picks else coming))
     withheld = [item.row_id for item in target_held if keeps_out(item)]
+    known = {row["closes"] or row["id"] for row in target_items}
     return _Held(
-        open_items(source_items, closings(target_items)),
+        [item for item in open_items(source_items) if item.id not in known],
         target_held,
         kept_out(source_items),
         # Who picks a row wants it; what is open on it stays so.

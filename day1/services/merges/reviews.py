@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 from day1.errors import Advice, Conflict, NotFound, PlanChanged, Refused
 from day1.model.branches.branch import Branch
@@ -24,7 +23,6 @@ from day1.services.merges.planning import (
     look,
 )
 from day1.services.merges.protection import Merger, guard
-from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 
 _GROUPS = ("conflicts", "held", "duplicates", "new", "changed", "removed")
@@ -255,7 +253,7 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
 @contextmanager
 def _no_merge_meanwhile(repo: Repository) -> Iterator[None]:
     """Change a review while no merge of it is going on: one that began ends first."""
-    with repo.ledger.exclusive(partial(recover, repo)), repo.ledger.together():
+    with repo.ledger.exclusive(), repo.ledger.together():
         yield
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, cast
 
 from day1.model.branches.branch import MAIN
 from day1.model.records.codec import from_json, to_json
+from day1.model.records.intent import IntentKind
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review
 from day1.model.redaction.mask import Mask, mask_of
@@ -26,7 +27,6 @@ from day1.ports.rewriting import Rewriting
 from day1.services.exchange.store_copy import Carry, CommitReplay, born
 from day1.services.redaction.redacting import texts_of
 from day1.services.repository.commit_ids import carried, new_ids, put, rename_all
-from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ def purge(
         replay = CommitReplay(source, replace(source, store=store, history=history), report)
         replay.follow()
         replay.compare()
-        with open_intent(source, PURGE, PurgeIntent(source.history.branches()[MAIN]), now):
+        with source.ledger.open_intent(PURGE, PurgeIntent(source.history.branches()[MAIN]), now):
             source.point("purge.after_intent")
             with rewriting.exclusive():
                 replay.compare(replay.rest())

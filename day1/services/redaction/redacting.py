@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
 from day1.model.merge.held import columns_of
+from day1.model.records.intent import IntentKind
 from day1.model.records.review import Review
 from day1.model.records.sharing import Handoff
 from day1.model.redaction.mask import COPIED, REDACTED_HASH, mask_of
@@ -18,7 +19,6 @@ from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_TABLE, HELD, MEMORIES, Kind, Row, kind_of, text_of
 from day1.ports.index import IndexBehind, IndexLost
-from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import INDEXED
 
@@ -103,7 +103,7 @@ def redact(
             agent_id=agent_id,
             created_at=now,
         )
-    with open_intent(repo, REDACT, redaction, now):
+    with repo.ledger.open_intent(REDACT, redaction, now):
         repo.point("redact.after_intent")
         record_redaction(repo, redaction)
         repo.point("redact.after_index")

@@ -1,18 +1,14 @@
 """The repository: the store, its history and its ledger, as services use them."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from day1.model.records.intent import Intent
 from day1.model.rows.change import CommitId
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import NewId
 from day1.ports.history import History
 from day1.ports.ledger import Ledger
 from day1.ports.store import Store
-
-Recoveries = Mapping[str, Callable[["Repository", Intent], None]]
-"""By the name of an operation: what finishes or withdraws it after its process died."""
 
 
 def nothing_to_forget(_: Collection[str]) -> None:
@@ -27,7 +23,6 @@ class Repository:
     history: History
     ledger: Ledger
     new_id: NewId
-    recoveries: Recoveries
     point: KillPoint = no_kill_point
     forget: Callable[[Collection[str]], None] = nothing_to_forget
     """Take texts out of this node's index, by their hashes."""

@@ -11,7 +11,6 @@ from day1.model.rows.change import CommitId, Pending
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
 from day1.model.values.callbacks import Clock
-from day1.model.values.instant import now
 from day1.services.search.context import UsualCache
 from day1.services.search.nearest import QueryVectorCache, SearchLimits
 from day1.services.search.views import ViewCache
@@ -52,6 +51,8 @@ class SearchPorts:
     history: History
     index: Index
     embedder: Embedder | None
+    clock: Clock
+    """By it rows expire, and valid times end."""
     weights: Weights = field(default_factory=Weights)
     reach: SearchLimits = field(default_factory=SearchLimits)
     embedded_at_once: int = 16
@@ -66,8 +67,6 @@ class SearchPorts:
     votes: Callable[[], Votes] = dict
     """How useful memories were found: the ledger's."""
     aside: Aside = field(default_factory=Aside)
-    clock: Clock = now
-    """By it rows expire, and valid times end."""
     running: set[object] = field(default_factory=set)
     """The searches that run now: the background worker gives way to them."""
 

@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass, replace
 
-from day1.errors import Conflict, Refused
+from day1.errors import Refused
 from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.intent import IntentKind
 from day1.model.records.sharing import KEPT
 from day1.model.rows.change import CommitId
 from day1.model.values.instant import DAY
-from day1.services.branches.deleting import refuse_loss
+from day1.services.branches.deleting import refuse_loss, stop_writes
 from day1.services.branches.lookup import find_again
-from day1.services.branches.notes import mark, unmark_retired
+from day1.services.branches.notes import unmark_retired
 from day1.services.branches.tree import BranchState, states
 from day1.services.merges.held import offers
-from day1.services.repository.intents import IntentKind, open_intent
 from day1.services.repository.repository import Repository
 
 
@@ -56,13 +56,9 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
     name = refuse_loss(branch).name
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
-    with open_intent(repo, RETIRE, RetireIntent(name), now):
+    with repo.ledger.open_intent(RETIRE, RetireIntent(name), now):
         repo.point("retire.after_intent")
-        tip = repo.store.commit_pending(refuse_loss(find_again(repo, branch)).name)
-        # Marked before the ref is deleted: later writers are refused, earlier writes are noticed.
-        gone = mark(repo, branch, retired_tip=tip)
-        if repo.store.commit_pending(name) != tip:
-            raise Conflict(f"{name!r} was written to meanwhile, so it stays.", branch=name)
+        gone, tip = stop_writes(repo, branch)
         repo.point("retire.marked")
         if not _reached_elsewhere(repo, name, tip):
             # The tip is in the tag's name: a branch may be retired again, further on.
@@ -85,7 +81,7 @@ def revive(repo: Repository, branch: Branch, now: int) -> Branch:
     """
     if _retired(repo, branch) is None:
         return find_again(repo, branch)
-    with open_intent(repo, REVIVE, RetireIntent(branch.name), now):
+    with repo.ledger.open_intent(REVIVE, RetireIntent(branch.name), now):
         repo.point("revive.after_intent")
         retired = _retired(repo, branch)
         if retired is None:  # another process was quicker

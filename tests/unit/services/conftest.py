@@ -1,5 +1,6 @@
 """A repository in memory for every test, with a clock that stands still until it is moved."""
 
+from functools import partial
 from itertools import count
 
 import pytest
@@ -10,7 +11,7 @@ from day1.model.rows.kind import FACT, Row
 from day1.model.rows.origin import Origin
 from day1.services.branches import adopting, forking
 from day1.services.branches.lookup import find
-from day1.services.recoveries import RECOVERIES
+from day1.services.recoveries import recover
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
 from tests.fakes.memory_ledger import MemoryLedger
@@ -26,13 +27,14 @@ class Bench:
         self.now = 1_000
         self.store = MemoryStore(lambda: self.now)
         numbers = count(1)
+        ledger = MemoryLedger()
         self.repo = Repository(
             self.store,
             self.store.history,
-            MemoryLedger(),
+            ledger,
             lambda prefix, _now: f"{prefix}_{next(numbers):026}",
-            RECOVERIES,
         )
+        ledger.recover = partial(recover, self.repo)
         adopting.adopt(self.repo, self.now)
 
     def branch(self, name: str = MAIN) -> Branch:

@@ -9,13 +9,13 @@ from day1.errors import (
     BranchClosed,
     BranchExists,
     BranchProtected,
+    Conflict,
     InvalidRequest,
     Refused,
     UnknownBranch,
 )
 from day1.model.branches.branch import MAIN, Branch
 from day1.services.branches import adopting, deleting, forking, lookup, notes, tree
-from day1.services.repository.intents import recover
 from day1.services.repository.repository import Repository
 from day1.services.upkeep import retiring
 from tests.unit.services.conftest import Bench
@@ -31,10 +31,6 @@ def dying_at(repo: Repository, point: str) -> Repository:
             raise Died
 
     return replace(repo, point=at)
-
-
-def recover_all(repo: Repository) -> int:
-    return repo.ledger.recover_orphans(lambda intent: recover(repo, intent))
 
 
 def test_a_fork_has_the_pending_rows_of_its_parent(bench: Bench) -> None:
@@ -68,9 +64,9 @@ def test_a_closed_branch_takes_no_writes_and_a_protected_one_only_merges(bench: 
     bench.repo.ledger.put_branch(replace(closed, closed=True))
     bench.repo.ledger.put_branch(replace(protected, protection=("approval",)))
     with pytest.raises(BranchClosed):
-        lookup.find_open(bench.repo, "closed")
+        lookup.refuse_protected(bench.branch("closed"))
     with pytest.raises(BranchProtected):
-        lookup.find_open(bench.repo, "kept")
+        lookup.refuse_protected(bench.branch("kept"))
     assert lookup.refuse_closed(bench.branch("kept")).name == "kept"
 
 
@@ -92,6 +88,45 @@ def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
 
 
 Act = Callable[[Bench, Branch], object]
+LEAVE: dict[str, Callable[[Repository, Branch], object]] = {
+    "delete": lambda repo, branch: deleting.delete(repo, branch, MAIN, 1_000),
+    "retire": lambda repo, branch: retiring.retire(repo, branch, 1_000),
+}
+
+
+@pytest.mark.parametrize("how", LEAVE)
+def test_a_branch_that_is_protected_meanwhile_stays_with_its_rows(bench: Bench, how: str) -> None:
+    """What a protected branch has was reviewed: no one may take it away between check and lock."""
+    side = bench.fork("side")
+
+    def meanwhile(name: str) -> None:
+        if name == f"{how}.after_intent":
+            bench.add("fact_a", "a", "side")
+            notes.mark(bench.repo, side, protection=("approval",))
+
+    with pytest.raises(BranchProtected):
+        LEAVE[how](replace(bench.repo, point=meanwhile), side)
+    assert bench.branch("side").retired_tip is None
+    assert bench.facts("side") == {"fact_a"}
+
+
+@pytest.mark.parametrize("how", LEAVE)
+def test_a_branch_that_is_written_to_meanwhile_stays_with_its_rows(
+    bench: Bench, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    side = bench.fork("side")
+    put = bench.repo.ledger.put_branch
+
+    def put_late(branch: Branch) -> None:
+        if branch.retired_tip is not None:  # by one that found the branch before it was marked
+            bench.add("fact_a", "a", "side")
+        put(branch)
+
+    monkeypatch.setattr(bench.repo.ledger, "put_branch", put_late)
+    with pytest.raises(Conflict, match="written to meanwhile"):
+        LEAVE[how](bench.repo, side)
+    assert bench.branch("side").retired_tip is None
+    assert bench.facts("side") == {"fact_a"}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +177,7 @@ def test_a_fork_whose_process_died_is_there_if_its_ref_is(
 ) -> None:
     with pytest.raises(Died):
         forking.create(dying_at(bench.repo, point), "side", bench.branch(), bench.now)
-    assert recover_all(bench.repo) == 1
+    assert bench.repo.ledger.recover_orphans() == 1
     assert (bench.repo.ledger.branch("side") is not None) == made
     assert ("side" in bench.repo.history.branches()) == made
 
@@ -162,7 +197,7 @@ def test_a_branch_that_begins_with_rows_is_there_only_with_them(
 
     with pytest.raises(Died):
         forking.fork(repo, branch, fill=fill)
-    recover_all(bench.repo)
+    bench.repo.ledger.recover_orphans()
     assert ("side" in bench.repo.history.branches()) == rows
     assert (bench.repo.ledger.branch("side") is not None) == rows
 
@@ -176,7 +211,7 @@ def test_a_deletion_whose_process_died_is_finished_or_withdrawn(
     bench.fork("side")
     with pytest.raises(Died):
         deleting.delete(dying_at(bench.repo, point), bench.branch("side"), MAIN, bench.now)
-    recover_all(bench.repo)
+    bench.repo.ledger.recover_orphans()
     if gone:
         assert bench.repo.ledger.branch("side") is None
     else:

@@ -50,7 +50,6 @@ def test_a_request_that_is_sent_again_adds_no_message(bench: Bench) -> None:
         bench.store.history,
         bench.repo.ledger,
         lambda _prefix, _now: made,
-        bench.repo.recoveries,
     )
 
     def log(text: str) -> messages.LoggedMessage | None:

@@ -10,7 +10,6 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.origin import Origin
 from day1.services.branches import deleting
 from day1.services.merges import held, merging, planning
-from day1.services.repository.intents import recover
 from day1.services.rows.editing import Correction, update
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.test_branches import Died, dying_at
@@ -123,7 +122,7 @@ def test_a_merge_whose_process_died_has_its_record_if_it_was_done(
     with pytest.raises(Died):
         merging.merge(dying_at(bench.repo, point), request(bench), ADA, bench.now)
     assert bench.repo.ledger.records(MergeRecord) == []
-    bench.repo.ledger.recover_orphans(lambda intent: recover(bench.repo, intent))
+    bench.repo.ledger.recover_orphans()
     records = bench.repo.ledger.records(MergeRecord)
     assert [record.merged_count for record in records] == [1] * done
     assert (bench.branch("side").merged_tip is not None) == done

@@ -11,7 +11,6 @@ from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind
 from day1.services.redaction.redacting import look, redact
-from day1.services.repository.intents import recover
 from day1.services.rows.editing import Correction, update
 from day1.services.teams.handoffs import HandoffRequest, hand_over
 from tests.unit.services.conftest import ADA, Bench
@@ -81,5 +80,5 @@ def test_a_redaction_whose_process_died_is_finished(bench: Bench) -> None:
     with pytest.raises(Died):
         redact(repo, look(repo, "fact_a"), None, None, bench.now)
     assert bench.repo.ledger.records(Redaction) == []
-    bench.repo.ledger.recover_orphans(lambda intent: recover(bench.repo, intent))
+    bench.repo.ledger.recover_orphans()
     assert [one.row_id for one in bench.repo.ledger.records(Redaction)] == ["fact_a"]

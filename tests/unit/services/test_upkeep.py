@@ -9,7 +9,6 @@ from day1.model.branches.branch import MAIN
 from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark
 from day1.services.merges import merging, planning
-from day1.services.repository.intents import recover
 from day1.services.upkeep import clocks, retiring
 from day1.services.upkeep.poller import ChangePoller, Moved
 from day1.services.upkeep.status import branch_status, is_taken
@@ -64,7 +63,7 @@ def test_a_branch_whose_retiring_process_died_is_retired_if_its_ref_is_gone(
 ) -> None:
     with pytest.raises(Died):
         retiring.retire(dying_at(bench.repo, point), bench.branch("side"), bench.now)
-    bench.repo.ledger.recover_orphans(lambda intent: recover(bench.repo, intent))
+    bench.repo.ledger.recover_orphans()
     branch = bench.repo.ledger.branch("side")
     assert branch
     assert (branch.retired_tip is not None) == retired

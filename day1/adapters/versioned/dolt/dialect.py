@@ -10,7 +10,7 @@ from day1.adapters.rows.rows import row_changes
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
-from day1.adapters.versioned.messages import decode
+from day1.adapters.versioned.history import decode
 from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import BY_TABLE, Cell, Kind

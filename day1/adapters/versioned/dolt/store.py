@@ -18,7 +18,7 @@ from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, SCHEMA_VERSION, TABLES
 from day1.adapters.versioned.dolt.connections import DoltConnections
 from day1.adapters.versioned.dolt.dialect import DoltDialect
 from day1.adapters.versioned.dolt_family.history import DoltFamilyHistory
-from day1.adapters.versioned.messages import author_of, encode
+from day1.adapters.versioned.history import author_of, encode
 from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN

@@ -17,7 +17,7 @@ from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, aw
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.history import DoltLiteHistory
-from day1.adapters.versioned.messages import author_of, encode
+from day1.adapters.versioned.history import author_of, encode
 from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import Day1Error, InvalidRequest, Json, NotAStore, StoreUnavailable
 from day1.model.rows.change import Message

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from day1.adapters.mysql.url import clock, make_database
 from day1.adapters.rows.ownership import Known, is_store
+from day1.adapters.versioned.history import decode
 from day1.adapters.versioned.matrixone.position import Position
-from day1.adapters.versioned.messages import decode
 from day1.errors import StoreUnavailable
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Commit, CommitId

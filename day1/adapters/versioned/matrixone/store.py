@@ -10,13 +10,13 @@ from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import ServerDatabase, opened
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, TABLES, versioned
+from day1.adapters.versioned.history import encode
 from day1.adapters.versioned.matrixone.commit_store import CommitStore
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect, new_commit
 from day1.adapters.versioned.matrixone.history import MatrixOneHistory, fresh_database
 from day1.adapters.versioned.matrixone.position import Position, set_position
 from day1.adapters.versioned.matrixone.retention import UNKNOWN, WITHOUT, keep
-from day1.adapters.versioned.messages import encode
 from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import Json, NotAStore, Unsupported
 from day1.model.branches.branch import MAIN

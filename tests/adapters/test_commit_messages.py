@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from day1.adapters.versioned.messages import FOREIGN, author_of, decode, encode
+from day1.adapters.versioned.history import FOREIGN, author_of, decode, encode
 from day1.model.rows.change import Message
 
 
