@@ -17,6 +17,7 @@ from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.failures import of_system
+from day1.adapters.index.uses import FileUses
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.app.engines import create_store, obstacles_in, open_engine
 from day1.call.context import now
@@ -94,7 +95,10 @@ def open_store(
         if not read_only:
             _recover(repo)
             forget_redacted(repo)
-        search = _search_ports(settings, repo, index, serves=serves)
+        search = replace(
+            _search_ports(settings, repo, index, serves=serves),
+            uses=FileUses(folder, read_only=read_only),
+        )
         return OpenStore(
             folder,
             engine.where,

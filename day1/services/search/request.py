@@ -11,6 +11,7 @@ from day1.model.rows.change import CommitId, Pending
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
 from day1.model.values.callbacks import Clock
+from day1.ports.uses import NoUses, Uses
 from day1.services.search.context import UsualCache
 from day1.services.search.nearest import QueryVectorCache, SearchLimits
 from day1.services.search.views import ViewCache
@@ -66,6 +67,8 @@ class SearchPorts:
     questions: QueryVectorCache = field(default_factory=QueryVectorCache)
     votes: Callable[[], Votes] = dict
     """How useful memories were found: the ledger's."""
+    uses: Uses = field(default_factory=NoUses)
+    """What this node has shown."""
     aside: Aside = field(default_factory=Aside)
     running: set[object] = field(default_factory=set)
     """The searches that run now: the background worker gives way to them."""

@@ -1,0 +1,65 @@
+"""The file `uses.db`: which memories this node has shown, and when (stock SQLite)."""
+
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.ports.uses import Use, Uses
+
+log = logging.getLogger(__name__)
+
+FILE = "uses.db"
+_WAIT_S = 1.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS uses (
+    row_id TEXT PRIMARY KEY, times INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID"""
+_SHOWN = """
+INSERT INTO uses (row_id, times, last) VALUES (?, 1, ?)
+ON CONFLICT (row_id) DO UPDATE SET times = times + 1, last = max(last, excluded.last)"""
+
+
+class FileUses(Uses):
+    """`ports.uses.Uses` in the store's folder; threads and processes may share it."""
+
+    def __init__(self, folder: Path, *, read_only: bool) -> None:
+        """Open nothing yet."""
+        self._path = folder / FILE
+        self._read_only = read_only
+
+    @override
+    def shown(self, row_ids: Sequence[str], at: int) -> None:
+        if self._read_only or not row_ids:
+            return
+        with self._usable(), self._opened() as connection, connection:
+            connection.execute(_TABLE)
+            connection.executemany(_SHOWN, [(row_id, at) for row_id in row_ids])
+
+    @override
+    def known(self) -> Mapping[str, Use]:
+        with self._usable():
+            if self._path.exists():
+                with self._opened() as connection:
+                    rows = connection.execute("SELECT row_id, times, last FROM uses")
+                    return {row_id: Use(times, last) for row_id, times, last in rows}
+        return {}
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        if not self._read_only:
+            with suppress(FileExistsError):  # nobody else may read what is in the folder
+                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")  # what a crash loses is no memory
+            yield connection
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as exc:
+            log.warning("%s cannot be used: %s", FILE, type(exc).__name__)

@@ -1,0 +1,122 @@
+"""The plan of a consolidation: what was found, what is to be done, and a digest of both. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, Literal
+
+from day1.model.lessons.experience import experience_of
+from day1.model.lessons.rewording import same_in_words
+from day1.model.rows.kind import FACT, RELATION, Row, canonical, revision
+from day1.model.search.grouping import worded
+from day1.model.values.ids import short_hash
+
+Action = Literal["merge", "archive", "delete", "keep"]
+MOST_WITHOUT_EXPECT: Final = 3
+"""One in so many rows may be touched by whoever does not name the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to do with some rows. `into` is the row that the others are merged into."""
+
+    action: Action
+    ids: tuple[str, ...]
+    confidence: float
+    reason: str
+    into: str | None = None
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The rows that it changes or removes."""
+        if self.action == "keep":
+            return ()
+        return tuple(row_id for row_id in self.ids if row_id != self.into)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a consolidation found on a branch."""
+
+    groups: tuple[tuple[Row, ...], ...]
+    """Lessons that say nearly the same."""
+    stale: tuple[Row, ...]
+    garbage: tuple[Row, ...]
+    """Relations to rows that are gone."""
+    analyzed: int
+    scores: Mapping[str, float]
+    """The mean vote on lessons that have one."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def basis(self) -> str:
+        """A digest of all that the plan is made from."""
+        groups = [[(r["id"], revision(FACT, r)) for r in group] for group in self.groups]
+        stale = [(r["id"], revision(FACT, r)) for r in self.stale]
+        garbage = [(r["id"], revision(RELATION, r)) for r in self.garbage]
+        return short_hash(canonical([groups, stale, garbage]))
+
+    @property
+    def revisions(self) -> dict[str, str]:
+        """The revision of each row, as it was found."""
+        facts = [*(row for group in self.groups for row in group), *self.stale]
+        found = {str(row["id"]): revision(FACT, row) for row in facts}
+        return found | {str(row["id"]): revision(RELATION, row) for row in self.garbage}
+
+
+def digest_of(findings: Findings, plan: Iterable[Recommendation]) -> str:
+    """Name a plan: the same findings and recommendations have the same digest."""
+    return short_hash(findings.basis, canonical([asdict(one) for one in plan]))
+
+
+def is_exact(group: Sequence[Row]) -> bool:
+    """Whether lessons have one text."""
+    return len({row["content_hash"] for row in group}) == 1
+
+
+def keeper(group: Sequence[Row], scores: Mapping[str, float]) -> Row:
+    """The lesson that others are merged into: the best rated, the best worded, the newest."""
+    return max(
+        group,
+        key=lambda row: (
+            scores.get(str(row["id"]), 0.0),
+            worded(str(row["fact_text"])),
+            row["created_at"],
+            row["id"],
+        ),
+    )
+
+
+def by_rules(group: Sequence[Row], scores: Mapping[str, float]) -> Recommendation:
+    """What the rules recommend for lessons that say nearly the same.
+
+    Only what differs in nothing but wording is merged: vectors take opposites for the same.
+    """
+    kept = keeper(group, scores)
+    ids = tuple(str(row["id"]) for row in group)
+    if is_exact(group):
+        return Recommendation("merge", ids, 1.0, "The texts are equal.", str(kept["id"]))
+    best = experience_of(kept)
+    others = [experience_of(row) for row in group if row is not kept]
+    if best is not None and all(o is not None and same_in_words(best, o) for o in others):
+        reason = "They differ in wording only."
+        return Recommendation("merge", ids, 0.9, reason, str(kept["id"]))
+    return Recommendation("keep", ids, 0.5, "They are alike, but differ in words that may matter.")
+
+
+def of_the_others(findings: Findings) -> list[Recommendation]:
+    """What to do with stale lessons and with relations to nothing."""
+    stale = [
+        Recommendation(
+            "archive",
+            (row_id,),
+            0.8 if row_id in findings.scores else 0.5,
+            "It was not shown for long, and "
+            + ("was found of little use." if row_id in findings.scores else "nobody rated it."),
+        )
+        for row_id in (str(row["id"]) for row in findings.stale)
+    ]
+    gone = [
+        Recommendation("delete", (str(row["id"]),), 1.0, "It relates rows that are gone.")
+        for row in findings.garbage
+    ]
+    return [*stale, *gone]

@@ -1,0 +1,211 @@
+"""Lessons in engram's form of export, version 1: written and read.
+
+A row keeps the id that its form gives it: a day1 id is the row's own, any other is kept in
+`detail` and the row's id is made from it. So an import twice adds nothing.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from day1.model.branches.branch import Branch
+from day1.model.lessons.experience import Experience, experience_of
+from day1.model.records.rating import rating_of
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, kind_of, text_of
+from day1.model.rows.origin import Origin
+from day1.model.values.callbacks import ReportProgress
+from day1.model.values.ids import derived_id
+from day1.model.values.instant import parse, show
+from day1.model.values.space import space_name
+from day1.ports.uses import Uses
+from day1.services.branches.lookup import find_open_again
+from day1.services.lessons.judging import mean_scores
+from day1.services.lessons.storing import VIA
+from day1.services.repository.repository import Repository
+from day1.services.rows.bulk_writes import edits_of, was_removed
+from day1.services.rows.recording import NewFact, fact_row
+
+UNIT: Final = 2_000
+"""Rows in one unit of an import: each is a commit, durable before the next begins."""
+_PROJECT: Final = "project:"
+_RATED_BY: Final = "import"
+
+
+def row_id_of(memory_id: str) -> str:
+    """The row's id of a memory, by the id that tools and exports name."""
+    return (
+        memory_id
+        if kind_of(memory_id) is not None
+        else derived_id(FACT.prefix, None, VIA, memory_id)
+    )
+
+
+def space_of(project: str | None) -> str | None:
+    """The space of a project; a space may be named as well.
+
+    Raises:
+        InvalidRequest: it is no name of a space.
+    """
+    if project is None or not project.strip():
+        return None
+    return space_name(project if ":" in project else f"{_PROJECT}{project}")
+
+
+def project_of(space: object) -> str | None:
+    """The project that a space is; another space by its whole name."""
+    return None if space is None else str(space).removeprefix(_PROJECT)
+
+
+def tags_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Tags from a text with commas, or from a list; each once, in order."""
+    parts = given.split(",") if isinstance(given, str) else given or ()
+    return tuple(dict.fromkeys(tag.strip() for tag in parts if tag.strip()))
+
+
+def shown_tags(row: Row) -> str | None:
+    """The tags of a row, with commas between them."""
+    tags = [] if row["tags"] is None else json.loads(str(row["tags"]))
+    return ",".join(map(str, tags)) or None
+
+
+def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any]:
+    """All active memories of a branch in engram's form; secrets are left out."""
+    query = Query(equal={"status": "active"}, alive_at=now, public=True)
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        rows = reading.find(FACT, query)
+        edits = _text_edits(reading.find(EDIT, Query(equal={"cell": "fact_text"})))
+    scores, shown = mean_scores(repo), uses.known()
+    memories = []
+    for row in rows:
+        use = shown.get(str(row["id"]))
+        detail = _detail(row)
+        memories.append(
+            {
+                **_content(row),
+                "id": detail.get("id", row["id"]),
+                "score": scores.get(str(row["id"]), 0.0),
+                "created_at": detail.get("created_at", show(int(row["created_at"] or 0))),
+                "updated_at": _updated(row, detail, edits.get(str(row["id"]), ())),
+                "used_count": detail.get("used_count", 0) + (0 if use is None else use.times),
+            }
+        )
+    return {"version": 1, "memories": memories, "exported_at": show(now), "count": len(memories)}
+
+
+def _content(row: Row) -> dict[str, Any]:
+    """What a row says; of a fact that is no lesson the text is the result."""
+    parts = experience_of(row) or Experience("", "", str(row["fact_text"]))
+    return {
+        "memory_type": text_of(row["category"]) or "context",
+        "context": parts.context,
+        "action": parts.action,
+        "result": parts.result,
+        "tags": shown_tags(row),
+        "project": project_of(row["space"]),
+    }
+
+
+def _detail(row: Row) -> dict[str, Any]:
+    found = {} if row["detail"] is None else json.loads(str(row["detail"]))
+    return found if isinstance(found, dict) else {}
+
+
+def _text_edits(edits: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for edit in edits:
+        found.setdefault(str(edit["row_id"]), []).append(edit)
+    return found
+
+
+def _updated(row: Row, detail: Mapping[str, Any], edits: Sequence[Row]) -> str:
+    """When the text got its present words."""
+    value = cell_value(FACT, row, "fact_text")
+    at = max((int(e["created_at"] or 0) for e in edits if e["value"] == value), default=None)
+    if at is not None:
+        return show(at)
+    given: str = detail.get("updated_at", show(int(row["created_at"] or 0)))
+    return given
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory in engram's form, checked."""
+
+    id: str
+    memory_type: str
+    context: str
+    action: str
+    result: str
+    score: float
+    tags: tuple[str, ...]
+    project: str | None
+    created_at: str
+    updated_at: str
+    used_count: int
+
+    def row(self, origin: Origin, now: int) -> Row:
+        """Its row. Without a context and an action it is a plain fact."""
+        parts = Experience(self.context, self.action, self.result)
+        plain = not self.context and not self.action
+        text = self.result if plain else parts.text
+        fact = NewFact(text, self.memory_type, happened_at=parse(self.created_at))
+        row_id = row_id_of(self.id)
+        detail: dict[str, Any] = {
+            "via": VIA,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+        if row_id != self.id:
+            detail["id"] = self.id
+        if self.used_count:
+            detail["used_count"] = self.used_count
+        own: Row = {
+            "structure": None if plain else parts.structure,
+            "tags": canonical(list(self.tags)) if self.tags else None,
+            "space": space_of(self.project),
+            "detail": canonical(detail),
+        }
+        return fact_row(row_id, fact, origin, now) | own
+
+
+def bring_in(
+    repo: Repository,
+    branch: Branch,
+    memories: Sequence[Memory],
+    origin: Origin,
+    report: ReportProgress,
+) -> tuple[int, int]:
+    """Import memories; those that are there, or were removed here, are left.
+
+    Returns:
+        How many were added, and how many were left.
+    """
+    added = 0
+    for start in range(0, len(memories), UNIT):
+        part = memories[start : start + UNIT]
+        with repo.store.changing(find_open_again(repo, branch).name) as work:
+            rows = {str(row["id"]): row for row in (m.row(origin, work.now) for m in part)}
+            there = work.get(FACT, list(rows))
+            fresh = [row for row_id, row in rows.items() if row_id not in there]
+            edits = edits_of(work, [str(row["id"]) for row in fresh])
+            fresh = [row for row in fresh if not was_removed(edits.get(str(row["id"]), ()))]
+            if fresh:
+                work.add(FACT, fresh)
+                new, count = {str(row["id"]) for row in fresh}, len(fresh)
+                scored = {row_id_of(m.id): m.score for m in part if m.score > 0}
+                # Before the commit: a row that is there is not looked at again.
+                repo.ledger.put(
+                    *(
+                        rating_of(row_id, _RATED_BY, None, score, work.now)
+                        for row_id, score in scored.items()
+                        if row_id in new
+                    )
+                )
+                line = f"import {count} {'row' if count == 1 else 'rows'}"
+                work.commit(Message("import", line))
+        repo.point("import.after_unit")
+        added += len(fresh)
+        report(start + len(part), len(memories))
+    return added, len(memories) - added

@@ -1,0 +1,194 @@
+"""Storing lessons: a new one is a row, the same one in other words changes the row there is.
+
+Candidates for the same are found by their words, so a lesson like no other costs no vector. What
+is the same is decided by `model.lessons.rewording` and the cosine of each part.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from day1.errors import EmbedderUnavailable, NotFound, RevisionChanged, StoreBusy
+from day1.model.branches.branch import Branch
+from day1.model.lessons.experience import Experience, experience_of
+from day1.model.lessons.rewording import ALIKE, same_in_words
+from day1.model.rows.change import CommitId, Query, Ref
+from day1.model.rows.kind import FACT, Row, canonical, revision
+from day1.model.rows.origin import Origin
+from day1.model.search.wording import any_of, content_words
+from day1.model.values.ids import content_hash
+from day1.ports.embedder import Embedder
+from day1.ports.index import IndexBehind, IndexLost
+from day1.ports.reading import Reading
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Correction, update
+from day1.services.rows.recording import NewFact, fact_row, near_duplicates
+from day1.services.search.indexing import catch_up
+from day1.services.search.request import SearchPorts
+
+log = logging.getLogger(__name__)
+
+VIA = "engram"
+"""What `detail` says of rows that were written as lessons."""
+_WORDS, _LOOKED, _TRIES = 6, 20, 5
+_Same = tuple[Row, Experience]
+"""A row that is a lesson in other words, and its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A lesson to store."""
+
+    experience: Experience
+    memory_type: str
+    tags: tuple[str, ...] = ()
+    space: str | None = None
+
+    @property
+    def columns(self) -> Row:
+        """The columns of its row that a plain fact has not."""
+        return {
+            "structure": self.experience.structure,
+            "tags": canonical(list(self.tags)) if self.tags else None,
+            "space": self.space,
+            "detail": canonical({"via": VIA}),
+        }
+
+    @property
+    def among(self) -> Row:
+        """What rows have in common that may be the same lesson."""
+        return {"category": self.memory_type, "space": self.space, "status": "active"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The row of a stored lesson, and what was done."""
+
+    row: Row
+    commit: CommitId
+    pending: int = 0
+    updated: bool = False
+    """The row was there in other words, and has the new ones now."""
+    deduplicated: bool = False
+    """It was there already."""
+    notes: tuple[str, ...] = ()
+
+
+def store_lesson(
+    repo: Repository, ports: SearchPorts, branch: Branch, origin: Origin, lesson: Lesson
+) -> Stored:
+    """Store a lesson on a branch.
+
+    Raises:
+        StoreBusy: others change the same lesson all the time.
+    """
+    for _ in range(_TRIES):
+        known = _look(repo, ports, branch, lesson)
+        if known.same is None:
+            found = _add(repo, branch, origin, lesson, known)
+            if isinstance(found, Stored):
+                return found
+            continue  # the same was written meanwhile: look again
+        try:
+            return _change(repo, branch, origin, lesson, known.same)
+        except (NotFound, RevisionChanged):
+            continue
+    raise StoreBusy("Others are changing this lesson: try again.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a branch has of a lesson, and up to when that was looked for."""
+
+    until: int
+    same: Row | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _look(repo: Repository, ports: SearchPorts, branch: Branch, lesson: Lesson) -> _Known:
+    """Look for a row that says the same in other words."""
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        newest = reading.pending.newest
+        until = repo.history.commit(reading.tip).ts if newest is None else newest
+        embedder = ports.embedder
+        if embedder is None:
+            return _Known(until, notes=("no embedding model: only equal texts are one lesson",))
+        try:
+            catch_up(reading, repo.history, ports.index, branch.id, ports.words_wait_s)
+            found = _candidates(reading, ports, lesson)
+            same = _alike(ports, embedder, lesson.experience, found)
+        except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
+            log.warning("lessons are compared by their exact text: %s", error.code)
+            return _Known(until, notes=(f"only equal texts are one lesson now: {error.code}",))
+    return _Known(until, same)
+
+
+def _candidates(reading: Reading, ports: SearchPorts, lesson: Lesson) -> list[_Same]:
+    """Rows that have the longest words of a lesson, and may be it in other words."""
+    words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_WORDS:]
+    index = ports.index.words
+    best = index.best(FACT, any_of([f'"{word}"' for word in words]), _LOOKED) if words else {}
+    hashes = list(index.hashes(FACT, list(best)).values())
+    return _same_of(reading.find(FACT, Query(lesson.among, {"content_hash": hashes})), lesson)
+
+
+def _same_of(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
+    """Those of the rows that are the lesson in other words, as far as words tell."""
+    return [
+        (row, there)
+        for row in rows
+        if row["sensitivity"] is None and row["expires_at"] is None
+        if (there := experience_of(row)) is not None and same_in_words(there, lesson.experience)
+    ]
+
+
+def _alike(
+    ports: SearchPorts, embedder: Embedder, new: Experience, found: Sequence[_Same]
+) -> Row | None:
+    """The row each part of which is nearer than `ALIKE` to that of a lesson, the nearest one."""
+    best, nearest = ALIKE, None
+    for row, there in found:
+        texts = list(dict.fromkeys((*new.parts, *there.parts)))
+        vectors = ports.questions.vectors(embedder, texts)
+        pairs = zip(new.parts, there.parts, strict=True)
+        least = min(1.0 if a == b else float(vectors[a] @ vectors[b]) for a, b in pairs)
+        if least > best:
+            best, nearest = least, row
+    return nearest
+
+
+def _add(
+    repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, known: _Known
+) -> Stored | None:
+    """Add the row, or find the one of the same text; None if the same came meanwhile."""
+    text = lesson.experience.text
+    with repo.store.adding(branch.name) as work:
+        for twin in near_duplicates(work, content_hash(text)):
+            if all(twin[name] == cell for name, cell in lesson.among.items()):
+                pending = work.pending.count
+                notes = known.notes
+                return Stored(twin, work.tip, pending, deduplicated=True, notes=notes)
+        if not known.notes:
+            query = Query(lesson.among, created_after=known.until)
+            if _same_of(work.find(FACT, query), lesson):
+                return None
+        made = fact_row(
+            repo.new_id(FACT.prefix, work.now), NewFact(text, lesson.memory_type), origin, work.now
+        )
+        made |= lesson.columns
+        work.add(FACT, [made])
+    return Stored(made, work.tip, work.pending.count + 1, notes=known.notes)
+
+
+def _change(repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, there: Row) -> Stored:
+    """Give the row that there is the new words; a commit, which a revert takes back."""
+    columns: Row = {
+        "fact_text": lesson.experience.text,
+        "structure": lesson.experience.structure,
+    }
+    if lesson.tags:
+        columns["tags"] = lesson.columns["tags"]
+    correction = Correction(str(there["id"]), columns, "stored again", revision(FACT, there))
+    done = update(repo, branch, correction, origin)
+    changed = done.row["fact_text"] != there["fact_text"]
+    return Stored(done.row, done.commit, updated=changed, deduplicated=not changed)
