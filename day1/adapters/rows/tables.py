@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Float, Index, MetaData, String, Table, Text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateTable
+from sqlalchemy.sql import quoted_name
 from sqlalchemy.types import TypeEngine
 
 from day1.model.rows.column import Column as Described
@@ -64,9 +65,14 @@ _TYPES: dict[ColumnType, TypeEngine[Any]] = {
 }
 
 
+_RESERVED = {"vector"}
+"""Columns whose names are words of the language of an engine, which SQLAlchemy does not know of."""
+
+
 def _column(column: Described) -> Column[Any]:
     # An engine keeps a key from being null by itself; DoltLite checks each after a merge even so.
-    return Column(column.name, _TYPES[column.type], primary_key=column.name == "id", nullable=True)
+    name = quoted_name(column.name, quote=column.name in _RESERVED or None)
+    return Column(name, _TYPES[column.type], primary_key=column.name == "id", nullable=True)
 
 
 def _table(kind: Kind) -> Table:
