@@ -46,10 +46,9 @@ def namespaces(registry: Registry) -> list[tuple[Namespace, list[Toolset]]]:
 
 
 def shape_at(registry: Registry, path: str) -> ErrorShape:
-    """The form of errors at a path: that of the toolset which is there, else day1's."""
+    """The form of errors at a path: that of the toolset whose prefix it has, else day1's."""
     for toolset in registry.values():
-        places = (f"{toolset.namespace.prefix}/", f"/mcp/{toolset.name}/")
-        if f"{path}/".startswith(places):
+        if f"{path}/".startswith(f"{toolset.namespace.prefix}/"):
             return toolset.errors
     return ErrorShape()
 

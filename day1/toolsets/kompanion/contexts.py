@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, When, Written
+from day1.call.fields import Label, Read, Repeatable, Request, Response, When, Written
 from day1.call.operation import Effect, Operation
 from day1.model.keeping.content import from_kept, kept_json
 from day1.model.keeping.keyed import sensitivity
@@ -14,7 +14,7 @@ from day1.model.rows.kind import Row, text_of
 from day1.model.values.instant import SECOND, parse, show
 from day1.services.keeping.contexts import NewContext, Recall, recall, save
 from day1.services.keeping.listed import listed, noted
-from day1.toolsets.kompanion.fields import Maybe, Sensitivity, SpaceLabel, space_of
+from day1.toolsets.kompanion.fields import Maybe, Sensitivity, SpaceLabel, Tags, space_of
 from day1.toolsets.kompanion.writing import absent, writing, written_of
 from day1.toolsets.shared.state import read_of
 
@@ -36,7 +36,7 @@ class SaveContext(Repeatable):
         key: Its name in the namespace: the same key again replaces it, and history keeps the old
             one. Without a key each call keeps a new context.
         content: Any JSON of at most 32,768 characters; it comes back as it is.
-        tags: Words to fetch it by.
+        tags: Up to 100 words to fetch it by.
         ttl_seconds: How long it is kept, more than 0 and at most 100 years; default: for ever.
         sensitivity: `secret` keeps it out of search, lists, exports and bundles; only
             `recall_context` tells it. Default: secret where `content.sensitivity` or a tag says
@@ -46,7 +46,7 @@ class SaveContext(Repeatable):
     namespace: SpaceLabel
     key: Maybe[Label] = None
     content: Annotated[Any, AfterValidator(kept_json)]
-    tags: Maybe[Labels] = None
+    tags: Maybe[Tags] = None
     ttl_seconds: Maybe[Annotated[float, AfterValidator(_lasting)]] = None
     sensitivity: Maybe[Sensitivity] = None
 
@@ -98,7 +98,7 @@ class RecallContext(Request):
 
     namespace: SpaceLabel
     key: Maybe[Label] = None
-    tags: Maybe[Labels] = None
+    tags: Maybe[Tags] = None
     limit: Maybe[Annotated[int, Field(ge=1, le=200)]] = 20
     since: Maybe[When] = None
 

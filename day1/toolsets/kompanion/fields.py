@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
+from day1.call.fields import Label
 from day1.errors import InvalidRequest
 from day1.model.rows.validation import clean
 from day1.model.values.space import MAX_SPACE, space_name
@@ -20,6 +21,7 @@ def _without_null(schema: dict[str, Any]) -> None:
 Maybe = Annotated[T | None, Field(json_schema_extra=_without_null)]
 """An argument that may be left out; its schema is the contract's, which knows no null."""
 
+_MOST_TAGS: Final = 100
 SHARED: Final = "shared"
 """The namespace of what belongs to no space."""
 
@@ -42,4 +44,14 @@ def space_of(namespace: str) -> str | None:
 
 SpaceLabel = Annotated[str, Field(min_length=1, max_length=MAX_SPACE), AfterValidator(_named)]
 """A namespace, as the caller writes it."""
+
+
+def _few(tags: list[str]) -> list[str]:
+    if len(tags) > _MOST_TAGS:
+        raise ValueError(f"must be at most {_MOST_TAGS} words")
+    return tags
+
+
+Tags = Annotated[list[Label], AfterValidator(_few)]
+"""Short words; the list of tools says no bound, because an agent pays for each."""
 Sensitivity = Literal["normal", "secret"]

@@ -1,0 +1,232 @@
+"""Contexts over both wires: JSON byte for byte, keys, expiry, secrets, branches and the past."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.engine import needs_files
+from tests.unit.test_kept_content import JSON
+from tests.waiting import until
+from tests.wires.http_server import HttpServer, HttpSession
+from tests.wires.kompanion_client import (
+    METAL,
+    WIRES,
+    WOOD,
+    Both,
+    clients,
+    contents,
+    found,
+    model,
+)
+from tests.wires.raw_pipe import RawPipe
+
+PLAN: Any = {"a": [1, 2.5, None, "ü"]}
+
+
+def dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.fixture(params=WIRES)
+def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Both]:
+    with clients(request.param, tmp_path / "store") as both:
+        yield both
+
+
+@pytest.fixture(scope="module", params=WIRES)
+def lasting(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
+    with clients(request.param, tmp_path_factory.mktemp("kompanion") / "store") as both:
+        yield both
+
+
+@pytest.mark.line("S3-001", "S3-003")
+def test_what_was_answered_outlives_a_killed_server(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    arguments = dumped({**METAL, "key": "plan", "content": PLAN})
+    with RawPipe(folder, "kompanion") as pipe:
+        first = pipe.call("save_context", arguments)["structuredContent"]
+    # RawPipe kills its process.
+    with HttpServer(folder) as server:
+        with HttpSession(server, path="/mcp/kompanion") as client:
+            (item,) = client.ok("recall_context", **METAL, key="plan")["items"]
+            assert dumped(item["content"]) == dumped(PLAN)
+            assert (item["id"], item["key"]) == (first["id"], "plan")
+            second = client.ok("save_context", **WOOD, key="plan", content=[PLAN])
+        server.process.kill()
+        server.process.wait()
+    with RawPipe(folder, "kompanion") as pipe:
+        asked = dumped({**WOOD, "key": "plan"})
+        (item,) = pipe.call("recall_context", asked)["structuredContent"]["items"]
+        assert dumped(item["content"]) == dumped([PLAN])
+        assert item["id"] == second["id"]
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=JSON)
+def test_any_json_comes_back_byte_for_byte(lasting: Both, content: Any) -> None:
+    """Over real wires, of which each reads and writes JSON in ways of its own."""
+    lasting.kompanion.ok("save_context", **METAL, key="any", content=content)
+    (there,) = contents(lasting.kompanion, **METAL, key="any")
+    assert dumped(there) == dumped(content)
+
+
+@pytest.mark.parametrize("content", [1, "1", 1.0, True, None, [], {}, "", 2**70, {"b": 1, "a": 2}])
+def test_values_that_look_alike_stay_apart(lasting: Both, content: Any) -> None:
+    lasting.kompanion.ok("save_context", **METAL, key=dumped(content), content=content)
+    (there,) = contents(lasting.kompanion, **METAL, key=dumped(content))
+    assert dumped(there) == dumped(content)
+
+
+@pytest.mark.line("S3-003")
+def test_the_same_key_replaces_and_history_keeps_both(both: Both) -> None:
+    own, day1 = both
+    first = own.ok("save_context", **METAL, key="plan", content={"v": 1})
+    between = day1.ok("memory_snapshot")["created_at"]
+    second = own.ok("save_context", **METAL, key="plan", content={"v": 2}, tags=["new"])
+    assert (second["id"], second["created_at"]) == (first["id"], first["created_at"])
+    again = own.ok("save_context", **METAL, key="plan", content={"v": 2}, tags=["new"])
+    assert again["written"]["commit"] == second["written"]["commit"], "nothing changed"
+    assert contents(own, **METAL) == [{"v": 2}]
+    history = day1.ok("memory_history", id=first["id"])
+    assert '"v": 1' in dumped(history).replace('\\"', '"')
+    log = day1.found("memory_log")
+    changes = [commit for commit in log if commit["op"] == "change"]
+    assert len(changes) == 1
+    past = day1.ok("memory_get", id=first["id"], at=between)["row"]
+    assert past["structure"] == {"v": 1}
+    day1.ok("memory_revert", commit=changes[0]["commit"])
+    assert contents(own, **METAL, key="plan") == [{"v": 1}]
+
+
+def test_a_key_that_two_branches_set_is_held_and_decided(both: Both) -> None:
+    own, day1 = both
+
+    def save(content: Any, branch: str) -> None:
+        given = {**METAL, "key": "plan", "content": content}
+        assert not own.call("save_context", given, {"day1/branch": branch}).is_error
+
+    save({"by": "both"}, "main")
+    day1.ok("memory_branch_create", branch_name="side")
+    save({"by": "main"}, "main")
+    save({"by": "side"}, "side")
+    merged = day1.ok("memory_branch_merge", source_branch="side", strategy="auto")
+    assert merged["rejected_count"] == 1
+    (item,) = day1.ok("memory_held")["items"]
+    assert '{"by":"main"}' in dumped(item).replace('\\"', '"').replace(": ", ":")
+    assert '{"by":"side"}' in dumped(item).replace('\\"', '"').replace(": ", ":")
+    assert contents(own, **METAL, key="plan") == [{"by": "main"}]
+    day1.ok("memory_held", action="take", id=item["id"])
+    assert contents(own, **METAL, key="plan") == [{"by": "side"}]
+
+
+@pytest.mark.line("S3-004")
+def test_contexts_are_fetched_by_tags_time_and_number_newest_first(both: Both) -> None:
+    own = both.kompanion
+    made = [
+        own.ok("save_context", **METAL, content=number, tags=["even"[number % 2 :], "all"])
+        for number in range(6)
+    ]
+    assert len({one["id"] for one in made}) == 6
+    assert contents(own, **METAL) == [5, 4, 3, 2, 1, 0]
+    assert contents(own, **METAL, limit=2) == [5, 4]
+    assert contents(own, **METAL, tags=["all", "even"]) == [4, 2, 0]
+    assert contents(own, **METAL, tags=["all", "odd"]) == []
+    assert contents(own, **METAL, since=made[3]["created_at"]) == [5, 4, 3]
+    assert contents(own, **METAL, since=made[1]["created_at"], tags=["even"], limit=1) == [4]
+    assert contents(own, **WOOD) == []
+    (item,) = own.ok("recall_context", **METAL, limit=1)["items"]
+    assert set(item) == {"id", "content", "tags", "created_at"}
+    own.ok("save_context", **WOOD, content=None)
+    (bare,) = own.ok("recall_context", **WOOD)["items"]
+    assert set(bare) == {"id", "content", "created_at"}
+    for number in range(20):
+        own.ok("save_context", **WOOD, content=number)
+    assert len(contents(own, **WOOD)) == 20
+
+
+@pytest.mark.line("S3-004", "S3-017")
+def test_what_has_expired_is_gone_without_a_write_and_there_in_the_past(both: Both) -> None:
+    own, day1 = both
+    own.ok("save_context", **METAL, key="word", content={"pass": "bluebell"}, ttl_seconds=2)
+    saved = own.ok("save_context", **METAL, key="for ever", content="daisies")
+    alive = day1.ok("memory_timeline")["read"]
+
+    def seen() -> list[bool]:
+        everywhere = (
+            own.ok("recall_context", **METAL),
+            own.ok("search_memory", **METAL, query={"text": "bluebell"}),
+            day1.ok("memory_search", query="bluebell", types=["observation"]),
+        )
+        return ["bluebell" in dumped(answer) for answer in everywhere]
+
+    assert seen() == [True] * 3
+    until(lambda: not any(seen()), "the context to expire", 10)
+    assert contents(own, **METAL) == ["daisies"]
+    assert day1.ok("memory_timeline")["read"] == alive, "nothing was written meanwhile"
+    bundle = day1.ok("knowledge_bundle_create", name="all", source_branch="main")
+    assert "bluebell" not in dumped(bundle)
+    past = day1.ok("memory_list", type="observation", at=saved["created_at"])
+    assert "bluebell" in dumped(past)
+
+
+def test_saving_an_expired_key_again_brings_it_back(both: Both) -> None:
+    own = both.kompanion
+    own.ok("save_context", **METAL, key="k", content=1, ttl_seconds=0.001)
+    until(lambda: contents(own, **METAL) == [], "the context to expire")
+    own.ok("save_context", **METAL, key="k", content=1)
+    assert contents(own, **METAL) == [1]
+
+
+@pytest.mark.line("S3-011")
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"content": {"note": "the vault PIN is 4711"}, "sensitivity": "secret"},
+        {"content": {"note": "the vault PIN is 4711", "sensitivity": "secret"}},
+        {"content": "the vault PIN is 4711", "tags": ["secret"]},
+    ],
+    ids=["argument", "content", "tag"],
+)
+def test_a_secret_is_told_by_its_own_space_alone(tmp_path: Path, said: dict[str, Any]) -> None:
+    needs_files()
+    folder = tmp_path / "store"
+    with clients("stdio", folder, **model()) as (own, day1):
+        own.ok("save_context", **METAL, key="vault", **said)
+        items = [{"id": "m", "text": "4711 it is", "metadata": {"sensitivity": "secret"}}]
+        own.ok("upsert_memory", **METAL, items=items)
+        own.ok("upsert_memory", **METAL, items=[{"text": "roses need water"}])
+        assert contents(own, **METAL, key="vault") == [said["content"]]
+        assert "m" not in found(own, "4711 it is")
+        assert own.ok("warm_cache", **METAL)["queued"] == 0
+        assert own.ok("sync_semantic", **METAL) | {"written": 0} == {
+            "processed": 0,
+            "pending": 0,
+            "written": 0,
+        }
+        for answer in (
+            own.ok("search_memory", **METAL, query={"text": "vault PIN 4711"}),
+            day1.ok("memory_search", query="vault PIN 4711", types=["fact", "observation"]),
+            day1.ok("knowledge_bundle_create", name="all", source_branch="main"),
+        ):
+            assert "4711" not in dumped(answer)
+    holding = sorted(
+        file.name for file in tmp_path.rglob("*") if file.is_file() and b"4711" in file.read_bytes()
+    )
+    assert all(name.startswith("memory.db") for name in holding), holding
+    assert holding, "it is in memory.db"
+
+
+def test_a_context_that_becomes_secret_takes_its_facts_with_it(tmp_path: Path) -> None:
+    with clients("stdio", tmp_path / "store", **model()) as (own, day1):
+        own.ok("save_context", **METAL, key="code", content="the gate opens with bluebell")
+        assert own.ok("sync_semantic", **METAL)["processed"] == 1
+        assert "bluebell" in dumped(day1.ok("memory_search", query="gate opens with"))
+        own.ok("save_context", **METAL, key="code", content="x", sensitivity="secret")
+        assert "bluebell" not in dumped(day1.ok("memory_search", query="gate opens with"))
+        assert "bluebell" not in dumped(own.ok("search_memory", **METAL, query={"text": "gate"}))
+        own.ok("save_context", **METAL, key="code", content="open again", sensitivity="normal")
+        assert contents(own, **METAL) == ["open again"]
