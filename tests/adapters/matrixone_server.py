@@ -33,7 +33,7 @@ def server(**answers):
         r"SELECT db, ns FROM": [(MAIN, answers.get("ns", OLD))],
         r"SELECT name FROM `day1_graph`": [("main",)],
         r"SELECT id, parent, merged": [(TIP, None, None, "day1", text)],
-        r"SELECT max\(": [(1,)],
+        r"SELECT min\(": [(2, 2)],
         r"SELECT sum\(": [(0, None, None)],
         r"SELECT count\(": [(0,)],
         r"SELECT 1 FROM `day1_graph`.`commits`": [(1,)],

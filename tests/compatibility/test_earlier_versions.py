@@ -17,7 +17,6 @@ from day1.services.recoveries import RECOVERIES
 from tests.compatibility.archives import unpack
 from tests.wires.command_line import CommandLine
 
-pytestmark = pytest.mark.xfail(reason="stores of schema 1 are stepped by the commits that follow")
 Answers = list[dict[str, Any]]
 VERSIONS = sorted(Path(__file__).parent.glob("made_by_*"))
 

@@ -72,6 +72,12 @@ def cut(row_id: str, row: Row | None, cell: str) -> Row | None:
     return None if row is None else {c: row[c] for c in kind(row_id).group(cell)}
 
 
+def given(columns: Mapping[str, Any]) -> Row:
+    """Columns that somebody gives: with another text go the parts that it renders."""
+    anew = {"structure": None, "vector": None} if {TEXT, "summary"} & columns.keys() else {}
+    return {**anew, **columns}
+
+
 def hashed(row: Row) -> Row:
     text = row.get(TEXT) or row.get("summary")
     return {**row, "content_hash": hashlib.sha256(text.encode()).hexdigest()} if text else row
@@ -138,7 +144,7 @@ def _merge_row(
     b, s, t, whole = row.base, row.source, row.target, chosen.get(WHOLE)
     if whole is not None and whole.take != "skip":
         row.decided = {WHOLE}
-        edited = (t or s) and hashed({**(t or s or {}), **(whole.value or {})})
+        edited = (t or s) and hashed({**(t or s or {}), **given(whole.value or {})})
         if edited and edited.get(TEXT) not in {side.get(TEXT) for side in (s, t) if side}:
             edited |= UNVERIFIED
         row.result = {"ours": t, "theirs": s, "delete": None, "value": edited}[whole.take]
@@ -179,7 +185,7 @@ def _mergecells(row_id: str, row: Planned, blocked: set[str], chosen: Mapping[st
         if choice is not None and choice.take != "skip":
             row.decided.add(cell)
             value = {"ours": t, "theirs": s}.get(choice.take, choice.value)
-            result = hashed({**result, **(value or {})})
+            result = hashed({**result, **given(value or {})})
         elif s != t and blocked & {cell, WHOLE}:
             row.held[cell] = "open"
         elif s not in (b, t):

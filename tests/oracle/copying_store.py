@@ -22,6 +22,7 @@ from tests.oracle.cellwise import (
     Row,
     cells,
     cut,
+    given,
     hashed,
     is_news,
     kind,
@@ -84,7 +85,8 @@ class CopyingMemory:
 
     def update_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         before = self._present(branch, fact_id)
-        after = _edited(before, columns)
+        same = columns.get(TEXT) == before[TEXT]
+        after = _edited(before, {c: v for c, v in columns.items() if not (same and c == TEXT)})
         new = [c for c in cells(fact_id) if cut(fact_id, before, c) != cut(fact_id, after, c)]
         settled = self._tip(branch).open(fact_id, *new, WHOLE, new=False) if new else ()
         return self._write(branch, {fact_id: after}, settled)
@@ -383,5 +385,5 @@ def _new(row_id: str, columns: Mapping[str, Any]) -> Row:
 
 
 def _edited(row: Row, columns: Mapping[str, Any]) -> Row:
-    after = hashed({**row, **columns})
+    after = hashed({**row, **given(columns)})
     return after if after.get(TEXT) == row.get(TEXT) else {**after, **UNVERIFIED}

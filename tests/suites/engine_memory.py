@@ -3,7 +3,7 @@
 import itertools
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -30,6 +30,7 @@ from day1.services.repository.repository import Repository
 from day1.services.rows import editing, recording
 from day1.settings import Settings, StoreSettings
 from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, Reverted, State
+from tests.suites.schema_one import schema_one
 
 _Answer = TypeVar("_Answer")
 _numbers = itertools.count(1)
@@ -45,14 +46,23 @@ class EngineMemory:
 
     The place is a folder, or the URL of a database on a server. A second one on the same place is
     a second writer with a clock of its own.
+    With `old` it is made at schema 1.
     """
 
-    def __init__(self, place: Path | str, clock: Clock | None = None, agent: str = "one") -> None:
+    def __init__(
+        self,
+        place: Path | str,
+        clock: Clock | None = None,
+        agent: str = "one",
+        *,
+        old: bool = False,
+    ) -> None:
         self.clock = clock or Clock()
         url = None if isinstance(place, Path) else SecretStr(place)
         settings = Settings(store=StoreSettings(url=url))
         folder = place if isinstance(place, Path) else Path(tempfile.mkdtemp())
-        create_store(settings, folder, lambda: 1, lambda: 1)
+        with schema_one() if old else nullcontext():
+            create_store(settings, folder, lambda: 1, lambda: 1)
         self.opened = ExitStack()
         memory = open_engine(settings, folder, self.clock, self.opened, self.clock)
         self.store, self.ledger = memory.store, memory.ledger

@@ -81,13 +81,14 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(part, marks=pytest.mark.weekly) for part in range(1, PARTS))]
 )
+@pytest.mark.parametrize("old", [False], ids=[""])
 @pytest.mark.parametrize("engine", PLACES)
 def test_both_stores_agree_on_random_histories(
-    engine: str, part: int, record_property: Callable[[str, object], None]
+    engine: str, old: bool, part: int, record_property: Callable[[str, object], None]
 ) -> None:
     examples = EXAMPLES if part else SAMPLE
     with PLACES[engine]() as place:
-        run = Run(place)
+        run = Run(place, old=old and engine != "matrixone")
         try:
             seed(part)(profile(examples)(histories(run)))()
         finally:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from hypothesis import note
 
+from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.model.rows.kind import FACT
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.engine_memory import EngineMemory
@@ -38,9 +39,15 @@ COLUMNS: tuple[dict[str, Any], ...] = (
     *({"fact_text": text} for text in TEXTS),
     *({"confidence": 0.5, "category": category} for category in CATEGORIES),
 )
+YOUNGER: tuple[dict[str, Any], ...] = (
+    *({"space": f"project:{name}"} for name in CATEGORIES),
+    *({"fact_text": text, "structure": f'["{text}"]'} for text in TEXTS),
+    {"structure": "[0]"},
+    {"valid_until": 7, "tags": '["a"]'},
+)
+"""Columns that a branch of schema 1 cannot have."""
 KINDS = (("fact", "fact"), ("observation", "obs"), ("relation", "rel"))
 VERDICTS = (("verified", "[1]"), ("invalidated", "[0]"))
-CELLS = ("*", "*", *(group[0] for group in FACT.groups if group[0] != "happened_at"))
 EDITS: dict[str, dict[str, Any]] = {
     "*": {"fact_text": "edited"},
     "fact_text": {"fact_text": "edited"},
@@ -48,7 +55,10 @@ EDITS: dict[str, dict[str, Any]] = {
     "confidence": {"confidence": 0.25},
     "status": {"status": "archived"},
     "verification": {"verification": "verified", "scores": "[2]"},
+    "space": {"space": "project:edited"},
+    "valid_until": {"valid_until": 3},
 }
+CELLS = ("*", *EDITS)
 WEIGHTS = {
     "look_back": 3,
     "add": 2,
@@ -67,6 +77,8 @@ WEIGHTS = {
     "commit_pending": 1,
 }
 """Steps by name, and how often each is taken."""
+STEPPED = (True, *[False] * 7)
+"""How often a branch that is left at schema 1 is no longer."""
 NAMES = [name for name, times in WEIGHTS.items() for _ in range(times)]
 COMPARED = {"merge", "restore_branch", "restore_row", "decide"}
 """Actions after which the branch is compared at once; all are in the end."""
@@ -76,8 +88,8 @@ T = TypeVar("T")
 class Run:
     """The stores that the examples of a run are done in, and what the examples had."""
 
-    def __init__(self, place: Callable[[], Path | str]) -> None:
-        self.place = place
+    def __init__(self, place: Callable[[], Path | str], *, old: bool = False) -> None:
+        self.place, self.old = place, old
         self.clocks = [Clock(), Clock(skew=-10 * SECOND)]
         self.engines: list[EngineMemory] = []
         self.begun = self.examples = 0
@@ -92,7 +104,7 @@ class Run:
             self.close()
             place = self.place()
             for clock, agent in zip(self.clocks, ("one", "two"), strict=True):
-                self.engines.append(EngineMemory(place, clock, agent))
+                self.engines.append(EngineMemory(place, clock, agent, old=self.old))
         self.begun += 1
         name = f"root{self.begun}"
         self.engines[0].fork(name, "main")
@@ -123,6 +135,8 @@ class TwoStores:
         self.engines = run.engines
         self.oracle = CopyingMemory(root=self.root)
         self.branches = [self.root]
+        self.old = {self.root} if run.old else set[str]()
+        """Branches that are written to as by a day1 that knows schema 1 only."""
         self.times: dict[str, list[int]] = {self.root: []}
         self.merge_times: list[tuple[str, int]] = []
         self.merges: list[tuple[str, str]] = []
@@ -143,6 +157,7 @@ class TwoStores:
         self.run.actions[method] += 1
         self.wrote.add(writer)
         self.nothing_lost.before(method, branch, args)
+        self.engines[writer].store.version = 1 if branch in self.old else SCHEMA_VERSION
         engine = _answer(self.engines[writer], method, *args, **columns)
         at = self.oracle.next_time = getattr(engine, "at", None)
         oracle = _answer(self.oracle, method, *args, **columns)
@@ -199,6 +214,8 @@ class TwoStores:
 
     def step(self) -> None:
         name, writer = self.one_of(NAMES), self.one_of([0, 1])
+        if bool(self.old) and self.one_of(STEPPED):
+            self.old.discard(self.one_of(sorted(self.old)))
         getattr(self, name)(writer)
 
     def add(self, writer: int) -> None:
@@ -213,13 +230,14 @@ class TwoStores:
 
     def update(self, writer: int) -> None:
         branch = self.one_of(self.branches)
-        self.do(writer, branch, "update_fact", branch, self.row(branch), **self.one_of(COLUMNS))
+        columns = self.one_of(self.columns(branch))
+        self.do(writer, branch, "update_fact", branch, self.row(branch), **columns)
 
     def conflict(self, writer: int) -> None:
         source, target = self.pair()
         row = self.row(source)
         for branch, by in ((source, writer), (target, 1 - writer)):
-            self.do(by, branch, "update_fact", branch, row, **self.one_of(COLUMNS))
+            self.do(by, branch, "update_fact", branch, row, **self.one_of(self.columns(branch)))
         self._join("auto", writer, source, target)
 
     def judge(self, writer: int) -> None:
@@ -236,6 +254,7 @@ class TwoStores:
 
     def fork(self, writer: int, name: str, parent: str) -> None:
         self.times[name] = list(self.times[parent])
+        self.old |= {name} if parent in self.old else set()
         self.branches.append(name)
         self.do(writer, name, "fork", name, parent)
 
@@ -267,6 +286,7 @@ class TwoStores:
             return self.look_back(writer)
         made = [self._choice(source, target) for _ in range(choices)]
         items = [self.row(source, facts=False)] if strategy == "cherry_pick" else None
+        self.know_younger(target, *(choice.cell for choice in made))
         done = self.do(writer, target, "merge", source, target, strategy, made, items)
         if isinstance(done, Merged) and done.at is not None:
             self.merge_times += [(target, done.at - 1), (target, done.at), (source, done.at - 1)]
@@ -290,14 +310,24 @@ class TwoStores:
         else:
             self.do(writer, branch, "restore_row", branch, self.row(*self.branches), at)
 
+    def columns(self, branch: str) -> tuple[dict[str, Any], ...]:
+        """What may be set on a branch."""
+        return COLUMNS if branch in self.old else (*COLUMNS, *YOUNGER)
+
+    def know_younger(self, branch: str, *cells: str) -> None:
+        """A day1 that knows schema 1 only brings nothing that has younger columns."""
+        if self.old != set(self.branches) or FACT.younger & set(cells):
+            self.old.discard(branch)
+
     def decide(self, writer: int) -> None:
         items = Counter((b, h.row_id, h.cell) for b in self.branches for h in self.oracle.held(b))
         single = sorted(item for item, count in items.items() if count == 1)
         if not single:
             return self.look_back(writer)
         branch, row, cell = self.one_of(single)
-        decision = self.one_of(["taken", "edited", "dismissed"])
+        decision = self.one_of(["taken", "edited", "dismissed"] if cell in EDITS else ["taken"])
         value = EDITS[cell] if decision == "edited" else None
+        self.know_younger(branch, cell)
         self.do(writer, branch, "decide", branch, row, cell, decision, value)
         return None
 

@@ -4,7 +4,7 @@ day1 never drops a table, and alters only the ledger of an earlier day1.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, MetaData
 
@@ -49,6 +49,12 @@ class Known:
     """The table that has a row when a store is whole."""
     version: int
     """The newest that this day1 knows."""
+    oldest: Columns = field(default_factory=dict)
+    """What tables had that have more now."""
+
+    def is_own(self, table: str, found: frozenset[str]) -> bool:
+        """Whether a table with these columns is of this day1 or an earlier one."""
+        return self.oldest.get(table, self.tables[table]) <= found <= self.tables[table]
 
 
 def is_store(connection: Connection, known: Known, version: Callable[[], int], where: str) -> bool:
@@ -65,7 +71,9 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
         StoreDamaged: it has rows of a store, but not the mark.
     """
     there, expected = tables(connection), known.tables
-    mine = {name for name in there & expected.keys() if columns(connection, name) == expected[name]}
+    mine = {
+        name for name in there & expected.keys() if known.is_own(name, columns(connection, name))
+    }
     found = version() if known.mark in mine else 0
     if found > known.version or (found and mine == expected.keys()):
         return True  # a later one is refused when it is opened

@@ -27,8 +27,9 @@ from day1.adapters.rows.statements import (
     counting_pending,
     insert_into,
     selecting,
+    table_at,
 )
-from day1.adapters.rows.tables import TABLES
+from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.redaction.veil import SECRET, asks_for_words, tells, veil_tuples
 from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query, RowChange
@@ -128,6 +129,8 @@ class ReadState:
     mask: Mask = CLEAR
     shown_at: int | None = None
     """Rows that had expired by then are not seen, nor the words of secret ones."""
+    version: int = SCHEMA_VERSION
+    """Of its schema: younger columns read as without a value."""
 
 
 class SqlReading(Reading):
@@ -146,6 +149,7 @@ class SqlReading(Reading):
         self.connection = connection
         self.branch, self.tip, self.pending = state.branch, state.tip, state.pending
         self.until, self.mask, self.shown_at = state.until, state.mask, state.shown_at
+        self.version = state.version
         self.past = past
 
     @override
@@ -206,7 +210,9 @@ class SqlReading(Reading):
         values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
         values |= self._seen(kind, query)
         empty = tuple(c for c, v in query.equal.items() if v is None)
-        shape = Shape(kind.table, columns, order, query.descending, empty, tuple(values))
+        shape = Shape(
+            kind.table, columns, order, query.descending, empty, tuple(values), self.version
+        )
         if query.among or query.without:  # lists, for which each length is another statement
             return [tuple(row) for row in self.connection.execute(selecting(shape), values)]
         return prepared(selecting, shape).rows(self.connection, values)
@@ -220,15 +226,16 @@ class SqlReading(Reading):
         values = {f"equal_{column}": value for column, value in asked if value is not None}
         values |= self._seen(kind, query)
         empty = tuple(column for column, value in asked if value is None)
-        count = prepared(counting, kind.table, empty, tuple(values))
+        count = prepared(counting, kind.table, empty, tuple(values), self.version)
         return int(count.rows(self.connection, values)[0][0] or 0)
 
     @override
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         if self.mask.rows:
             return Counter(value for (value,) in self.scan(kind, (column,), Query()))
-        table, seen = TABLES[kind.table], self._seen(kind, Query())
-        statement = select(table.c[column], func.count()).where(*conditions(table, (), tuple(seen)))
+        table, seen = table_at(kind.table, self.version), self._seen(kind, Query())
+        tests = conditions(table, (), tuple(seen))
+        statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)
         statement = statement.group_by(table.c[column])
         return {value: int(n) for value, n in self.connection.execute(statement, seen)}
 
@@ -268,7 +275,7 @@ class SqlAdditions(SqlReading, Additions):
     @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         if rows:
-            prepared(insert_into, kind.table).many(self.connection, rows)
+            prepared(insert_into, kind.table, self.version).many(self.connection, rows)
 
 
 class Past(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -20,8 +20,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnElement
 
-from day1.adapters.rows.tables import TABLES
-from day1.model.rows.kind import MEMORIES
+from day1.adapters.rows.tables import SCHEMA_VERSION, TABLES
+from day1.model.rows.kind import BY_TABLE, MEMORIES, Kind
 
 OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
 """The column of a bound that not all kinds have; where it is absent, all rows meet the bound."""
@@ -38,28 +38,67 @@ class Shape(NamedTuple):
     """Columns without a value."""
     values: tuple[str, ...]
     """The names of what is bound: a bound, or what is asked of a column (`equal_category`)."""
+    version: int = SCHEMA_VERSION
+    """Of the schema of the state that is asked."""
 
 
-def insert_into(table_name: str) -> Insert:
+class Columns(dict[str, ColumnElement[Any]]):
+    """The columns of a table by name, also as attributes."""
+
+    def __getattr__(self, name: str) -> ColumnElement[Any]:
+        return self[name]
+
+
+class TableAt(NamedTuple):
+    """A table as a version of the schema has it: a younger column reads as NULL."""
+
+    table: Table
+    c: Columns
+
+
+def columns_at(kind: Kind, version: int) -> tuple[str, ...]:
+    """The columns of a kind that a version of the schema has."""
+    return tuple(name for name, column in kind.column.items() if column.since <= version)
+
+
+@cache
+def named_at(kind: Kind, version: int, form: str) -> str:
+    """All columns of a kind for an engine's own statement: a younger one is NULL there."""
+    there = columns_at(kind, version)
+    return ", ".join(form.format(c) if c in there else "NULL" for c in kind.columns)
+
+
+@cache
+def table_at(name: str, version: int) -> TableAt:
+    """A table as a version of the schema has it."""
+    table, there = TABLES[name], columns_at(BY_TABLE[name], version)
+    columns = ((c.name, c if c.name in there else literal_column("NULL")) for c in table.columns)
+    return TableAt(table, Columns(columns))
+
+
+def insert_into(table_name: str, version: int = SCHEMA_VERSION) -> Insert:
     """The statement that inserts a row."""
-    return insert(TABLES[table_name])
+    names = columns_at(BY_TABLE[table_name], version)
+    return insert(TABLES[table_name]).values({name: bindparam(name) for name in names})
 
 
-def _when(table: Table) -> ColumnElement[int]:
+def _when(table: TableAt) -> ColumnElement[int]:
     """When it happened, else when it was learned."""
     if "happened_at" in table.c:
         return func.coalesce(table.c.happened_at, table.c.created_at)
     return table.c.created_at
 
 
-def counting(table_name: str, empty: tuple[str, ...], values: tuple[str, ...]) -> Select[Any]:
+def counting(
+    table_name: str, empty: tuple[str, ...], values: tuple[str, ...], version: int
+) -> Select[Any]:
     """The statement that counts rows that meet these conditions (as `Shape` has them)."""
-    table = TABLES[table_name]
-    return select(func.count()).select_from(table).where(*conditions(table, empty, values))
+    table = table_at(table_name, version)
+    return select(func.count()).select_from(table.table).where(*conditions(table, empty, values))
 
 
 def conditions(
-    table: Table, empty: tuple[str, ...], values: tuple[str, ...]
+    table: TableAt, empty: tuple[str, ...], values: tuple[str, ...]
 ) -> Iterator[ColumnElement[bool]]:
     """The conditions: columns without a value, and what the bound values mean.
 
@@ -82,10 +121,10 @@ def conditions(
 @lru_cache(maxsize=512)
 def selecting(shape: Shape) -> Select[Any]:
     """The statement of a query's shape, built once: building costs more than running it."""
-    table = TABLES[shape.table]
+    table = table_at(shape.table, shape.version)
     first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[shape.order]
     by = [table.c.id] if first is None else [first, table.c.id]
-    statement = select(*(table.c[c] for c in shape.columns))
+    statement = select(*(table.c[c] for c in shape.columns)).select_from(table.table)
     statement = statement.where(*conditions(table, shape.empty, shape.values)).order_by(
         *(c.desc() if shape.descending else c for c in by)
     )
@@ -93,20 +132,20 @@ def selecting(shape: Shape) -> Select[Any]:
 
 
 def _absent_or(
-    table: Table, name: str, test: Callable[[ColumnElement[Any]], ColumnElement[bool]]
+    table: TableAt, name: str, test: Callable[[ColumnElement[Any]], ColumnElement[bool]]
 ) -> ColumnElement[bool]:
     column = table.c[name]
     return or_(column.is_(None), test(column))
 
 
-def _not_ended(table: Table, at: ColumnElement[Any]) -> ColumnElement[bool]:
+def _not_ended(table: TableAt, at: ColumnElement[Any]) -> ColumnElement[bool]:
     open_end: ColumnElement[bool] = table.c.valid_until.is_(None)
     if "status" in table.c:
         open_end = and_(open_end, table.c.status != "superseded")
     return or_(open_end, table.c.valid_until > at)
 
 
-_Test = Callable[[Table, Any], ColumnElement[bool]]
+_Test = Callable[[TableAt, Any], ColumnElement[bool]]
 _BOUNDS: dict[str, _Test] = {
     "after": lambda table, value: _when(table) >= value,
     "before": lambda table, value: _when(table) <= value,

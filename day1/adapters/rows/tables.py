@@ -23,6 +23,8 @@ SCHEMA_ROW = {"version": SCHEMA_VERSION, "created_at": 0}
 """What says that a state has this version's tables. A constant: two branches that step apart merge,
 which they would not if each noted a time of its own."""
 
+_WORDS_OF_ENGINES = frozenset({"vector"})
+
 versioned = MetaData()
 
 
@@ -65,13 +67,14 @@ _TYPES: dict[ColumnType, TypeEngine[Any]] = {
 }
 
 
-_RESERVED = {"vector"}
-"""Columns whose names are words of the language of an engine, which SQLAlchemy does not know of."""
+def quoted(name: str) -> str:
+    """A column's name as SQLAlchemy is to write it: it does not know every word of an engine."""
+    return quoted_name(name, quote=True) if name in _WORDS_OF_ENGINES else name
 
 
 def _column(column: Described) -> Column[Any]:
     # An engine keeps a key from being null by itself; DoltLite checks each after a merge even so.
-    name = quoted_name(column.name, quote=column.name in _RESERVED or None)
+    name = quoted(column.name)
     return Column(name, _TYPES[column.type], primary_key=column.name == "id", nullable=True)
 
 

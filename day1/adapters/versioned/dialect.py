@@ -11,6 +11,8 @@ from day1.model.rows.kind import Cell, Kind
 
 Touched = Mapping[str, Set[str]]
 """Ids of rows by table."""
+Versions = tuple[int, int]
+"""Of the schemas of two states, the earlier first."""
 
 
 class Dialect(Protocol):
@@ -50,29 +52,39 @@ class Dialect(Protocol):
     def tags(self, connection: Connection) -> dict[str, CommitId]:
         """Every tag with its commit."""
 
-    def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
+    def version(self, connection: Connection, commit: CommitId) -> int:
+        """The version of the schema of a commit."""
+
+    def changes(
+        self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
+    ) -> Changes:
         """Rows that differ between a commit and a state, as the mask has them.
 
         `to` is a commit, or `WORKING`: the connection's branch with its pending rows. Rows that
         differ only in what is masked are left out, since no reader sees a difference.
         """
 
-    def uncommitted(self, connection: Connection, mask: Mask, touched: Touched) -> Changes:
+    def uncommitted(
+        self, connection: Connection, mask: Mask, touched: Touched, version: int
+    ) -> Changes:
         """The changes on the connection's branch since its head, the open transaction included.
 
         `touched` says which rows the transaction wrote: not every engine knows.
         """
 
     def row(
-        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
+        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
-        """One row at a commit: a lookup by key."""
+        """One row at a commit: a lookup by key. Columns that its schema lacks are None."""
 
     def start_merge(self, connection: Connection, source: CommitId) -> None:
         """Begin to merge a commit into the branch; rows in conflict keep the branch's value."""
 
     def clear_conflicts(self, connection: Connection) -> None:
         """Mark every conflict of the merge as resolved."""
+
+    def step(self, connection: Connection) -> None:
+        """Give the branch's tables the younger columns; what an earlier try made is left."""
 
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool

@@ -5,15 +5,18 @@ What only day1 knows of a commit is in its message: a readable line, then one li
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Select, column, select, table
-from sqlalchemy.sql.elements import ColumnClause
+from sqlalchemy import Connection, Select, column, literal_column, select, table
+from sqlalchemy.sql.elements import ColumnElement
 from typing_extensions import override
 
 from day1.adapters.rows.rows import SqlReading, pending_rows
+from day1.adapters.rows.statements import columns_at
+from day1.adapters.rows.tables import SCHEMA_VERSION, quoted
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
 from day1.errors import BranchExists, Json
@@ -45,6 +48,9 @@ class SqlHistory(History):
         self._dialect = dialect
         self._known: dict[CommitId, Commit] = {}
         self.mask: Callable[[], Mask] = lambda: CLEAR
+        self.oldest = SCHEMA_VERSION
+        """The version of the schema that the store was made with: no state has an earlier one."""
+        self._versions: dict[CommitId, int] = {}
         self._differences: tuple[Mask, dict[tuple[CommitId, CommitId], Changes]] = (CLEAR, {})
         """The mask through which they were read, and the differences."""
 
@@ -99,13 +105,13 @@ class SqlHistory(History):
     def changes(self, base: CommitId, ref: Ref) -> Changes:
         if ref.branch is None:
             with self._connections.fresh() as connection:
-                found = self._between(connection, base, str(ref.commit))
+                found = self._between(connection, base, str(ref.commit), SCHEMA_VERSION)
         elif ref.until is None:
             with self._connections.fresh(ref.branch) as connection:
                 tip = self.tip(connection)
                 if pending_rows(connection, tip.ts).count:
-                    return self._dialect.changes(connection, base, "WORKING", self.mask())
-                found = self._between(connection, base, tip.id)
+                    return self._pending_too(connection, base, tip.id, self.mask())
+                found = self._between(connection, base, tip.id, self.version(connection, tip.id))
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
         return found if ref.until is None else _until(found, ref.until)
@@ -119,21 +125,42 @@ class SqlHistory(History):
     ) -> Changes:
         """Rows that differ between a commit and a state that is read, as that reading sees it."""
         if reading.pending.count:
-            found = self._dialect.changes(reading.connection, base, "WORKING", reading.mask)
+            found = self._pending_too(reading.connection, base, reading.tip, reading.mask)
         else:
             at = through if through and self._connections.own_caches else reading
-            found = self._between(at.connection, base, reading.tip)
+            found = self._between(at.connection, base, reading.tip, at.version)
         return found if reading.until is None else _until(found, reading.until)
 
-    def _between(self, connection: Connection, base: CommitId, to: CommitId) -> Changes:
-        """The difference of two commits, which is for good: a merge plans what its preview did."""
+    def _pending_too(
+        self, connection: Connection, base: CommitId, tip: CommitId, mask: Mask
+    ) -> Changes:
+        """The difference of a commit and a connection's branch with its pending rows.
+
+        A commit that is not of the branch's past may have younger columns: the branch lacks them.
+        """
+        version = self.version(connection, tip)
+        before = min(version, self.version(connection, base))
+        return self._dialect.changes(connection, base, "WORKING", mask, (before, version))
+
+    def _between(
+        self, connection: Connection, base: CommitId, to: CommitId, known_version: int
+    ) -> Changes:
+        """The difference of two commits, which is for good: a merge plans what its preview did.
+
+        `known_version` is the one of the connection's state: no younger column is known there.
+        """
         mask, (seen, known) = self.mask(), self._differences
         if mask is not seen:  # what was read before may show what is redacted by now
             known = {}
             self._differences = (mask, known)
         found = known.get((base, to))
         if found is None:
-            found = self._dialect.changes(connection, base, to, mask)
+            versions = self.version(connection, base), self.version(connection, to)
+            if max(versions) > known_version:  # main is stepped first, so it knows every column
+                with self._connections.fresh() as main:
+                    found = self._dialect.changes(main, base, to, mask, versions)
+            else:
+                found = self._dialect.changes(connection, base, to, mask, versions)
             if sum(map(len, found.values())) <= _REMEMBERED_ROWS:
                 if len(known) == _REMEMBERED:
                     known.clear()
@@ -146,6 +173,7 @@ class SqlHistory(History):
         with self._connections.fresh() as connection:
             tips, tags = self._dialect.branches(connection), self._dialect.tags(connection)
             dirty = self._dialect.dirty(connection)
+        connections: list[tuple[Callable[[], AbstractContextManager[Connection]], str, bool]]
         connections = [
             (partial(self._connections.fresh, n), tip, n in dirty) for n, tip in tips.items()
         ]
@@ -161,9 +189,9 @@ class SqlHistory(History):
                 continue
             with connect() as connection:
                 past.update(self._dialect.read_all(connection, tip, self._known))
+                columns = _columns(kind, self.version(connection, tip))
                 for name in names:
-                    columns = _columns(kind)
-                    statement = select(*columns).distinct().select_from(table(name, *columns))
+                    statement = select(*columns).distinct().select_from(table(name))
                     rows = connection.execute(statement.where(column(kind.about) == row_id)).all()
                     found |= {tuple(row): kind.row(row) for row in rows}
         return list(found.values())
@@ -174,18 +202,19 @@ class SqlHistory(History):
         with self._connections.fresh() as connection:
             if not self.read(connection, commit).parents:
                 return None  # the engine's own first commit, before there were tables
-            found = self._dialect.row(connection, kind, row_id, commit)
+            version = self.version(connection, commit)
+            found = self._dialect.row(connection, kind, row_id, commit, version)
         return None if found is None else self.mask().row(kind, kind.row(found))
 
     @override
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
         """Takes 20 µs a commit."""
-        mask, columns = self.mask(), _columns(kind)
-        past = table(f"dolt_history_{kind.table}", column("commit_hash"), *columns)
-        statement: Select[Any] = select(column("commit_hash"), *columns).select_from(past)
+        mask, past = self.mask(), table(f"dolt_history_{kind.table}")
         read: dict[tuple[Cell, ...], Row] = {}
         found: dict[CommitId, Row] = {}
         with self._connections.at_commit(start) as connection:
+            columns = _columns(kind, self.version(connection, start))
+            statement: Select[Any] = select(column("commit_hash"), *columns).select_from(past)
             for commit, *values in connection.execute(statement.where(column("id") == row_id)):
                 row = read.get(tuple(values))
                 if row is None:
@@ -225,6 +254,22 @@ class SqlHistory(History):
         """The newest commit of a connection's branch."""
         return self.read(connection, self._dialect.head(connection))
 
+    def version(self, connection: Connection, commit: CommitId) -> int:
+        """The version of the schema of a commit: that of its parents, or a later one."""
+        if self.oldest == SCHEMA_VERSION:
+            return SCHEMA_VERSION
+        found = self._versions.get(commit)
+        if found is None:
+            parents = self.read(connection, commit).parents
+            if not parents:  # the engine's own first commit, before there were tables
+                found = self.oldest
+            elif any(self._versions.get(parent) == SCHEMA_VERSION for parent in parents):
+                found = SCHEMA_VERSION
+            else:
+                found = self._dialect.version(connection, commit)
+            self._versions[commit] = found
+        return found
+
     @override
     def commit(self, commit: CommitId) -> Commit:
         known = self._known.get(commit)
@@ -258,8 +303,9 @@ def _until(changes: Changes, instant: int) -> Changes:
     return {table: rows for table, rows in kept.items() if rows}
 
 
-def _columns(kind: Kind) -> list[ColumnClause[Any]]:
-    return [column(name) for name in kind.columns]
+def _columns(kind: Kind, version: int) -> list[ColumnElement[Any]]:
+    there = columns_at(kind, version)
+    return [column(quoted(c)) if c in there else literal_column("NULL") for c in kind.columns]
 
 
 def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:

@@ -14,11 +14,12 @@ from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.empty import EmptyReading
-from day1.adapters.versioned.history import SqlHistory
+from day1.adapters.versioned.history import SqlHistory, author_of, encode
 from day1.adapters.versioned.work import SqlWork, commit_rows
 from day1.errors import IntegrityBroken, NotAStore, StoreVersionUnknown, UnknownBranch
+from day1.model.branches.branch import MAIN
 from day1.model.redaction.mask import CLEAR, Mask
-from day1.model.rows.change import Commit, CommitId, Pending, Ref, Writes
+from day1.model.rows.change import Commit, CommitId, Message, Pending, Ref, Writes
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.instant import SECOND
 from day1.ports.additions import Additions
@@ -43,6 +44,8 @@ class _Begun:
     pending: Pending
     now: int | None
     """The engine's time, if it told it along."""
+    version: int
+    """Of its schema."""
 
     def is_due(self, now: int) -> bool:
         """Whether the pending rows are to be committed."""
@@ -55,7 +58,7 @@ class _Begun:
 
     def rows(self, mask: Mask) -> ReadState:
         """The state of its rows."""
-        return ReadState(self.tip.id, self.pending, self.branch, mask=mask)
+        return ReadState(self.tip.id, self.pending, self.branch, mask=mask, version=self.version)
 
 
 class SqlStore(Store):
@@ -80,6 +83,10 @@ class SqlStore(Store):
         self._clock = clock
         self._tips: dict[str, Commit] = {}
         """Of each branch the newest commit when it was last used: most often it still is."""
+        self.version = SCHEMA_VERSION
+        """To which a branch is stepped before it is written to."""
+        self._main_leads = False
+        """Whether main is known to be stepped so far."""
 
     @override
     def doubts(self) -> list[str]:
@@ -98,10 +105,7 @@ class SqlStore(Store):
             return
         if ref.branch is None:
             with self._at_commit(str(ref.commit)) as connection:
-                state = ReadState(
-                    str(ref.commit), until=ref.until, mask=self._mask(), shown_at=ref.shown_at
-                )
-                yield SqlReading(connection, state, self.history)
+                yield self._past(connection, ref)
             return
         with self._connections.on_branch(ref.branch) as connection:
             begun = self._begin(connection, ref.branch)
@@ -114,14 +118,20 @@ class SqlStore(Store):
             yield EmptyReading(ref.branch)
             return
         with self._connections.at_commit(str(past.commit)) as connection:
-            state = ReadState(
-                str(past.commit),
-                branch=ref.branch,
-                until=past.until,
-                mask=self._mask(),
-                shown_at=ref.shown_at,
-            )
-            yield SqlReading(connection, state, self.history)
+            yield self._past(connection, replace(past, branch=ref.branch, shown_at=ref.shown_at))
+
+    def _past(self, connection: Connection, ref: Ref) -> SqlReading:
+        """A state of the past, over a connection that is there."""
+        commit = str(ref.commit)
+        state = ReadState(
+            commit,
+            branch=ref.branch,
+            until=ref.until,
+            mask=self._mask(),
+            shown_at=ref.shown_at,
+            version=self.history.version(connection, commit),
+        )
+        return SqlReading(connection, state, self.history)
 
     @contextmanager
     def _at_commit(self, commit: CommitId) -> Iterator[Connection]:
@@ -152,7 +162,42 @@ class SqlStore(Store):
         if len(self._tips) >= _MOST_TIPS and branch not in self._tips:
             self._tips.clear()
         self._tips[branch] = tip
-        return _Begun(branch, tip, pending, now)
+        version = SCHEMA_VERSION
+        if self.history.oldest < version:
+            version = self.history.version(connection, tip.id)
+        return _Begun(branch, tip, pending, now, version)
+
+    def _begin_writing(self, connection: Connection, branch: str) -> _Begun:
+        """Begin a transaction that writes, on a branch that has the present schema by then."""
+        begun = self._begin(connection, branch, writes=True)
+        if begun.version >= self.version:
+            return begun
+        if begun.pending.count:
+            self._commit_pending(connection, begun)
+            self.point("schema.after_pending")
+            begun = self._begin(connection, branch, writes=True)
+        if begun.version < self.version:  # a killed step may have been committed with those rows
+            self._step(connection, begun)
+            begun = self._begin(connection, branch, writes=True)
+        return begun
+
+    def _step(self, connection: Connection, begun: _Begun) -> None:
+        """Step a branch to the present schema, as a commit of its own."""
+        now = begun.later(self._now(connection, begun))
+        self._dialect.step(connection)
+        self.point("schema.before_commit")
+        line = f"step the tables to schema {SCHEMA_VERSION}"
+        text = encode(Message("schema", line), now, (), {})
+        self._dialect.commit(connection, text, author_of(()), empty=True)
+        self.point("schema.after_commit")
+
+    def _let_main_lead(self, branch: str) -> None:
+        """Step main before any other branch: its connections then know every column there is."""
+        if branch == MAIN or self._main_leads or self.version == self.history.oldest:
+            return
+        with self._connections.exclusive(MAIN) as connection:
+            self._begin_writing(connection, MAIN)
+        self._main_leads = True
 
     def _read_state(
         self, connection: Connection, tip: Commit
@@ -165,8 +210,9 @@ class SqlStore(Store):
     @override
     @contextmanager
     def adding(self, branch: str) -> Iterator[Additions]:
+        self._let_main_lead(branch)
         with self._connections.exclusive(branch) as connection:
-            begun = self._begin(connection, branch, writes=True)
+            begun = self._begin_writing(connection, branch)
             now = self._now(connection, begun)
             if begun.is_due(now):
                 self._commit_pending(connection, begun)
@@ -181,8 +227,9 @@ class SqlStore(Store):
     @override
     @contextmanager
     def changing(self, branch: str) -> Iterator[Work]:
+        self._let_main_lead(branch)
         with self._connections.exclusive(branch) as connection:
-            begun = self._begin(connection, branch, writes=True)
+            begun = self._begin_writing(connection, branch)
             if begun.pending.count:
                 self._commit_pending(connection, begun)
                 self.point("change.after_pending")
@@ -223,7 +270,7 @@ class SqlStore(Store):
             return commit
 
     def _commit_pending(self, connection: Connection, begun: _Begun) -> CommitId:
-        made = commit_rows(connection, self._dialect, begun.tip.id, begun.pending)
+        made = commit_rows(connection, self._dialect, begun.rows(CLEAR))
         self._tips[begun.branch] = self.history.learn(made)
         return made.id
 
@@ -240,14 +287,15 @@ class SqlStore(Store):
         self._connections.close()
 
 
-def check_schema(connection: Connection) -> None:
-    """Make sure that this day1 knows the tables of a state.
+def check_schema(connection: Connection) -> int:
+    """Make sure that this day1 knows the tables of a state; says which version made the first.
 
     Raises:
         NotAStore: they were begun, and not all made.
         StoreVersionUnknown: a later one made them.
     """
-    version = connection.execute(select(func.max(SCHEMA.c.version))).scalar()
+    versions = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
+    oldest, version = connection.execute(versions).one()
     if version is None:
         raise NotAStore(
             "The store has tables of day1 and no version: `day1 init` makes it whole, if it is "
@@ -259,6 +307,7 @@ def check_schema(connection: Connection) -> None:
             f"{SCHEMA_VERSION}: install a newer day1.",
             version=version,
         )
+    return int(oldest)
 
 
 def _clear() -> Mask:

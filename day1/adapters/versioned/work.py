@@ -7,13 +7,13 @@ from sqlalchemy import Connection, delete, update
 from typing_extensions import override
 
 from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks, prepared
-from day1.adapters.rows.statements import insert_into
+from day1.adapters.rows.statements import columns_at, insert_into
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.history import author_of, decode, encode, encode_again
 from day1.errors import IntegrityBroken
 from day1.model.redaction.mask import CLEAR
-from day1.model.rows.change import Changes, Commit, CommitId, Message, Pending, RowChange, Writes
+from day1.model.rows.change import Changes, Commit, CommitId, Message, RowChange, Writes
 from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 from day1.ports.store import Work
 
@@ -52,8 +52,9 @@ class SqlWork(SqlAdditions, Work):
     @override
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         self._touch(kind.table, [row_id])
-        table = TABLES[kind.table]
-        self.connection.execute(update(table).where(table.c.id == row_id).values(values))
+        table, there = TABLES[kind.table], columns_at(kind, self.version)
+        known = {name: value for name, value in values.items() if name in there}
+        self.connection.execute(update(table).where(table.c.id == row_id).values(known))
 
     @override
     def apply(self, writes: Writes) -> None:
@@ -64,7 +65,7 @@ class SqlWork(SqlAdditions, Work):
                 self.connection.execute(delete(table).where(table.c.id.in_(some)))
             present = [row for row in rows.values() if row is not None]
             if present:
-                prepared(insert_into, table_name).many(self.connection, present)
+                prepared(insert_into, table_name, self.version).many(self.connection, present)
 
     def _touch(self, table: str, ids: Sequence[str]) -> None:
         self._merged = None
@@ -86,7 +87,7 @@ class SqlWork(SqlAdditions, Work):
 
     def _changed(self) -> Changes:
         """What the unit has changed by now, as it reads: as plans have it."""
-        return self._dialect.uncommitted(self.connection, self.mask, self._touched)
+        return self._dialect.uncommitted(self.connection, self.mask, self._touched, self.version)
 
     def _mend(self, found: Changes, writes: Writes) -> Changes:
         """Bring what the engine changed to what is wanted; says what is changed then.
@@ -156,14 +157,12 @@ class SqlWork(SqlAdditions, Work):
             )
 
 
-def commit_rows(
-    connection: Connection, dialect: Dialect, tip: CommitId, pending: Pending
-) -> Commit:
+def commit_rows(connection: Connection, dialect: Dialect, state: ReadState) -> Commit:
     """Commit a branch's pending rows as one `add`, after checking that they only add.
 
     The caller holds the branch's lock and has begun the transaction, which ends here.
     """
-    found = dialect.uncommitted(connection, CLEAR, {})
+    found, pending = dialect.uncommitted(connection, CLEAR, {}, state.version), state.pending
     added = {c.id for changes in found.values() for c in changes if c.before is None}
     others = {c.id for changes in found.values() for c in changes} - added
     memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)
@@ -178,7 +177,7 @@ def commit_rows(
     text = encode(Message("add", line), pending.newest, agents, _counts(found))
     author = author_of(agents)
     made = dialect.commit(connection, text, author, empty=False)
-    return decode(str(made), [tip], author.rpartition(" <")[0], "", text)
+    return decode(str(made), [state.tip], author.rpartition(" <")[0], "", text)
 
 
 def _to_mend(found: Changes, wanted: Writes) -> Writes:

@@ -9,7 +9,7 @@ from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import Choice, PlanRow, Take
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
-from day1.model.rows.kind import WHOLE, Cell, canonical, cells
+from day1.model.rows.kind import WHOLE, Cell, canonical, content_of
 from day1.model.values.ids import short_hash
 
 ReviewStatus = Literal["open", "merged", "closed"]
@@ -115,7 +115,8 @@ class Review:
 def fingerprint(row: PlanRow, cell: str) -> str:
     """Name what a decision is about: base, source and target of a cell, or of the whole row."""
     columns = row.kind.group(cell)
-    return short_hash(canonical([cells(s, columns) for s in (row.base, row.source, row.target)]))
+    sides = (row.base, row.source, row.target)
+    return short_hash(canonical([s and content_of(row.kind, s, columns) for s in sides]))
 
 
 def undecided(plan: MergePlan, choices: Sequence[Choice]) -> list[tuple[PlanRow, str]]:

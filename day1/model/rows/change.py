@@ -49,7 +49,8 @@ class Commit:
     id: CommitId
     parents: tuple[CommitId, ...]
     op: str
-    """add, change, remove, merge, pick, squash, import, restore, revert, init; else `foreign`."""
+    """add, change, remove, merge, pick, squash, import, restore, revert, init, schema; else
+    `foreign`."""
     ts: int
     """Microseconds UTC: of an `add` the time of its last row, else the time of the commit."""
     author: str

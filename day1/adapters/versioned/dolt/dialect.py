@@ -7,8 +7,9 @@ from sqlalchemy import Connection
 from typing_extensions import override
 
 from day1.adapters.rows.rows import row_changes
+from day1.adapters.rows.statements import named_at
 from day1.adapters.rows.tables import TABLES
-from day1.adapters.versioned.dialect import Dialect, Touched
+from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.history import decode
 from day1.model.redaction.mask import Mask
@@ -55,15 +56,24 @@ class DoltDialect(SystemTables, Dialect):
         return str(connection.exec_driver_sql(statement, (one, other)).scalar_one())
 
     @override
-    def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
+    def version(self, connection: Connection, commit: CommitId) -> int:
+        past = f"`{self._database}/{commit}`.`schema`"
+        statement = f"SELECT max(version) FROM {past}"  # noqa: S608 - our own names
+        return int(connection.exec_driver_sql(statement).scalar_one())
+
+    @override
+    def changes(
+        self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
+    ) -> Changes:
         summary = "SELECT to_table_name FROM DOLT_DIFF_SUMMARY(%s, %s)"
         found: Changes = {}
         for table in connection.exec_driver_sql(summary, (base, to)).scalars().all():
             kind = BY_TABLE.get(table)
             if kind is None:
                 continue
-            names = ", ".join(f"`{side}_{c}`" for side in ("to", "from") for c in kind.columns)
-            statement = f"SELECT {names} FROM DOLT_DIFF(%s, %s, %s)"  # noqa: S608 - our own names
+            after = named_at(kind, versions[1], "`to_{}`")
+            before = named_at(kind, versions[0], "`from_{}`")
+            statement = f"SELECT {after}, {before} FROM DOLT_DIFF(%s, %s, %s)"  # noqa: S608 - our own names
             pairs: Any = connection.exec_driver_sql(statement, (base, to, table))
             rows = row_changes(kind, pairs, mask)
             if rows:
@@ -71,14 +81,16 @@ class DoltDialect(SystemTables, Dialect):
         return found
 
     @override
-    def uncommitted(self, connection: Connection, mask: Mask, _touched: Touched) -> Changes:
-        return self.changes(connection, "HEAD", "WORKING", mask)
+    def uncommitted(
+        self, connection: Connection, mask: Mask, _touched: Touched, version: int
+    ) -> Changes:
+        return self.changes(connection, "HEAD", "WORKING", mask, (version, version))
 
     @override
     def row(
-        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
+        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
-        names = ", ".join(f"`{column}`" for column in kind.columns)
+        names = named_at(kind, version, "`{}`")
         past = f"`{self._database}/{commit}`.`{kind.table}`"
         select = f"SELECT {names} FROM {past} WHERE id = %s"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(select, (row_id,)).first()

@@ -14,6 +14,7 @@ from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import ServerDatabase, make_database, opened
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.rows.ownership import Known, columns_of, foreign, is_store, tables
+from day1.adapters.rows.statements import columns_at
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, SCHEMA_VERSION, TABLES, versioned
 from day1.adapters.versioned.dolt.connections import DoltConnections
 from day1.adapters.versioned.dolt.dialect import DoltDialect
@@ -23,10 +24,16 @@ from day1.adapters.versioned.store import SqlStore, check_schema
 from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import CommitId, Message
+from day1.model.rows.kind import KINDS
 from day1.model.values.callbacks import Clock
 from day1.ports.store import Capabilities
 
-_KNOWN = Known(columns_of(versioned), SCHEMA.name, SCHEMA_VERSION)
+_KNOWN = Known(
+    columns_of(versioned),
+    SCHEMA.name,
+    SCHEMA_VERSION,
+    {kind.table: frozenset(columns_at(kind, 1)) for kind in KINDS},
+)
 _CREATE_S = 60.0
 _PAUSES_S = (0.01, 0.05, 0.25)
 
@@ -89,7 +96,7 @@ class DoltStore(SqlStore):
             with self._connections.on_branch(MAIN) as connection:
                 if not _KNOWN.tables.keys() <= tables(connection):
                     raise _no_store(server.where)
-                check_schema(connection)
+                self.history.oldest = check_schema(connection)
         except UnknownBranch as exc:  # a database has a main
             raise _no_store(server.where) from exc
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
+from day1.adapters.rows.steps import step
 from day1.adapters.versioned.dialect import Dialect
 from day1.errors import NotFound
 from day1.model.rows.change import CommitId
@@ -42,6 +43,10 @@ class SystemTables(Dialect):
     def dirty(self, connection: Connection) -> set[str]:
         statement = "SELECT name FROM dolt_branches WHERE dirty"
         return {str(name) for name in connection.exec_driver_sql(statement).scalars()}
+
+    @override
+    def step(self, connection: Connection) -> None:
+        step(connection)
 
     @override
     def tags(self, connection: Connection) -> dict[str, CommitId]:

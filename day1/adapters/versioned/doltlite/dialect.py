@@ -1,15 +1,17 @@
 """DoltLite's SQL."""
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Float
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
 from day1.adapters.rows.rows import row_changes
+from day1.adapters.rows.statements import named_at
 from day1.adapters.rows.tables import TABLES
-from day1.adapters.versioned.dialect import Dialect, Touched
+from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.doltlite.connections import LARGE_CACHE
 from day1.adapters.versioned.history import decode
@@ -27,6 +29,8 @@ SELECT past.hash, a.parent_hash FROM past
 JOIN dolt_commit_ancestors a ON a.commit_hash = past.hash
 """
 """The newest commits behind two, nearest first, each with all its parents: 6 µs a commit."""
+_FORMS = {"real": 'CAST("{}" AS REAL)'}
+"""How a diff is asked for a column: it gives whole numbers as integers, 1 for 1.0."""
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -84,7 +88,14 @@ class DoltLiteDialect(SystemTables, Dialect):
         return str(found)
 
     @override
-    def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
+    def version(self, connection: Connection, commit: CommitId) -> int:
+        statement = "SELECT max(version) FROM dolt_at_schema(?)"
+        return int(connection.exec_driver_sql(statement, (commit,)).scalar_one())
+
+    @override
+    def changes(
+        self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
+    ) -> Changes:
         summary = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
         try:
             touched = connection.exec_driver_sql(summary, (base, to)).scalars()
@@ -99,9 +110,7 @@ class DoltLiteDialect(SystemTables, Dialect):
             kind = BY_TABLE.get(table)
             if kind is None:
                 continue
-            sides = ((side, c) for side in ("to", "from") for c in kind.columns)
-            names = ", ".join(_column(table, side, c) for side, c in sides)
-            statement = f"SELECT {names} FROM dolt_diff_{table}(?, ?)"  # noqa: S608 - our own names
+            statement = f"SELECT {_both_sides(kind, versions)} FROM dolt_diff_{table}(?, ?)"  # noqa: S608 - our own names
             pairs: Any = connection.exec_driver_sql(statement, (base, to))
             rows = row_changes(kind, pairs, mask)
             if rows:
@@ -109,14 +118,16 @@ class DoltLiteDialect(SystemTables, Dialect):
         return found
 
     @override
-    def uncommitted(self, connection: Connection, mask: Mask, _touched: Touched) -> Changes:
-        return self.changes(connection, "HEAD", "WORKING", mask)
+    def uncommitted(
+        self, connection: Connection, mask: Mask, _touched: Touched, version: int
+    ) -> Changes:
+        return self.changes(connection, "HEAD", "WORKING", mask, (version, version))
 
     @override
     def row(
-        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
+        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
-        names = ", ".join(f'"{column}"' for column in kind.columns)
+        names = named_at(kind, version, '"{}"')
         select = f"SELECT {names} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(select, (commit, row_id)).first()
         return None if found is None else tuple(found)
@@ -181,8 +192,14 @@ def meeting(
     return end if leads and not mine.keys() & theirs.keys() else None
 
 
-def _column(table: str, side: str, column: str) -> str:
-    """A column of a diff: the engine gives whole numbers there as integers, 1 for 1.0."""
-    name = f'"{side}_{column}"'
-    is_real = isinstance(TABLES[table].c[column].type, Float)
-    return f"CAST({name} AS REAL)" if is_real else name
+@cache
+def _both_sides(kind: Kind, versions: Versions) -> str:
+    """The columns of a diff, as they are and as they were; a younger one is NULL there."""
+    sides = (("to", versions[1]), ("from", versions[0]))
+    return ", ".join(
+        ("NULL" if column.since > version else _FORMS.get(column.type, '"{}"')).format(
+            f"{side}_{c}"
+        )
+        for side, version in sides
+        for c, column in kind.column.items()
+    )

@@ -134,7 +134,7 @@ class DoltLiteStore(SqlStore):
         with self._connections.on_branch("main") as connection:
             raw: Any = connection.connection.driver_connection
             check_tables(raw, self._connections.path)
-            check_schema(connection)
+            self.history.oldest = check_schema(connection)
 
 
 def _is_file(path: Path) -> bool:

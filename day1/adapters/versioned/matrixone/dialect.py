@@ -8,7 +8,10 @@ from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
 from day1.adapters.rows.rows import chunks, row_changes
-from day1.adapters.versioned.dialect import Dialect, Touched
+from day1.adapters.rows.statements import named_at
+from day1.adapters.rows.steps import add_missing, note_version
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
+from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.position import Position, position_of
 from day1.adapters.versioned.matrixone.time_cursor import PastState
@@ -30,6 +33,8 @@ class MatrixOneDialect(Dialect):
         self._known: dict[CommitId, Commit] = {}
         self.point: Callable[[str], None] = lambda _: None
         """Called at a named point of a commit, where a test may kill the process."""
+        self.oldest = SCHEMA_VERSION
+        """The version of the schema that the store was made with."""
 
     @override
     def head(self, connection: Connection) -> CommitId:
@@ -95,24 +100,33 @@ class MatrixOneDialect(Dialect):
         return self._graph.tags(connection)
 
     @override
-    def changes(self, connection: Connection, base: CommitId, to: str, mask: Mask) -> Changes:
+    def version(self, connection: Connection, commit: CommitId) -> int:
+        past = self._connections.state(connection, commit).of(SCHEMA.name)
+        statement = f"SELECT MAX(version) FROM {past}"  # noqa: S608 - our own names
+        return int(connection.exec_driver_sql(statement).scalar_one())
+
+    @override
+    def changes(
+        self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
+    ) -> Changes:
         """Compare the tables; takes some milliseconds for each, and grows with what differs."""
         before = self._connections.state(connection, base)
         after = position_of(connection).state if to == "WORKING" else None
         after = after or self._connections.state(connection, to)
         found: Changes = {}
         for kind in KINDS:
-            ids = differing(connection, kind, before, after)
-            befores = _rows(connection, kind, before, ids)
-            rows = row_changes(
-                kind, _pairs(ids, befores, _rows(connection, kind, after, ids)), mask
-            )
+            ids = self.differing(connection, kind, (before, after), versions)
+            befores = _rows(connection, kind, before, ids, versions[0])
+            afters = _rows(connection, kind, after, ids, versions[1])
+            rows = row_changes(kind, _pairs(ids, befores, afters), mask)
             if rows:
                 found[kind.table] = rows
         return found
 
     @override
-    def uncommitted(self, connection: Connection, mask: Mask, touched: Touched) -> Changes:
+    def uncommitted(
+        self, connection: Connection, mask: Mask, touched: Touched, version: int
+    ) -> Changes:
         """Compare the branch with its tip.
 
         The server's difference leaves out what is not committed yet, so those rows are looked up.
@@ -127,9 +141,10 @@ class MatrixOneDialect(Dialect):
         for kind in KINDS:
             if kind.table not in tables:
                 continue
-            ids = differing(connection, kind, before, after) | touched.get(kind.table, set())
-            befores = _rows(connection, kind, before, ids)
-            pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids)))
+            ids = self.differing(connection, kind, (before, after), (version, version))
+            ids |= touched.get(kind.table, set())
+            befores = _rows(connection, kind, before, ids, version)
+            pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids, version)))
             position.differs |= bool(pairs)
             rows = row_changes(kind, pairs, mask)
             if rows:
@@ -143,10 +158,36 @@ class MatrixOneDialect(Dialect):
 
     @override
     def row(
-        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId
+        self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
         state = self._connections.state(connection, commit)
-        return _rows(connection, kind, state, [row_id]).get(row_id)
+        return _rows(connection, kind, state, [row_id], version).get(row_id)
+
+    @override
+    def step(self, connection: Connection) -> None:
+        """An ALTER is in no transaction here, so a killed step leaves some columns made."""
+        connection.exec_driver_sql("ROLLBACK")
+        add_missing(connection)
+        connection.exec_driver_sql("START TRANSACTION")
+        note_version(connection)
+
+    def differing(
+        self,
+        connection: Connection,
+        kind: Kind,
+        states: tuple[PastState, PastState],
+        versions: Versions,
+    ) -> set[str]:
+        """Ids of rows that may differ between two states, the earlier first.
+
+        The server's difference begins where two tables parted, and an ALTER makes another table:
+        across one, every row of both is compared.
+        """
+        before, after = states
+        one_table = before.database == after.database and versions[0] == versions[1]
+        if self.oldest == SCHEMA_VERSION or set(versions) == {self.oldest} or one_table:
+            return differing(connection, kind, before, after)
+        return {row_id for state in states for row_id in _ids(connection, kind, state)}
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
@@ -188,14 +229,23 @@ def differing(connection: Connection, kind: Kind, before: PastState, after: Past
     return {str(row[-1]) for row in rows}
 
 
+def _ids(connection: Connection, kind: Kind, state: PastState) -> Iterator[str]:
+    statement = f"SELECT id FROM {state.of(kind.table)}"  # noqa: S608 - our own names
+    return map(str, connection.exec_driver_sql(statement).scalars())
+
+
 _Rows = dict[str, tuple[Cell, ...]]
 
 
 def _rows(
-    connection: Connection, kind: Kind, state: PastState | None, ids: Collection[str]
+    connection: Connection,
+    kind: Kind,
+    state: PastState | None,
+    ids: Collection[str],
+    version: int,
 ) -> _Rows:
     """Rows of a state by id, or of the open transaction."""
-    columns = ", ".join(f"`{column}`" for column in kind.columns)
+    columns = named_at(kind, version, "`{}`")
     table = f"`{kind.table}`" if state is None else state.of(kind.table)
     found: _Rows = {}
     for some in chunks(sorted(ids)):

@@ -12,9 +12,12 @@ from typing_extensions import override
 
 from day1.adapters.mysql.url import clock
 from day1.adapters.rows.rows import chunks
+from day1.adapters.rows.statements import columns_at, named_at
+from day1.adapters.rows.steps import add_missing, note_version
+from day1.adapters.versioned.dialect import Versions
 from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
-from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect, differing
+from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect
 from day1.adapters.versioned.matrixone.time_cursor import PastState
 from day1.errors import BranchExists, NotFound, Refused, Unsupported
 from day1.model.rows.change import CommitId
@@ -36,7 +39,7 @@ class MatrixOneHistory(SqlHistory):
         super().__init__(connections, dialect)
         self._connections = connections
         self._graph = connections.graph
-        self._past = dialect.past
+        self._past, self._differing = dialect.past, dialect.differing
         self._database = database
 
     @override
@@ -52,17 +55,23 @@ class MatrixOneHistory(SqlHistory):
             else:
                 living = self._living(connection, start)
                 # Rows that are written together with the clone are in no difference afterwards.
-                _clone(connection, database, living)
+                _clone(connection, database, self._connections.state(connection, living))
+                versions = self.version(connection, living), self.version(connection, start)
+                if versions[0] < versions[1]:
+                    connection.exec_driver_sql(f"USE `{database}`")
+                    add_missing(connection)
                 connection.exec_driver_sql("START TRANSACTION")
-                _bring(connection, database, living, state)
+                if versions[0] < versions[1]:
+                    note_version(connection)
+                self._bring(connection, database, (living, start), versions)
             try:
                 self._graph.put_branch(connection, name, database, start)
             except IntegrityError as exc:  # another was quicker
                 raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
             connection.exec_driver_sql("COMMIT")
 
-    def _living(self, connection: Connection, start: CommitId) -> PastState:
-        """The newest state in the past of a commit whose database is there still.
+    def _living(self, connection: Connection, start: CommitId) -> CommitId:
+        """The newest commit in the past of a commit whose database is there still.
 
         That of a branch that is gone can be read, but not cloned.
         """
@@ -71,10 +80,33 @@ class MatrixOneHistory(SqlHistory):
         for commit in sorted(past, key=lambda commit: commit.ts, reverse=True):
             state = self._connections.state(connection, commit.id)
             if state.database in there:
-                return state
+                return commit.id
         raise NotFound(
             f"No branch that commit {start} was made from exists any more.", commit=start
         )
+
+    def _bring(
+        self,
+        connection: Connection,
+        database: str,
+        commits: tuple[CommitId, CommitId],
+        versions: Versions,
+    ) -> None:
+        """Give the clone of a commit the rows of a later one, where they differ."""
+        cloned, state = (self._connections.state(connection, commit) for commit in commits)
+        for kind in KINDS:
+            there = columns_at(kind, versions[1])
+            clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in there)
+            for some in chunks(
+                sorted(self._differing(connection, kind, (cloned, state), versions))
+            ):
+                chosen, ids = f"WHERE id IN ({', '.join(['%s'] * len(some))})", tuple(some)
+                connection.exec_driver_sql(f"DELETE FROM {clone} {chosen}", ids)  # noqa: S608 - our own names
+                connection.exec_driver_sql(
+                    f"INSERT INTO {clone} ({columns})"  # noqa: S608 - our own names
+                    f" SELECT {columns} FROM {state.of(kind.table)} {chosen}",
+                    ids,
+                )
 
     @override
     def drop(self, name: str) -> None:
@@ -96,26 +128,28 @@ class MatrixOneHistory(SqlHistory):
         """Read each commit by itself (2 ms): there is no history of rows."""
         found: dict[tuple[Cell, ...], Row] = {}
         with self._connections.plain() as connection:
-            for state in self._states(connection):
-                columns = ", ".join(f"`{column}`" for column in kind.columns)
+            for state, version in self._states(connection):
+                columns = named_at(kind, version, "`{}`")
                 statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
                 rows = connection.exec_driver_sql(statement, (row_id,)).all()
                 found |= {tuple(row): kind.row(row) for row in rows}
         return list(found.values())
 
-    def _states(self, connection: Connection) -> Iterator[PastState]:
-        """Every state that a branch or tag still has: the present ones, and all before."""
+    def _states(self, connection: Connection) -> Iterator[tuple[PastState, int]]:
+        """Every state that a branch or tag has, with its schema: present ones, and all before."""
         branches = self._graph.branches(connection)
         now = clock(connection) * 1_000
-        yield from (PastState(database, now) for database, _ in branches.values())
+        for database, tip in branches.values():
+            yield PastState(database, now), self.version(connection, tip)
         past: dict[CommitId, None] = {}
         for tip in (*(tip for _, tip in branches.values()), *self._graph.tags(connection).values()):
             past |= self._past(connection, tip)
         for commit in past:
             try:
-                yield self._connections.state(connection, commit)
+                state = self._connections.state(connection, commit)
             except NotFound:  # the server no longer keeps it
                 continue
+            yield state, self.version(connection, commit)
 
     @override
     def versions(self, _kind: Kind, _row_id: str, _start: CommitId) -> NoReturn:
@@ -152,17 +186,3 @@ def _clone(connection: Connection, database: str, state: PastState) -> None:
             engine="matrixone",
             tables_of_a_branch=8,
         ) from exc
-
-
-def _bring(connection: Connection, database: str, cloned: PastState, state: PastState) -> None:
-    """Give a clone the rows of another state, where they differ."""
-    for kind in KINDS:
-        clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in kind.columns)
-        for some in chunks(sorted(differing(connection, kind, cloned, state))):
-            chosen, ids = f"WHERE id IN ({', '.join(['%s'] * len(some))})", tuple(some)
-            connection.exec_driver_sql(f"DELETE FROM {clone} {chosen}", ids)  # noqa: S608 - our own names
-            connection.exec_driver_sql(
-                f"INSERT INTO {clone} ({columns})"  # noqa: S608 - our own names
-                f" SELECT {columns} FROM {state.of(kind.table)} {chosen}",
-                ids,
-            )
