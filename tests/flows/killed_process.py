@@ -8,13 +8,14 @@ unit. `DAY1_KILL_AT` names the point at which it kills itself.
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from day1.app import engines
 from day1.app import open as opening
 from day1.app.open import copied_to, open_store, seen_through
-from day1.call.context import now
+from day1.call.context import Caller, now
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import CLEAR, mask_of
@@ -34,6 +35,7 @@ from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, Settings, settings_at
+from day1.toolsets.kompanion import KOMPANION
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 ORIGIN = Origin(agent_id="killed")
@@ -169,6 +171,14 @@ def _untold(_done: int, _total: int | None) -> None:
     """Nobody looks on."""
 
 
+def call_kompanion(store: OpenStore, action: Action) -> dict[str, Any]:
+    """A tool of Kompanion, with the fake embedder."""
+    ctx = store.context(Caller())
+    ctx = replace(ctx, search=replace(ctx.search, embedder=HashingEmbedder()))
+    answer: dict[str, Any] = KOMPANION.tools[action["tool"]].call(ctx, action["arguments"])
+    return answer
+
+
 def look(store: OpenStore, action: Action) -> list[str]:
     with store.repo.store.reading(Ref(branch=action["branch"])) as reading:
         return list(reading.get(FACT, [action["id"]]))
@@ -194,6 +204,7 @@ ACTIONS: dict[str, Callable[[OpenStore, Action], Any]] = {
     "copy": copy,
     "purge": purge,
     "look": look,
+    "kompanion": call_kompanion,
 }
 
 
