@@ -249,6 +249,13 @@ class Settings(BaseSettings):
         ),
     ] = None
     branch: Annotated[str | None, Field(description="The branch on which a process starts.")] = None
+    space: Annotated[
+        str | None,
+        Field(
+            description="The space of calls that name none, such as project:metal; default: all "
+            "spaces, and new memories have none."
+        ),
+    ] = None
     agent_id: Annotated[str | None, Field(description="The agent that writes.")] = None
     session_id: Annotated[str | None, Field(description="The session of the writes.")] = None
     task_id: Annotated[str | None, Field(description="The task of the writes.")] = None

@@ -90,7 +90,7 @@ def open_store(
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
-        repo = Repository(store, store.history, ledger, new_id, store.point, index.forget)
+        repo = Repository(store, store.history, ledger, new_id, now, store.point, index.forget)
         ledger.recover = partial(recover, repo)
         if not read_only:
             _recover(repo)
@@ -151,7 +151,7 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
         engine = open_engine(settings, folder, clock, opened, clock)
         store = engine.store
         point = _point_of(settings.kill_at)
-        target = Repository(store, store.history, engine.ledger, new_id, point)
+        target = Repository(store, store.history, engine.ledger, new_id, now, point)
         engine.ledger.recover = partial(recover, target)
         begin(source, target, engine.where, now())
         yield target

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from day1.call.fields import Repeatable, WriteRequest
-from day1.errors import Forbidden, Refused, Say, UnknownBranch
+from day1.errors import Forbidden, InvalidRequest, Refused, Say, UnknownBranch
 from day1.model.access.permissions import EVERYTHING, Access
 from day1.model.branches.branch import MAIN, Branch
+from day1.model.rows.kind import Row
 from day1.model.rows.origin import Origin, SourceName
 from day1.model.values.ids import ids_of_request
+from day1.model.values.space import EVERY, SHARED
 from day1.services.branches.lookup import find, refuse_protected
 from day1.services.teams.sessions import note
 
@@ -47,6 +49,8 @@ class Caller:
     source: SourceName = "agent"
     branch: str | None = None
     """A branch that the wire names for this call (`_meta`, a header)."""
+    space: str | None = None
+    """The space of calls that name none; None: all spaces, and for new rows none."""
     head: Head | None = None
     access: Access = EVERYTHING
 
@@ -96,6 +100,8 @@ class Writing:
     branch: Branch
     origin: Origin
     repo: Repository
+    space: str | None
+    """The space of a new row; None: it is shared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +226,21 @@ class Context:
             UnknownBranch: there is no such branch.
             BranchClosed, BranchProtected: it takes no writes.
             Forbidden: the token is bound to another agent than the request says.
+            InvalidRequest: its space is that of all rows.
         """
-        branch = self.writable(given)
-        return Writing(branch, self.writer(request, branch), self.repeatable(request, branch))
+        branch, space = self.writable(given), getattr(request, "space", None) or self.caller.space
+        if space == EVERY:
+            raise InvalidRequest("A memory has one space or none: name it, or `shared`.")
+        origin, repo = self.writer(request, branch), self.repeatable(request, branch)
+        return Writing(branch, origin, repo, None if space == SHARED else space)
+
+    def in_space(self, given: str | None) -> Row:
+        """The condition that the space of a call puts on rows: the one given, else the caller's.
+
+        It is a column and its value, for queries and searches; nothing for the rows of all spaces.
+        """
+        name = given or self.caller.space or EVERY
+        return {} if name == EVERY else {"space": None if name == SHARED else name}
 
     def switch(self, name: str) -> None:
         """Move the client's HEAD.

@@ -21,7 +21,8 @@ from day1.call.meanings import put_meanings
 from day1.errors import Advice, InvalidRequest, Say
 from day1.model.rows.origin import MAX_LABEL
 from day1.model.rows.validation import MAX_TEXT, clean, filled, sound
-from day1.model.values.instant import parse
+from day1.model.values.instant import NEVER, parse
+from day1.model.values.space import asked_space
 
 
 def _timed(text: str) -> str:
@@ -30,6 +31,17 @@ def _timed(text: str) -> str:
     except InvalidRequest as exc:
         raise ValueError(str(exc)) from exc
     return text
+
+
+def _ending(text: str) -> str:
+    return NEVER if text.strip().casefold() == NEVER else _timed(text)
+
+
+def _space(text: str) -> str:
+    try:
+        return asked_space(text)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from exc
 
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(filled)]
@@ -42,6 +54,12 @@ Labels = Annotated[list[Label], Field(max_length=100)]
 """Short names such as tags; at most 100, since every list of rows repeats them."""
 When = Annotated[Label, AfterValidator(_timed)]
 """A date or time as ISO 8601 has it; what does not fit is refused by the argument's name."""
+Ending = Annotated[Label, AfterValidator(_ending)]
+"""A time as `When`, or `never`."""
+Space = Annotated[Label, AfterValidator(_space)]
+"""A space in its one way, or `shared` or `*`."""
+InSpace = Annotated[Space | None, Field(description="default: all")]
+"""The space of a call that reads."""
 OnBranch = Annotated[Label | None, Field(description="default: your active branch, at first main")]
 """The branch of a call."""
 

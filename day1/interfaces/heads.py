@@ -7,6 +7,7 @@ from day1.call.context import Caller, Head
 from day1.errors import Advice, UnknownBranch
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.origin import named
+from day1.model.values.space import asked_space
 from day1.services.branches.lookup import find, name_of
 from day1.services.repository.repository import Repository
 from day1.settings import Settings
@@ -82,6 +83,11 @@ def said_in(meta: Mapping[str, Any] | None, key: str) -> str | None:
     return named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
 
 
+def spaced(text: str | None) -> str | None:
+    """The space that a wire names for its calls, in its one way."""
+    return None if text is None else asked_space(text)
+
+
 def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | None) -> Caller:
     """Who calls: the environment, and what the request's `_meta` says of this call."""
     return Caller(
@@ -89,5 +95,6 @@ def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | N
         session_id=said_in(meta, "session_id") or settings.session_id,
         task_id=said_in(meta, "task_id") or settings.task_id,
         branch=said_in(meta, "branch"),
+        space=spaced(said_in(meta, "space") or settings.space),
         head=head,
     )

@@ -36,7 +36,7 @@ def opened(settings: Settings, clock: Clock | None = None) -> Iterator[Repositor
     """A store's rows, history and ledger; times are by the caller's clock, if one is given."""
     with ExitStack() as stack:
         memory = open_engine(settings, find_home(settings), clock or now, stack, clock)
-        repo = Repository(memory.store, memory.store.history, memory.ledger, new_id)
+        repo = Repository(memory.store, memory.store.history, memory.ledger, new_id, now)
         memory.ledger.recover = partial(recover, repo)
         yield repo
 

@@ -28,7 +28,7 @@ class TalkingMemory(ImportedMemory):
         for text in texts:
             with self.store.adding(branch) as work:
                 self.chat = self.chat or messages.start_conversation(
-                    self.repo, work, self.origin, None, None
+                    self.repo, work, self.origin, {}
                 )
                 request = MessageRequest(NewMessage("user", text, **more), self.chat)
                 assert messages.add_message(self.repo, work, request, self.origin)

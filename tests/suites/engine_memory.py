@@ -66,7 +66,7 @@ class EngineMemory:
         self.opened = ExitStack()
         memory = open_engine(settings, folder, self.clock, self.opened, self.clock)
         self.store, self.ledger = memory.store, memory.ledger
-        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id)
+        self.repo = Repository(self.store, self.store.history, self.ledger, _new_id, self.clock)
         self.ledger.recover = partial(recover, self.repo)
         self.origin = Origin(agent_id=agent)
         adopting.adopt(self.repo, self.clock())

@@ -254,7 +254,7 @@ def check_times(part: Any) -> None:
 def _spelled_object(schema: dict[str, Any]) -> dict[str, str]:
     needed = schema.get("required", [])
     return {
-        name: _spelled(part) + ("!" if name in needed else f" = {json.dumps(part['default'])}")
+        name: _spelled(part) + ("!" if name in needed else f" = {json.dumps(part.get('default'))}")
         for name, part in schema["properties"].items()
     }
 

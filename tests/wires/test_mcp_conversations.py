@@ -32,6 +32,7 @@ def test_log_message_takes_the_seeds_arguments(core: Session) -> None:
         "branch": NULLABLE,
         "title": NULLABLE,
         "happened_at": NULLABLE,
+        "space": NULLABLE,
         **WRITER,
     }
 
@@ -238,6 +239,7 @@ def test_list_conversations_takes_the_seeds_arguments(core: Session) -> None:
         "session_id": NULLABLE,
         "agent_id": NULLABLE,
         "task_id": NULLABLE,
+        "space": NULLABLE,
         "limit": "integer|null 1..200 = 20",
     }
 

@@ -19,6 +19,8 @@ def test_graph_query_takes_the_seeds_arguments(core: Session) -> None:
         "depth": "integer|null 1..5 = 1",
         "branch": NULLABLE,
         "at": NULLABLE,
+        "space": NULLABLE,
+        "as_of_event": NULLABLE,
     }
 
 
@@ -117,6 +119,8 @@ def test_timeline_takes_the_seeds_arguments(core: Session) -> None:
         "before": NULLABLE,
         "limit": "integer|null 1..500 = 50",
         "at": NULLABLE,
+        "space": NULLABLE,
+        "as_of_event": NULLABLE,
     }
 
 

@@ -26,6 +26,10 @@ def test_write_fact_takes_the_seeds_arguments(core: Session) -> None:
         "confidence": "number|null 0..1 = 1.0",
         "branch": OPTIONAL_TEXT,
         "happened_at": OPTIONAL_TEXT,
+        "valid_until": OPTIONAL_TEXT,
+        "space": OPTIONAL_TEXT,
+        "expires_at": OPTIONAL_TEXT,
+        "sensitivity": "secret|public|null = null",
         **ORIGIN,
     }
 
@@ -144,6 +148,9 @@ def test_write_observation_takes_the_seeds_arguments(core: Session) -> None:
         "raw_output": OPTIONAL_TEXT,
         "branch": OPTIONAL_TEXT,
         "happened_at": OPTIONAL_TEXT,
+        "space": OPTIONAL_TEXT,
+        "expires_at": OPTIONAL_TEXT,
+        "sensitivity": "secret|public|null = null",
         **ORIGIN,
     }
 
@@ -213,6 +220,8 @@ def test_write_relation_takes_the_seeds_arguments(core: Session) -> None:
         "properties": "object|null = null",
         "branch": OPTIONAL_TEXT,
         "happened_at": OPTIONAL_TEXT,
+        "valid_until": OPTIONAL_TEXT,
+        "space": OPTIONAL_TEXT,
         **ORIGIN,
     }
 

@@ -22,6 +22,7 @@ def test_search_messages_takes_the_seeds_arguments(core: Session) -> None:
     assert core.takes("memory_search_messages") == {
         "query": "string!",
         "branch": NULLABLE,
+        "space": NULLABLE,
         "conversation_id": NULLABLE,
         "role": f"{ROLES}|null = null",
         "limit": "integer|null 1..200 = 10",

@@ -31,6 +31,8 @@ def test_search_takes_the_seeds_arguments(core: Session) -> None:
         "time_range": f"{{after: {NULLABLE}, before: {NULLABLE}}}|null = null",
         "types": "[fact|observation]|null = null",
         "at": NULLABLE,
+        "space": NULLABLE,
+        "as_of_event": NULLABLE,
         "include_inactive": "boolean|null = false",
         "wait": "boolean|null = false",
     }

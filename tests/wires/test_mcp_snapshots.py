@@ -83,6 +83,7 @@ def test_time_travel_takes_the_seeds_arguments_and_answers_as_search(
         "timestamp": "string!",
         "query": "string!",
         "branch": NULLABLE,
+        "space": NULLABLE,
         "limit": "integer|null 1..200 = 10",
     }
     write(core, branch, "Otters swim.")

@@ -14,6 +14,7 @@ from day1.errors import InvalidRequest
 from day1.interfaces.cli.moments import moment
 from day1.interfaces.cli.render import Screen
 from day1.interfaces.cli.wording import command_of
+from day1.model.values.instant import NEVER
 
 if TYPE_CHECKING:
     from day1.call.context import Context
@@ -93,7 +94,7 @@ class Session:
     def context(self, *, create: bool = False) -> Context:
         """What an operation works with when a person calls it."""
         from day1.call.context import Caller
-        from day1.interfaces.heads import LedgerHead
+        from day1.interfaces.heads import LedgerHead, spaced
 
         store = self.store(create=create)
         settings = self.settings
@@ -103,6 +104,7 @@ class Session:
                 settings.session_id,
                 settings.task_id,
                 source="user",
+                space=spaced(settings.space),
                 head=LedgerHead(store.repo, f"{HEAD}/{store.node}" if store.node else HEAD),
             )
         )
@@ -135,7 +137,8 @@ class Session:
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:
         """A time that a person typed, as operations take it."""
-        return None if text is None else moment(text, self.now(), end=end)
+        known = text is None or text == NEVER
+        return text if known else moment(str(text), self.now(), end=end)
 
     def answer(self, document: Mapping[str, Any]) -> bool:
         """Print the answer as JSON if the person asked for that; answers whether it was printed."""

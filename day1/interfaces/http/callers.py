@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from starlette.requests import HTTPConnection
 
 from day1.call.context import Caller, Context, Head
-from day1.interfaces.heads import LedgerHead, ProcessHead, said_in
+from day1.interfaces.heads import LedgerHead, ProcessHead, said_in, spaced
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import NOTHING, Access
 from day1.model.branches.branch import MAIN
@@ -61,6 +61,7 @@ class Callers:
             task_id=said("task_id"),
             source=source,
             branch=said("branch"),
+            space=spaced(said("space") or self.store.settings.space),
             head=self._head(request, access, said("client")),
             access=access,
         )

@@ -66,7 +66,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim(part: Any, *, named: bool = False) -> Any:
-    """Drop automatic titles, doc strings, meanings and length limits; fold `X or null`.
+    """Drop automatic titles, doc strings, meanings, length limits, null defaults; fold `X or null`.
 
     `named` says that the keys of `part` are names of properties or definitions.
     """
@@ -82,6 +82,7 @@ def _slim(part: Any, *, named: bool = False) -> Any:
         if key not in {"title", "meaning", "minLength", "maxLength"}
         and not (key == "description" and "properties" in part)
         and not (key == "additionalProperties" and (value is True or value == {}))
+        and not (key == "default" and value is None)  # what is not required may be left out
     }
     return _folded(kept)
 

@@ -8,6 +8,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
+NEVER = "never"
+"""How callers say the end of what has none."""
 
 
 def parse(text: str, *, end: bool = False) -> int:

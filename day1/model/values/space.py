@@ -13,6 +13,10 @@ from typing import Final
 from day1.errors import InvalidRequest
 
 MAX_SPACE: Final = 255
+SHARED: Final = "shared"
+"""What a call names to mean the rows without a space, which all share."""
+EVERY: Final = "*"
+"""What a call names to mean the rows of all spaces, with none or any."""
 _KIND: Final = "namespace"
 """What a bare word names."""
 _FORM = re.compile(r"[\w-]+:\s*[^\s/][^/]*(/[^/]*[^\s/][^/]*)*")
@@ -44,6 +48,16 @@ def space_name(text: str) -> str:
             given=text[:40],
         )
     return name
+
+
+def asked_space(text: str) -> str:
+    """What a call may name: a space in its one way, `SHARED` or `EVERY`.
+
+    Raises:
+        InvalidRequest: as `space_name`.
+    """
+    plain = text.strip().casefold()
+    return plain if plain in {SHARED, EVERY} else space_name(text)
 
 
 def similar_spaces(wanted: str, known: Iterable[str]) -> list[str]:

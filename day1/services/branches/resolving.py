@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from day1.errors import InvalidRequest, NotFound
@@ -180,3 +180,15 @@ def ref_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
         return Ref(branch=branch.name, until=parse(at, end=True))
     except InvalidRequest:
         return Ref(commit=state(repo, at).commit)
+
+
+def shown_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
+    """The same state as it is shown: a snapshot or commit as of its own time.
+
+    Raises:
+        NotFound: as `ref_at`.
+    """
+    ref = ref_at(repo, branch, at)
+    if ref.commit is None:
+        return repo.shown(ref)
+    return replace(ref, shown_at=repo.history.commit(ref.commit).ts)

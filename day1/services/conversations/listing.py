@@ -1,11 +1,12 @@
 """Lists of conversations, those with the newest messages first."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from day1.model.rows.change import Query
+from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE, Cell, Row, text_of
 from day1.ports.reading import Reading
+from day1.ports.store import Store
 
 _HEADLINE = 60
 """Characters of the first message that are shown where there is no title."""
@@ -52,6 +53,15 @@ def recent_conversations(
         )
         for i in shown
     ]
+
+
+def messages_within(store: Store, ref: Ref, equal: Mapping[str, Cell]) -> dict[str, Sequence[Cell]]:
+    """The condition on messages that their conversation has these values; none: no condition."""
+    if not equal:
+        return {}
+    with store.reading(ref) as reading:
+        rows = reading.scan(CONVERSATION, ("id",), Query(equal=equal))
+    return {"conversation_id": [row[0] for row in rows]}
 
 
 def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str]:

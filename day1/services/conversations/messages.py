@@ -39,12 +39,9 @@ class LoggedMessage:
 # Writing
 
 
-def start_conversation(
-    repo: Repository, work: Additions, origin: Origin, title: str | None, happened_at: int | None
-) -> str:
-    """Start a conversation in an open unit of work; returns its id."""
+def start_conversation(repo: Repository, work: Additions, origin: Origin, said: Row) -> str:
+    """Start a conversation of these columns in an open unit of work; returns its id."""
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
-    said: Row = {"title": title, "happened_at": happened_at}
     work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, said, origin, work.now)])
     return conversation_id
 
@@ -59,6 +56,8 @@ class MessageRequest:
     title: str | None = None
     """Of a new conversation."""
     request_id: str | None = None
+    space: str | None = None
+    """Of a new conversation; None: it is shared."""
 
 
 def add_message(
@@ -84,8 +83,9 @@ def add_message(
             return _logged_before(repo, work, first)
     count, last, begun = 0, None, conversation_id is None
     if conversation_id is None:
-        title, happened_at = request.title, message.happened_at
-        conversation_id = start_conversation(repo, work, origin, title, happened_at)
+        said: Row = {"title": request.title, "happened_at": message.happened_at}
+        said["space"] = request.space
+        conversation_id = start_conversation(repo, work, origin, said)
     elif not work.get(CONVERSATION, [conversation_id]):
         return None
     else:

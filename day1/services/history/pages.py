@@ -1,6 +1,8 @@
 """Rows of a state by pages, for people who look around."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from day1.errors import NotFound
 from day1.model.rows.change import Query
@@ -8,6 +10,8 @@ from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Cell, Kind, Row
 from day1.ports.reading import Reading
 from day1.services.conversations.order import order_of
 from day1.services.repository.repository import Repository
+
+NOTHING: Final[Mapping[str, Cell]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +22,28 @@ class Page:
     total: int
 
 
-def newest_page(reading: Reading, kind: Kind, offset: int, limit: int, *, active: bool) -> Page:
-    """Rows of a kind, the newest first; with `active`, only facts that search would find."""
-    equal: dict[str, Cell] = {"status": "active"} if active and kind is FACT else {}
-    without = {"verification": ["invalidated"]} if equal else {}
+def newest_page(
+    reading: Reading,
+    kind: Kind,
+    part: tuple[int, int],
+    within: Mapping[str, Cell] = NOTHING,
+    *,
+    active: bool,
+) -> Page:
+    """Rows of a kind, the newest first.
+
+    Args:
+        reading: of the state to look at.
+        kind: of the rows.
+        part: how many rows to leave out, and how many to give at most.
+        within: columns and their values that the rows have.
+        active: only facts that search would find.
+    """
+    offset, limit = part
+    equal: dict[str, Cell] = dict(within)
+    if active and kind is FACT:
+        equal["status"] = "active"
+    without = {"verification": ["invalidated"]} if "status" in equal else {}
     query = Query(equal=equal, without=without, descending=True, limit=offset + limit)
     total = reading.count(kind, equal)
     if without:

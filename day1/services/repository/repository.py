@@ -1,10 +1,10 @@
 """The repository: the store, its history and its ledger, as services use them."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from day1.model.rows.change import CommitId
-from day1.model.values.callbacks import KillPoint, no_kill_point
+from day1.model.rows.change import CommitId, Ref
+from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.ids import NewId
 from day1.ports.history import History
 from day1.ports.ledger import Ledger
@@ -23,6 +23,8 @@ class Repository:
     history: History
     ledger: Ledger
     new_id: NewId
+    clock: Clock
+    """By it rows expire."""
     point: KillPoint = no_kill_point
     forget: Callable[[Collection[str]], None] = nothing_to_forget
     """Take texts out of this node's index, by their hashes."""
@@ -34,3 +36,7 @@ class Repository:
     """By limits of tokens: tips, and every commit in their past (`services.access.scoped`)."""
     of_request: bool = False
     """The ids are those of a request, so what it makes may be there already."""
+
+    def shown(self, ref: Ref) -> Ref:
+        """A state as it is shown: of now, or of the instant as of which it is asked for."""
+        return replace(ref, shown_at=self.clock() if ref.until is None else ref.until)

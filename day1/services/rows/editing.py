@@ -21,6 +21,7 @@ from day1.model.rows.kind import (
     kind_of,
     revision,
     text_of,
+    when,
 )
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
@@ -165,6 +166,10 @@ class Replacement:
     category: str | None = None
     """Default: that of the replaced fact."""
     confidence: float = 1.0
+    happened_at: int | None = None
+    valid_until: int | None = None
+    closes: bool = True
+    """The valid time of the replaced fact ends, if it has not, when the new one became true."""
     reason: str | None = None
     first_edit: str | None = None
     """As with `Correction`."""
@@ -184,7 +189,16 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
             raise Refused("Only a fact can be superseded.", id=new.fact_id)
         new_id = new.new_fact_id or repo.new_id(FACT.prefix, work.now)
         category = text_of(before["category"]) if new.category is None else new.category
-        made = fact_row(new_id, NewFact(new.text, category, new.confidence), origin, work.now)
+        fact = NewFact(
+            new.text,
+            category,
+            new.confidence,
+            new.happened_at,
+            new.valid_until,
+            space=text_of(before["space"]),
+            sensitivity=text_of(before["sensitivity"]),
+        )
+        made = fact_row(new_id, fact, origin, work.now)
         first = _superseded_before(work, before, made)
         if first is not None:
             return Edited(FACT, first, work.tip, int(first["created_at"] or 0), (), before)
@@ -198,13 +212,22 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         if new.first_edit is not None and work.get(EDIT, [new.first_edit]):
             raise reused(new.first_edit)
         values: Row = {"status": "superseded", "superseded_by": new_id}
+        if new.closes and before["valid_until"] is None:
+            values["valid_until"] = _end(before, made)
         work.add(FACT, [made])
         work.change(FACT, new.fact_id, values)
+        groups = changed_groups(FACT, before, values)
         editor = Editor(repo, work, origin, new.reason)
-        editor.note(FACT, {**before, **values}, ["status"])
-        closed = editor.close(_decided(work, new.fact_id, ["status"]))
+        editor.note(FACT, {**before, **values}, groups)
+        closed = editor.close(_decided(work, new.fact_id, groups))
         commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
         return Edited(FACT, made, commit, work.now, closed, {**before, **values})
+
+
+def _end(before: Row, made: Row) -> int:
+    """When the valid time of a fact ends that another replaces; not before it began."""
+    start = before["happened_at"]
+    return when(made) if start is None else max(when(made), int(start))
 
 
 def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:

@@ -68,6 +68,10 @@ class NewFact:
     category: str | None = None
     confidence: float = 1.0
     happened_at: int | None = None
+    valid_until: int | None = None
+    space: str | None = None
+    expires_at: int | None = None
+    sensitivity: str | None = None
 
 
 def fact_row(fact_id: str, fact: NewFact, origin: Origin, now: int) -> Row:
@@ -77,6 +81,10 @@ def fact_row(fact_id: str, fact: NewFact, origin: Origin, now: int) -> Row:
         "category": fact.category,
         "confidence": fact.confidence,
         "happened_at": fact.happened_at,
+        "valid_until": fact.valid_until,
+        "space": fact.space,
+        "expires_at": fact.expires_at,
+        "sensitivity": fact.sensitivity,
     }
     return new_row(FACT, fact_id, values, origin, now)
 
@@ -91,6 +99,9 @@ class NewObservation:
     raw_input: str | None = None
     raw_output: str | None = None
     happened_at: int | None = None
+    space: str | None = None
+    expires_at: int | None = None
+    sensitivity: str | None = None
 
 
 def observation_row(
@@ -110,6 +121,8 @@ class NewRelation:
     properties: Mapping[str, object] | None = None
     """Kept as canonical JSON."""
     happened_at: int | None = None
+    valid_until: int | None = None
+    space: str | None = None
 
 
 def relation_row(relation_id: str, relation: NewRelation, origin: Origin, now: int) -> Row:
@@ -121,6 +134,8 @@ def relation_row(relation_id: str, relation: NewRelation, origin: Origin, now: i
         "target_entity": relation.target_entity,
         "properties": None if given is None else canonical(dict(given)),
         "happened_at": relation.happened_at,
+        "valid_until": relation.valid_until,
+        "space": relation.space,
     }
     return new_row(RELATION, relation_id, values, origin, now)
 

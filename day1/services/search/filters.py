@@ -24,6 +24,8 @@ class Filter:
     before: int | None = None
     scope: Mapping[str, Cell] = field(default_factory=dict)
     """Column of `SCOPES` -> value: what a view is held of."""
+    among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
+    """Facet of the kind -> values, of which one is wanted."""
     superseded: bool = False
     """Also superseded facts, which were true once."""
     alive_at: int | None = None
@@ -51,7 +53,7 @@ class Filter:
         return replace(
             held,
             equal={**held.equal, **self.equal},
-            among=among,
+            among={**self.among, **among},
             after=self.after,
             before=self.before,
             alive_at=self.alive_at,

@@ -1,7 +1,7 @@
 """The neighbourhood of an entity in the graph of relations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from day1.model.rows.change import Query
 from day1.model.rows.graph import MAX_DEPTH, walk
@@ -17,16 +17,16 @@ class Edge:
     count: int
 
 
-def neighbourhood(
-    reading: Reading, entity: str, relation_type: str | None, depth: int
-) -> list[Edge]:
-    """Relations around an entity in both directions, nearest first; equal triples counted."""
-    kept: dict[str, Cell] = {} if relation_type is None else {"relation_type": relation_type}
+def neighbourhood(reading: Reading, entity: str, wanted: Query, depth: int) -> list[Edge]:
+    """Relations around an entity in both directions, nearest first; equal triples counted.
+
+    Only those that `wanted` asks for.
+    """
 
     def touching(entities: Sequence[str]) -> list[Row]:
         found: dict[str, Row] = {}
         for side in ("source_entity", "target_entity"):
-            query = Query(equal=kept, among={side: entities}, limit=1_000)
+            query = replace(wanted, among={side: entities}, limit=1_000)
             found |= {str(row["id"]): row for row in reading.find(RELATION, query)}
         return sorted(found.values(), key=lambda row: (row["created_at"], row["id"]))
 

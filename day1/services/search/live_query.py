@@ -22,7 +22,7 @@ class LiveQuery:
         self.kind = wanted.kind
         self.key: ViewKey = (wanted.kind.table,)
         self.unindexed = 0
-        self._all = replace(wanted, equal={}, after=None, before=None)
+        self._all = replace(wanted, equal={}, among={}, after=None, before=None)
         self._reading = reading
         self._index = index
         self._rows = rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -96,6 +96,8 @@ class SearchRequest:
     equal: Mapping[str, Cell] = field(default_factory=dict)
     """Further columns (facets, `SCOPES`) and their values: conversation_id, role, space (None: the
     rows that have none)."""
+    among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
+    """Facets and the values of which they have one."""
     only: frozenset[str] | None = None
     """Ids of the rows that may be found; None: any."""
     vector: Vector | None = None

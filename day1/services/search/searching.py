@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
-from day1.model.search.ranking import Candidate, Mode, Question, Scored, rank
+from day1.model.search.ranking import Candidate, Question, Scored, rank
 from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
+from day1.services.rows.spaces import empty_space
 from day1.services.search.context import in_context, lines_around
 from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
@@ -96,8 +97,7 @@ class _Search:
         self._ref, self._request = ref, request
         self._live_id = branch_id if ref.branch is not None and ref.until is None else None
         now = ports.clock() if ref.until is None else ref.until
-        self._filters = _filters(request, now)
-        self._mode: Mode = request.mode
+        self._filters, self._mode = _filters(request, now), request.mode
         self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
         self._meaning: QueryVector | None = None
         self._ordered: dict[str, bool | None] = {}
@@ -127,6 +127,8 @@ class _Search:
             hits = self._find(reading)
             if self._index.generation() != generation:
                 raise IndexLost("Another process began the index anew; search again.")
+            if not hits:
+                self._notes |= dict.fromkeys(empty_space(reading, self._request.equal, hits))
             return SearchAnswer(
                 hits=hits,
                 mode_used=self._mode,
@@ -314,10 +316,10 @@ def _terms(question: str, whole: str) -> list[str]:
 
 def _filters(request: SearchRequest, now: int) -> list[Filter]:
     """One filter for each kind that can have rows that match the request at an instant."""
-    event = request.as_of_event
-    present = event if event is not None else None if request.include_inactive else now
-    ends = [end for end in (request.before, event) if end is not None]
-    window = (request.after, min(ends, default=None))
+    event, inactive = request.as_of_event, request.include_inactive
+    present = event if event is not None else None if inactive else now
+    until = [end for end in (request.before, event) if end is not None]
+    window = (request.after, min(until, default=None))
     equal = dict(request.equal)
     if request.category is not None:
         equal["category"] = request.category
@@ -327,11 +329,12 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
         if kind is None or kind.text is None:
             searched = [kind.table for kind in KINDS if kind.text]
             raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
-        if equal.keys() <= {*kind.facets, *SCOPES}:
+        if equal.keys() <= {*kind.facets, *SCOPES} & kind.column.keys():
             scope = {name: cell for name, cell in equal.items() if name in SCOPES}
             facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-            held = Filter(kind, request.include_inactive, facets, *window, scope, event is not None)
-            filters.append(replace(held, alive_at=now, present_at=present, only=request.only))
+            held = Filter(kind, inactive, facets, *window, scope, superseded=event is not None)
+            held = replace(held, among=request.among, only=request.only)
+            filters.append(replace(held, alive_at=now, present_at=present))
     return filters
 
 

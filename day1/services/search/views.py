@@ -92,6 +92,9 @@ def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
     for name, cell in wanted.equal.items():
         facet = wanted.kind.facets.index(name)
         found = [entry for entry in found if entry.facets[facet] == cell]
+    for name, cells in wanted.among.items():
+        facet, some = wanted.kind.facets.index(name), frozenset(cells)
+        found = [entry for entry in found if entry.facets[facet] in some]
     if wanted.after is not None:
         found = [entry for entry in found if entry.when >= wanted.after]
     if wanted.before is not None:
@@ -141,7 +144,7 @@ class CachedView:
     def texts(self, wanted: Filter) -> Sequence[TextId]:
         """The texts of all wanted rows, each once."""
         some = (wanted.after, wanted.before, wanted.only)
-        if wanted.equal or any(one is not None for one in some):
+        if wanted.equal or wanted.among or any(one is not None for one in some):
             return list({entry.text for entry in among(wanted, self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)

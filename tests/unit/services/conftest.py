@@ -33,6 +33,7 @@ class Bench:
             self.store.history,
             ledger,
             lambda prefix, _now: f"{prefix}_{next(numbers):026}",
+            lambda: self.now,
         )
         ledger.recover = partial(recover, self.repo)
         adopting.adopt(self.repo, self.now)

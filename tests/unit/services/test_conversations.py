@@ -50,6 +50,7 @@ def test_a_request_that_is_sent_again_adds_no_message(bench: Bench) -> None:
         bench.store.history,
         bench.repo.ledger,
         lambda _prefix, _now: made,
+        bench.repo.clock,
     )
 
     def log(text: str) -> messages.LoggedMessage | None:

@@ -97,8 +97,8 @@ def test_pages_count_all_and_leave_out_what_search_would_not_find(bench: Bench) 
     bench.add("fact_b", "b")
     update(bench.repo, bench.branch(), Correction("fact_b", {"status": "archived"}), ADA)
     with bench.store.reading(Ref(branch=MAIN)) as reading:
-        shown = pages.newest_page(reading, FACT, 0, 10, active=True)
-        every = pages.newest_page(reading, FACT, 1, 1, active=False)
+        shown = pages.newest_page(reading, FACT, (0, 10), active=True)
+        every = pages.newest_page(reading, FACT, (1, 1), active=False)
     assert ([row["id"] for row in shown.rows], shown.total) == (["fact_a"], 1)
     assert ([row["id"] for row in every.rows], every.total) == (["fact_a"], 2)
 

@@ -151,8 +151,8 @@ def test_a_neighbourhood_counts_equal_triples_and_keeps_its_depth(bench: Bench) 
             new = NewRelation(start, "leads_to", end)
             work.add(RELATION, [relation_row(f"rel_{number}", new, ADA, work.now)])
     with bench.store.reading(Ref(branch=MAIN)) as reading:
-        edges = neighbourhood(reading, "a", None, 2)
-        none = neighbourhood(reading, "a", "causes", 2)
+        edges = neighbourhood(reading, "a", Query(), 2)
+        none = neighbourhood(reading, "a", Query(equal={"relation_type": "causes"}), 2)
     told = [(e.newest["source_entity"], e.newest["target_entity"], e.count) for e in edges]
     assert told == [("a", "b", 2), ("b", "c", 1)]
     assert none == []

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from day1.interfaces.cli.options import agent_option, branch_option
+from day1.interfaces.cli.options import (
+    agent_option,
+    branch_option,
+    expires_option,
+    secret_option,
+    space_option,
+    valid_until_option,
+)
 from day1.interfaces.cli.render import one_line, short
 from day1.interfaces.cli.session import Session, porcelain
 from day1.interfaces.cli.texts import given_text
@@ -30,6 +37,10 @@ OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
 @click.option("-c", "--category", metavar="NAME", help="Of a fact: bug_fix, preference …")
 @click.option("--confidence", type=click.FloatRange(0, 1), help="Of a fact; default 1.")
 @click.option("--happened-at", metavar="TIME", help="When it was true or took place.")
+@valid_until_option
+@space_option
+@expires_option
+@secret_option
 @click.option("--request-id", metavar="ID", help="Run again with the same ID, it is added once.")
 @branch_option
 @agent_option
@@ -46,15 +57,40 @@ def add_command(session: Session, text: str | None, **given: Any) -> None:
         "agent_id": given["agent"],
         "happened_at": session.moment(given["happened_at"]),
         "request_id": given["request_id"],
+        "space": given["space"],
+    }
+    _check_options(text, given)
+    said, answer = _added(session, text, given, common)
+    if not session.answer(answer):
+        where = f"[{answer['written']['branch']}] "
+        session.screen.line((where, "branch"), (answer["id"], "commit"), f" {_head(said)}")
+        twin = answer.get("near_duplicate_of")
+        if twin:
+            session.screen.note(("note: ", "dim"), f"{short(twin)} says exactly the same")
+    session.notes(answer)
+
+
+def _added(
+    session: Session, text: str | None, given: dict[str, Any], common: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """What was said, and what the tool answered that took it."""
+    until = session.moment(given["valid_until"])
+    kept = {
+        "expires_at": session.moment(given["expires_at"]),
+        "sensitivity": given["sensitivity"],
     }
     relation = given["relation"]
-    _check_options(text, given)
     if relation:
         source, relation_type, target = relation
         said = f"{source} -{relation_type}-> {target}"
         ends = {"source_entity": source, "target_entity": target}
         answer = session.call(
-            "memory_write_relation", create=True, relation_type=relation_type, **ends, **common
+            "memory_write_relation",
+            create=True,
+            relation_type=relation_type,
+            valid_until=until,
+            **ends,
+            **common,
         )
     elif given["observation"]:
         said = given_text(session, text)
@@ -65,6 +101,7 @@ def add_command(session: Session, text: str | None, **given: Any) -> None:
             summary=said,
             tool_name=given["tool"],
             **common,
+            **kept,
         )
     else:
         said = given_text(session, text)
@@ -74,15 +111,11 @@ def add_command(session: Session, text: str | None, **given: Any) -> None:
             fact_text=said,
             category=given["category"],
             confidence=given["confidence"],
+            valid_until=until,
             **common,
+            **kept,
         )
-    if not session.answer(answer):
-        where = f"[{answer['written']['branch']}] "
-        session.screen.line((where, "branch"), (answer["id"], "commit"), f" {_head(said)}")
-        twin = answer.get("near_duplicate_of")
-        if twin:
-            session.screen.note(("note: ", "dim"), f"{short(twin)} says exactly the same")
-    session.notes(answer)
+    return said, answer
 
 
 def _check_options(text: str | None, given: dict[str, Any]) -> None:
@@ -92,6 +125,10 @@ def _check_options(text: str | None, given: dict[str, Any]) -> None:
     of_facts = [name for name in ("category", "confidence") if given[name] is not None]
     if of_facts and (given["relation"] or given["observation"]):
         raise click.UsageError(f"--{of_facts[0]} is of facts only.")
+    if given["relation"] and (given["expires_at"] or given["sensitivity"]):
+        raise click.UsageError("--expires-at and --sensitivity do not go with --relation.")
+    if given["observation"] and given["valid_until"]:
+        raise click.UsageError("--valid-until is of facts and relations only.")
     if given["tool"] and not given["observation"]:
         raise click.UsageError("--tool goes with -o.")
 

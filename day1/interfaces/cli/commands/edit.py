@@ -7,7 +7,14 @@ from typing import Any
 import click
 
 from day1.errors import InvalidRequest, Refused
-from day1.interfaces.cli.options import agent_option, branch_option
+from day1.interfaces.cli.options import (
+    agent_option,
+    branch_option,
+    expires_option,
+    secret_option,
+    space_option,
+    valid_until_option,
+)
 from day1.interfaces.cli.render import place, short
 from day1.interfaces.cli.session import Session, porcelain
 from day1.interfaces.cli.texts import given_text
@@ -20,6 +27,10 @@ from day1.model.rows.kind import FACT
 @click.option("-c", "--category", metavar="NAME", help="The new category.")
 @click.option("--confidence", type=click.FloatRange(0, 1), help="The new confidence.")
 @click.option("--happened-at", metavar="TIME", help="The new time at which it was true.")
+@valid_until_option
+@space_option
+@expires_option
+@secret_option
 @click.option("--supersede", is_flag=True, help="Add TEXT as a new fact in place of the old one.")
 @click.option("-m", "--reason", metavar="TEXT", help="Why.")
 @branch_option
@@ -32,7 +43,9 @@ def edit_command(session: Session, fact_id: str, text: str | None, **given: Any)
     """
     row = _fact(session, session.branch(given["branch"]), fact_id)
     columns = {name: given[name] for name in ("category", "confidence")}
-    columns["happened_at"] = session.moment(given["happened_at"])
+    for name in ("happened_at", "valid_until", "expires_at"):
+        columns[name] = session.moment(given[name])
+    columns |= {name: given[name] for name in ("space", "sensitivity")}
     text = given_text(session, text) if text == "-" else text
     if text is None and (given["supersede"] or not any(v is not None for v in columns.values())):
         text = _edited(session, str(row["fact_text"]))
@@ -44,8 +57,9 @@ def edit_command(session: Session, fact_id: str, text: str | None, **given: Any)
         "agent_id": given["agent"],
     }
     if given["supersede"]:
-        if columns.pop("happened_at") is not None:
-            raise click.UsageError("--happened-at does not go with --supersede.")
+        for name in ("expires_at", "space", "sensitivity"):
+            if columns.pop(name) is not None:
+                raise click.UsageError(f"--{name.replace('_', '-')} does not go with --supersede.")
         answer = session.call("memory_supersede_fact", **common, **columns)
     else:
         expected = _revision(row)

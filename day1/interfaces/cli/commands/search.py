@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from day1.interfaces.cli.moments import day
-from day1.interfaces.cli.options import at_option, branch_option
+from day1.interfaces.cli.options import at_option, branch_option, event_option, space_option
 from day1.interfaces.cli.render import short
 from day1.interfaces.cli.session import Session, porcelain
 
@@ -20,7 +20,9 @@ from day1.interfaces.cli.session import Session, porcelain
 @click.option("--after", metavar="TIME", help="Happened then or later.")
 @click.option("--before", metavar="TIME", help="Happened then or earlier.")
 @click.option("--all-types", is_flag=True, help="Observations too.")
-@click.option("--all-states", is_flag=True, help="Superseded and archived facts too.")
+@click.option("--all-states", is_flag=True, help="Superseded, archived and ended facts too.")
+@event_option
+@space_option
 @click.option("--wait", is_flag=True, help="First give every new text its vector.")
 @at_option
 @branch_option
@@ -46,6 +48,8 @@ def search_command(session: Session, query: str, **given: Any) -> None:
         types=["fact", "observation"] if given["all_types"] else None,
         include_inactive=given["all_states"] or None,
         at=session.moment(given["at"], end=True),
+        as_of_event=session.moment(given["as_of_event"], end=True),
+        space=given["space"],
     )
     if not session.answer(answer):
         hits = answer["result"]

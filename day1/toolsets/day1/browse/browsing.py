@@ -1,23 +1,26 @@
 """Tools that read without a query: rows, lists, the log, and the tree of branches."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, OnBranch, Read, Request, Response
+from day1.call.fields import Label, OnBranch, Read, Request, Response, Space
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, InvalidRequest, NotFound
-from day1.model.rows.change import Commit
+from day1.model.rows.change import Commit, Query
 from day1.model.rows.kind import BY_NAME, MEMORIES, MESSAGE, kind_of
 from day1.model.values.instant import show
+from day1.model.values.space import EVERY
 from day1.ports.reading import Reading
-from day1.services.branches.resolving import ref_at
+from day1.services.branches.resolving import shown_at
 from day1.services.branches.tree import BranchState
 from day1.services.history.branch_graph import NamedMerge, branch_graph
 from day1.services.history.pages import message_page, newest_page
+from day1.services.rows.spaces import empty_space
 from day1.toolsets.shared.shown import shown
 from day1.toolsets.shared.state import state_of
 
@@ -35,11 +38,14 @@ class Get(Request):
     Attributes:
         id: The memory, by its id.
         at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+        space: Only if it is in this space, as in memory_search. In its own space, or `shared` if it
+            has none, a secret memory is shown with its words; else they read `[secret]`.
     """
 
     id: Label
     branch: OnBranch = None
     at: At = None
+    space: Space | None = None
 
 
 class Got(Response):
@@ -52,8 +58,13 @@ class Got(Response):
 def memory_get(ctx: Context, request: Get) -> Got:
     """One memory by id, as it is or was."""
     branch, kind = ctx.find(request.branch), kind_of(request.id)
-    with ctx.repo.store.reading(ref_at(ctx.repo, branch, request.at)) as reading:
-        row = None if kind not in MEMORIES else reading.get(kind, [request.id]).get(request.id)
+    ref, space = shown_at(ctx.repo, branch, request.at), ctx.in_space(request.space)
+    own = request.space not in {None, EVERY}  # who names the space of a secret is shown it
+    with ctx.repo.store.reading(replace(ref, shown_at=None) if own else ref) as reading:
+        wanted = Query(equal={"id": request.id, **space}, alive_at=ref.shown_at)
+        row = None
+        if kind in MEMORIES and space.keys() <= kind.column.keys():
+            row = next(iter(reading.find(kind, wanted)), None)
         if kind is None or row is None:
             raise NotFound(
                 f"{request.id!r} is not on branch {branch.name!r}, or was not then.",
@@ -75,6 +86,7 @@ class ListRows(Request):
         active_only: Whether superseded, archived and invalidated facts are left out.
         conversation_id: Only messages of this conversation, in their sequence; only with
             type=message.
+        space: Only memories of this space, as in memory_search; messages have none of their own.
     """
 
     type: Type
@@ -86,6 +98,7 @@ class ListRows(Request):
     conversation_id: Annotated[
         Label | None, Field(description="its messages, in their sequence")
     ] = None
+    space: Space | None = None
 
 
 class Rows(Response):
@@ -102,13 +115,17 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
     within, offset, limit = request.conversation_id, request.offset or 0, request.limit or 50
     if within is not None and kind is not MESSAGE:
         raise InvalidRequest("`conversation_id` goes with type=message, and only there.")
-    with ctx.repo.store.reading(ref_at(ctx.repo, branch, request.at)) as reading:
+    space = ctx.in_space(request.space) if "space" in kind.column else {}
+    with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
         if within is not None:
             page = message_page(ctx.repo, reading, within, offset, limit)
         else:
-            page = newest_page(reading, kind, offset, limit, active=bool(request.active_only))
+            active = bool(request.active_only)
+            page = newest_page(reading, kind, (offset, limit), space, active=active)
         rows = [shown(kind, row) for row in page.rows]
-        return Rows(rows=rows, total=page.total, read=_read(reading, branch.name))
+        read = _read(reading, branch.name)
+        read.notes.extend(empty_space(reading, space, page.rows))
+        return Rows(rows=rows, total=page.total, read=read)
 
 
 class LogRequest(Request):

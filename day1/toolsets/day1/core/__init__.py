@@ -3,6 +3,7 @@
 from day1.toolsets.day1.core import (
     branches,
     bundles,
+    conversation_copies,
     conversations,
     curation,
     handoffs,
@@ -31,6 +32,7 @@ CORE = toolset(
         *tasks.OPERATIONS,
         *task_memory.OPERATIONS,
         *conversations.OPERATIONS,
+        *conversation_copies.OPERATIONS,
         *curation.OPERATIONS,
         branches.TOPOLOGY,
         branches.ENRICH,

@@ -1,6 +1,5 @@
-"""Tools for conversations: log, list, search, fork, cherry-pick."""
+"""Tools for conversations: log, list, search."""
 
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -13,6 +12,7 @@ from day1.call.fields import (
     Read,
     Request,
     Response,
+    Space,
     Text,
     When,
     WriteRequest,
@@ -22,20 +22,15 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
-from day1.model.rows.kind import CONVERSATION, MESSAGE, canonical, text_of
+from day1.model.rows.kind import MESSAGE, canonical, text_of
 from day1.model.values.instant import parse, show, show_optional
-from day1.services.branches.lookup import branches_with
 from day1.services.conversations.excerpts import (
-    copy_conversation,
-    part_of,
     unknown_conversation,
-    up_to,
 )
-from day1.services.conversations.listing import recent_conversations
+from day1.services.conversations.listing import messages_within, recent_conversations
 from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
 from day1.services.conversations.order import order_of
-from day1.services.repository.idempotency import BY_REQUEST
-from day1.services.rows.transplanting import commit_copy, put
+from day1.services.rows.spaces import empty_space
 from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
@@ -62,6 +57,8 @@ class LogMessage(WriteRequest):
         model: The model that wrote it.
         title: The title of a new conversation; refused with `conversation_id`.
         happened_at: When it was said (ISO 8601); default: unknown.
+        space: The space of a new conversation, as for memory_write_fact; refused with
+            `conversation_id`.
     """
 
     conversation_id: Annotated[Label | None, Field(description="default: a new one")] = None
@@ -73,6 +70,7 @@ class LogMessage(WriteRequest):
     branch: OnBranch = None
     title: Annotated[Label | None, Field(description="of a new conversation")] = None
     happened_at: When | None = None
+    space: Space | None = None
 
 
 class MessageLogged(Response):
@@ -89,14 +87,16 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     given = request.conversation_id
     if given is not None and request.title is not None:
         raise InvalidRequest("`title` goes with a new conversation, so without conversation_id.")
+    if given is not None and request.space is not None:
+        raise InvalidRequest("`space` goes with a new conversation, so without conversation_id.")
     calls = None if request.tool_calls is None else canonical(request.tool_calls)
     notes = secret_notes(ctx, request.content, request.thinking, calls)
     happened_at = None if request.happened_at is None else parse(request.happened_at)
     message = NewMessage(
         request.role, request.content, request.thinking, calls, request.model, happened_at
     )
-    to_log = MessageRequest(message, given, request.title, request.request_id)
     write = ctx.writing(request, request.branch)
+    to_log = MessageRequest(message, given, request.title, request.request_id, write.space)
     branch, origin, repo = write.branch, write.origin, write.repo
     with ctx.repo.store.adding(branch.name) as work:
         logged = add_message(repo, work, to_log, origin)
@@ -122,6 +122,7 @@ class ListConversations(Request):
         session_id: Only conversations begun in this session.
         agent_id: Only conversations begun by this agent.
         task_id: Only conversations begun for this task.
+        space: Only conversations of this space; default: what the connection says, else of all.
         limit: How many to answer at most, by their latest messages.
     """
 
@@ -129,6 +130,7 @@ class ListConversations(Request):
     session_id: Label | None = None
     agent_id: Label | None = None
     task_id: Label | None = None
+    space: Space | None = None
     limit: Limit | None = 20
 
 
@@ -161,7 +163,9 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
     branch = ctx.branch(request.branch)
     asked = {c: getattr(request, c) for c in ("session_id", "agent_id", "task_id")}
     equal = {column: value for column, value in asked.items() if value is not None}
+    equal |= ctx.in_space(request.space)
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        some = recent_conversations(reading, equal, request.limit or 20)
         return Conversations(
             result=[
                 ConversationItem(
@@ -175,9 +179,9 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
                     created_at=show(int(found.row["created_at"] or 0)),
                     updated_at=show(found.updated_at),
                 )
-                for found in recent_conversations(reading, equal, request.limit or 20)
+                for found in some
             ],
-            read=read_of(reading, branch),
+            read=read_of(reading, branch, *empty_space(reading, equal, some)),
         )
 
 
@@ -191,6 +195,7 @@ class SearchMessages(Request):
         limit: How many messages to answer at most.
         search_type: By meaning (`vector`), by words (`keyword`) or by both (`hybrid`), as in
             memory_search.
+        space: Only messages of the conversations of this space, as in memory_list_conversations.
         neighbours: Whether the messages before and after each hit are answered too, cut at 200
             characters.
     """
@@ -200,6 +205,7 @@ class SearchMessages(Request):
     conversation_id: Label | None = None
     role: Role | None = None
     limit: Limit | None = 10
+    space: Space | None = None
     search_type: Literal["hybrid", "vector", "keyword"] | None = "hybrid"
     neighbours: Annotated[bool | None, Field(description="also the messages before and after")] = (
         False
@@ -239,6 +245,7 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
         kinds=(MESSAGE.table,),
         limit=request.limit or 10,
         equal={column: value for column, value in asked.items() if value is not None},
+        among=messages_within(ctx.repo.store, ref, ctx.in_space(request.space)),
     )
     answer = search(ctx.search, ref, branch.id, wanted)
     with ctx.repo.store.reading(ref) as reading:
@@ -269,101 +276,6 @@ def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> 
     )
 
 
-class ForkConversation(WriteRequest):
-    """The arguments of `memory_fork_conversation` (S1-066).
-
-    Attributes:
-        conversation_id: The conversation, by its id.
-        fork_at_message_id: The last message to copy, by its id.
-        branch: Where the copy is written; default: your active branch.
-        title: The title of the copy; default: that of the original.
-    """
-
-    conversation_id: Label
-    fork_at_message_id: Annotated[Label, Field(description="the last one copied")]
-    branch: Annotated[Label | None, Field(description="target; default: active branch")] = None
-    title: Label | None = None
-
-
-class ConversationForked(Response):
-    """The new conversation, and how many messages it has (S1-066)."""
-
-    forked_conversation_id: str
-    messages_copied: int
-    written: Written
-
-
-def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationForked:
-    """Copy a conversation up to a message into a new one that shares nothing with it."""
-    target = ctx.writable(request.branch)
-    looked = (ctx.branch(None), target.name)
-    excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, looked)
-    if request.title:
-        titled = {**excerpt.conversation, "title": request.title}
-        excerpt = replace(excerpt, conversation=titled)
-    origin = ctx.writer(request, target)
-    repo = ctx.repeatable(request, target)
-    with ctx.repo.store.adding(target.name) as work:
-        forked, added = copy_conversation(repo, work, excerpt, origin)
-    notes = [] if added else [BY_REQUEST]
-    return ConversationForked(
-        forked_conversation_id=forked,
-        messages_copied=len(excerpt.messages),
-        written=written(target.name, work.tip, work.pending.count + added, notes),
-    )
-
-
-class PickConversation(WriteRequest):
-    """The arguments of `memory_cherry_pick_conversation` (S1-067).
-
-    Attributes:
-        conversation_id: The conversation, by its id.
-        target_branch: The branch to copy it to.
-        from_sequence: The first message to take, by its place from 1; default: the first one.
-        to_sequence: The last message to take, by its place; default: the last one.
-    """
-
-    conversation_id: Label
-    target_branch: Label
-    from_sequence: Annotated[Place | None, Field(description="inclusive, as to_sequence")] = None
-    to_sequence: Place | None = None
-
-
-class ConversationPicked(Response):
-    """What was copied; `new_conversation_id` is the id on the target, which is the same.
-
-    Checklist: S1-067.
-    """
-
-    new_conversation_id: str
-    messages_copied: int
-    written: Written
-
-
-def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPicked:
-    """Take messages to another branch as they are: ids stay, so later merges are silent."""
-    chosen, first, last = request.conversation_id, request.from_sequence, request.to_sequence
-    if first is not None and last is not None and first > last:
-        raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
-    target = ctx.writable(request.target_branch).name
-    sources = branches_with(ctx.repo, CONVERSATION, chosen, (ctx.branch(None),))
-    source = next((name for name in sources if name != target), target)
-    with ctx.repo.store.reading(Ref(branch=source)) as reading:
-        rows = part_of(ctx.repo, reading, chosen, first, last)
-    with ctx.repo.store.changing(target) as work:
-        copied = put(work, target, rows, back=True)
-        line = f"pick {chosen} from {source} into {target}: {copied.total} rows"
-        commit = commit_copy(work, copied, "pick", line)
-    notes = [] if copied.total else ["Nothing new to pick."]
-    if copied.left:
-        notes.append(f"Left as they are, with other content: {len(copied.left)} rows.")
-    return ConversationPicked(
-        new_conversation_id=chosen,
-        messages_copied=copied.added.get(MESSAGE.table, 0),
-        written=written(target, commit or work.tip, 0, notes),
-    )
-
-
 OPERATIONS = (
     Operation("memory_log_message", LogMessage, MessageLogged, log_message, Effect.WRITE),
     Operation(
@@ -380,20 +292,5 @@ OPERATIONS = (
         search_messages,
         Effect.READ,
         brief=in_brief,
-    ),
-    Operation(
-        "memory_fork_conversation",
-        ForkConversation,
-        ConversationForked,
-        fork_conversation,
-        Effect.WRITE,
-    ),
-    Operation(
-        "memory_cherry_pick_conversation",
-        PickConversation,
-        ConversationPicked,
-        pick_conversation,
-        Effect.WRITE,
-        idempotent=True,
     ),
 )

@@ -6,12 +6,14 @@ from pydantic import Field
 
 from day1.call.context import Context
 from day1.call.fields import (
+    Ending,
     JsonObject,
     Label,
     LongText,
     Note,
     OnBranch,
     Response,
+    Space,
     Text,
     When,
     WriteRequest,
@@ -19,9 +21,10 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import Refused
-from day1.model.rows.kind import FACT, OBSERVATION, RELATION
+from day1.model.redaction.veil import is_expired, is_secret
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row
 from day1.model.rows.validation import looks_secret
-from day1.model.values.instant import parse, show
+from day1.model.values.instant import show
 from day1.ports.additions import Additions
 from day1.services.rows.recording import (
     NewFact,
@@ -35,7 +38,8 @@ from day1.services.rows.recording import (
     relation_row,
 )
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
-from day1.toolsets.shared.fields import Confidence, ObservationType
+from day1.toolsets.shared.fields import Confidence, ObservationType, Sensitivity
+from day1.toolsets.shared.keeping import instant, kept, valid_time
 
 
 class WriteFact(WriteRequest):
@@ -48,6 +52,13 @@ class WriteFact(WriteRequest):
         confidence: How sure you are: from 0, not at all, to 1, certain.
         happened_at: When it was true (ISO 8601). Timelines and time ranges go by it; without it
             they go by when it was written.
+        valid_until: When it ceased to be true (ISO 8601), or `never`. From then on it is not
+            answered as present; searches with `as_of_event` find it.
+        space: The space that it belongs to, such as project:metal; calls in other spaces do not see
+            it. `shared` for none. Default: what the connection says, else none.
+        expires_at: When it is no longer to be answered (ISO 8601), or `never`. History keeps it.
+        sensitivity: `secret` keeps it out of indexes, searches, exports, bundles and handoffs, and
+            lists say `[secret]`; memory_get in its own space shows it. Default: `public`.
     """
 
     fact_text: Annotated[Text, Field(description="One claim; name its subject and date.")]
@@ -57,6 +68,10 @@ class WriteFact(WriteRequest):
     confidence: Confidence | None = 1.0
     branch: OnBranch = None
     happened_at: Annotated[When | None, Field(description="ISO; when it was true")] = None
+    valid_until: Annotated[Ending | None, Field(description="when it ceased to be")] = None
+    space: Annotated[Space | None, Field(description="project:name …; default: none")] = None
+    expires_at: Ending | None = None
+    sensitivity: Sensitivity | None = None
 
 
 class FactWritten(Response):
@@ -71,18 +86,21 @@ class FactWritten(Response):
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
     notes = secret_notes(ctx, request.fact_text)
+    write = ctx.writing(request, request.branch)
+    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     fact = NewFact(
         request.fact_text,
         request.category,
         1.0 if request.confidence is None else request.confidence,
-        _instant(request.happened_at),
+        **valid_time(request.happened_at, request.valid_until),
+        space=write.space,
+        **kept(ctx, request.expires_at, request.sensitivity),
     )
-    write = ctx.writing(request, request.branch)
-    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     with ctx.repo.store.adding(branch.name) as work:
         row = fact_row(new_id(FACT.prefix, work.now), fact, origin, work.now)
         twins = near_duplicates(work, str(row["content_hash"]))
         put = put_once(work, FACT, row, request.request_id, twins)
+    twins = [twin for twin in twins if _may_be_named(twin, write.space, work.now)]
     others = [str(twin["id"]) for twin in twins if twin["id"] != put.row["id"]]
     return FactWritten(
         id=str(put.row["id"]),
@@ -104,6 +122,9 @@ class WriteObservation(WriteRequest):
             DAY1_WRITE__RAW_CHARACTERS (4,000).
         raw_output: What the tool answered; kept like `raw_input`.
         happened_at: When it happened (ISO 8601); without it, timelines go by when it was written.
+        space: As for memory_write_fact.
+        expires_at: As for memory_write_fact.
+        sensitivity: As for memory_write_fact.
     """
 
     observation_type: ObservationType
@@ -113,6 +134,9 @@ class WriteObservation(WriteRequest):
     raw_output: LongText | None = None
     branch: OnBranch = None
     happened_at: When | None = None
+    space: Space | None = None
+    expires_at: Ending | None = None
+    sensitivity: Sensitivity | None = None
 
 
 class ObservationWritten(Response):
@@ -129,16 +153,18 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     most = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
     notes = secret_notes(ctx, request.summary, *raw)
+    write = ctx.writing(request, request.branch)
+    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     observation = NewObservation(
         request.observation_type,
         request.summary,
         request.tool_name,
         raw[0] and raw[0][:most],
         raw[1] and raw[1][:most],
-        _instant(request.happened_at),
+        instant(request.happened_at),
+        write.space,
+        **kept(ctx, request.expires_at, request.sensitivity),
     )
-    write = ctx.writing(request, request.branch)
-    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     with ctx.repo.store.adding(branch.name) as work:
         row = observation_row(new_id(OBSERVATION.prefix, work.now), observation, origin, work.now)
         put = put_once(work, OBSERVATION, row, request.request_id)
@@ -160,6 +186,8 @@ class WriteRelation(WriteRequest):
         relation_type: What the source is to the target, such as depends_on, causes or fixes.
         properties: More about the relation, as a JSON object of at most 32,768 characters.
         happened_at: When it became true (ISO 8601); default: unknown.
+        valid_until: When it ceased to be true, as for memory_write_fact.
+        space: As for memory_write_fact.
     """
 
     source_entity: Label
@@ -168,6 +196,8 @@ class WriteRelation(WriteRequest):
     properties: JsonObject | None = None
     branch: OnBranch = None
     happened_at: When | None = None
+    valid_until: Ending | None = None
+    space: Space | None = None
 
 
 class RelationWritten(Response):
@@ -180,15 +210,16 @@ class RelationWritten(Response):
 
 def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     """Link two entities, such as AuthService -depends_on-> UserModel."""
+    write = ctx.writing(request, request.branch)
+    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     relation = NewRelation(
         request.source_entity,
         request.relation_type,
         request.target_entity,
         request.properties,
-        _instant(request.happened_at),
+        **valid_time(request.happened_at, request.valid_until),
+        space=write.space,
     )
-    write = ctx.writing(request, request.branch)
-    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     with ctx.repo.store.adding(branch.name) as work:
         row = relation_row(new_id(RELATION.prefix, work.now), relation, origin, work.now)
         put = put_once(work, RELATION, row, request.request_id)
@@ -208,8 +239,10 @@ def _written(ctx: Context, branch: str, work: Additions, put: Put, notes: list[s
     return Written(branch=branch, commit=work.tip, pending=pending, notes=said)
 
 
-def _instant(text: str | None) -> int | None:
-    return None if text is None else parse(text)
+def _may_be_named(twin: Row, space: str | None, now: int) -> bool:
+    """Whether somebody who writes in a space is told of a fact with the same text."""
+    here = space is None or twin["space"] == space
+    return here and not is_secret(twin) and not is_expired(twin, now)
 
 
 def secret_notes(ctx: Context, *texts: str | None) -> list[str]:

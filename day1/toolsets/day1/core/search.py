@@ -7,12 +7,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, OnBranch, Read, Request, Response, Text, When
+from day1.call.fields import InSpace, Label, OnBranch, Read, Request, Response, Space, Text, When
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, Json
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
+from day1.services.rows.spaces import empty_space
 from day1.services.search.graph import neighbourhood
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
@@ -47,7 +48,12 @@ class MemorySearch(Request):
             they were written. Each side may be left out.
         types: Which memories to search; default: facts.
         at: Search memory as it was at this time (ISO 8601); default: as it is.
-        include_inactive: Whether superseded, archived and invalidated facts are found too.
+        include_inactive: Whether facts are found too that are superseded, archived or invalidated,
+            or were true once only.
+        space: Only memories of this space, such as project:metal; `shared`: only those of none;
+            `*`: all. Default: what the connection says, else all.
+        as_of_event: Search what was true at this time (ISO 8601), superseded or not since then;
+            default: what is true now. Together with `at`: what was held true then.
         wait: Whether to wait until every text is indexed. Otherwise the search answers sooner, and
             `read.notes` says how many vectors are missing.
     """
@@ -62,6 +68,8 @@ class MemorySearch(Request):
         list[Literal["fact", "observation"]] | None, Field(description="default: fact")
     ] = None
     at: Annotated[When | None, Field(description="ISO; memory as it was then")] = None
+    space: InSpace = None
+    as_of_event: Annotated[When | None, Field(description="ISO; what was true then")] = None
     include_inactive: bool | None = False
     wait: Annotated[bool | None, Field(description="wait until every text has its vector")] = False
 
@@ -107,9 +115,16 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
             before=None if window.before is None else parse(window.before, end=True),
             limit=request.limit or 10,
             include_inactive=bool(request.include_inactive),
+            as_of_event=event_of(request.as_of_event),
+            equal=ctx.in_space(request.space),
             wait=bool(request.wait),
         ),
     )
+
+
+def event_of(text: str | None) -> int | None:
+    """The instant as of which something was true; of a bare date its end."""
+    return None if text is None else parse(text, end=True)
 
 
 def found(ctx: Context, branch: str | None, until: int | None, request: SearchRequest) -> Hits:
@@ -183,6 +198,8 @@ class GraphQuery(Request):
         relation_type: Only relations of this type; default: all.
         depth: How many relations to follow from the entity; 1 answers its own.
         at: Read memory as it was at this time (ISO 8601); default: as it is.
+        space: As in memory_search.
+        as_of_event: Only relations that were true at this time (ISO 8601); default: those that are.
     """
 
     entity: Label
@@ -190,6 +207,8 @@ class GraphQuery(Request):
     depth: Annotated[int, Field(ge=1, le=5)] | None = 1
     branch: OnBranch = None
     at: When | None = None
+    space: Space | None = None
+    as_of_event: When | None = None
 
 
 class GraphEdge(Response):
@@ -213,9 +232,16 @@ class Graph(Response):
 def graph_query(ctx: Context, request: GraphQuery) -> Graph:
     """Relations around an entity, both directions, nearest first."""
     branch = ctx.branch(request.branch)
-    with ctx.repo.store.reading(at(branch, request.at)) as reading:
-        edges = neighbourhood(reading, request.entity, request.relation_type, request.depth or 1)
+    ref = ctx.repo.shown(at(branch, request.at))
+    event = event_of(request.as_of_event)
+    wanted: Row = ctx.in_space(request.space)
+    if request.relation_type is not None:
+        wanted["relation_type"] = request.relation_type
+    true = Query(equal=wanted, before=event, present_at=ref.shown_at if event is None else event)
+    with ctx.repo.store.reading(ref) as reading:
+        edges = neighbourhood(reading, request.entity, true, request.depth or 1)
         notes = [] if edges else ["No relation touches this entity."]
+        notes += empty_space(reading, wanted, edges)
         return Graph(
             result=[
                 GraphEdge(
@@ -246,6 +272,9 @@ class Timeline(Request):
         before: Only what happened, or else was written, at this time or earlier (ISO 8601).
         limit: How many memories to answer at most; the newest of the window are chosen.
         at: Read memory as it was at this time (ISO 8601); default: as it is.
+        space: As in memory_search.
+        as_of_event: Only what was true at this time (ISO 8601), or had happened by then; default:
+            all that was ever true.
     """
 
     session_id: Label | None = None
@@ -254,6 +283,8 @@ class Timeline(Request):
     before: When | None = None
     limit: Annotated[int, Field(ge=1, le=500)] | None = 50
     at: When | None = None
+    space: Space | None = None
+    as_of_event: When | None = None
 
 
 class TimelineItem(Response):
@@ -282,11 +313,22 @@ def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
     if after is not None and before is not None and after > before:
         raise InvalidRequest("`after` is later than `before`: swap them.")
     of: Row = {} if request.session_id is None else {"session_id": request.session_id}
-    window = Query(equal=of, after=after, before=before, limit=request.limit or 50)
-    with ctx.repo.store.reading(at(branch, request.at)) as reading:
+    of |= ctx.in_space(request.space)
+    event = event_of(request.as_of_event)
+    ends = [end for end in (before, event) if end is not None]
+    window = Query(
+        equal=of,
+        after=after,
+        before=min(ends, default=None),
+        present_at=event,
+        limit=request.limit or 50,
+    )
+    with ctx.repo.store.reading(ctx.repo.shown(at(branch, request.at))) as reading:
         moments = timeline(reading, window)
+        notes = empty_space(reading, of, moments)
         return TimelineItems(
-            result=[shown_moment(moment) for moment in moments], read=read_of(reading, branch)
+            result=[shown_moment(moment) for moment in moments],
+            read=read_of(reading, branch, *notes),
         )
 
 

@@ -12,6 +12,7 @@ from day1.call.fields import (
     Repeatable,
     Request,
     Response,
+    Space,
     Text,
     When,
     Written,
@@ -108,17 +109,20 @@ class TimeTravel(Request):
             merged later.
         query: What to look for, as a question or as words.
         limit: How many memories to answer at most.
+        space: As in memory_search.
     """
 
     timestamp: Annotated[When, Field(description="ISO")]
     query: Text
     branch: OnBranch = None
     limit: Limit | None = 10
+    space: Space | None = None
 
 
 def time_travel(ctx: Context, request: TimeTravel) -> Hits:
     """Search memory as it was known at a moment."""
-    asked = SearchRequest(query=request.query, limit=request.limit or 10)
+    equal = ctx.in_space(request.space)
+    asked = SearchRequest(query=request.query, limit=request.limit or 10, equal=equal)
     return found(ctx, request.branch, parse(request.timestamp, end=True), asked)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Request, Response, Text, WriteRequest, Written
+from day1.call.fields import Label, Read, Request, Response, Space, Text, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, Refused
 from day1.model.branches.branch import MAIN
@@ -181,12 +181,14 @@ class SearchTask(Request):
         query: What to look for, as a question or as words.
         agent_id: Only what this agent wrote; default: what any agent wrote.
         limit: How many memories to answer at most.
+        space: As in memory_search.
     """
 
     task_id: Label
     query: Text
     agent_id: Annotated[Label | None, Field(description="its author")] = None
     limit: Limit | None = 10
+    space: Space | None = None
 
 
 class TaskHit(MemoryHit):
@@ -204,6 +206,9 @@ class TaskHits(Response):
 
 def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
     """Find what a task's agents wrote for it, on all of their branches, best first."""
+    equal = ctx.in_space(request.space)
+    if request.agent_id is not None:
+        equal["agent_id"] = request.agent_id
     found = search_task(
         ctx.repo,
         ctx.search,
@@ -212,7 +217,7 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
             query=request.query,
             kinds=(FACT.table, OBSERVATION.table),
             limit=request.limit or 10,
-            equal={} if request.agent_id is None else {"agent_id": request.agent_id},
+            equal=equal,
         ),
     )
     reads = [read_found(place.branch.name, answer) for place, answer in found.asked]

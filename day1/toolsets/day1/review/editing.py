@@ -1,16 +1,30 @@
 """Tools that correct: update, supersede, retract (checklist S1-089)."""
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, OnBranch, Response, Text, When, WriteRequest, Written
+from day1.call.fields import (
+    Ending,
+    Label,
+    OnBranch,
+    Response,
+    Space,
+    Text,
+    When,
+    WriteRequest,
+    Written,
+)
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.branches.branch import Branch
+from day1.model.redaction.veil import SECRET
 from day1.model.rows.kind import EDIT, Cell, revision
-from day1.model.values.instant import parse, show
+from day1.model.values.instant import show
+from day1.model.values.space import EVERY, SHARED
+from day1.ports.index import IndexBehind, IndexLost
 from day1.services.rows.editing import (
     Correction,
     Edited,
@@ -20,18 +34,25 @@ from day1.services.rows.editing import (
     supersede,
     update,
 )
-from day1.toolsets.shared.fields import Confidence
+from day1.services.search.indexing import follow
+from day1.toolsets.shared.fields import Confidence, Sensitivity
+from day1.toolsets.shared.keeping import instant, valid_time
 
 
 class UpdateFact(WriteRequest):
-    """What to change of a fact.
+    """What to change of a fact; of relations and observations the columns that they have.
 
     Attributes:
-        fact_id: The fact to correct.
+        fact_id: The fact to correct, or the relation or observation.
         fact_text: The new text; the fact becomes unverified. Default for each column: as it is.
         category: The new category.
         confidence: The new confidence, from 0 to 1.
-        happened_at: The new time at which it was true (ISO 8601).
+        happened_at: The new time at which it was true, or became so (ISO 8601).
+        valid_until: When it ceased to be true (ISO 8601), or `never`.
+        space: The space to move it to, such as project:metal; `shared`: none.
+        expires_at: When it is no longer to be answered (ISO 8601), or `never`.
+        sensitivity: `secret` takes its words out of the index, lists, exports and bundles;
+            `public` brings them back.
         expect_revision: The `revision` that you read: if the fact was changed since, nothing is
             done (revision_changed).
         reason: Why it is changed; memory_history and memory_blame show it.
@@ -42,6 +63,10 @@ class UpdateFact(WriteRequest):
     category: Label | None = None
     confidence: Confidence | None = None
     happened_at: When | None = None
+    valid_until: Ending | None = None
+    space: Space | None = None
+    expires_at: Ending | None = None
+    sensitivity: Sensitivity | None = None
     expect_revision: Annotated[
         Label | None, Field(description="refuse if the row changed since you read it")
     ] = None
@@ -68,10 +93,9 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         for name in ("fact_text", "category", "confidence")
         if (value := getattr(request, name)) is not None
     }
-    if request.happened_at is not None:
-        columns["happened_at"] = parse(request.happened_at)
+    columns |= _kept(request)
     if not columns:
-        raise InvalidRequest("Give at least one of fact_text, category, confidence, happened_at.")
+        raise InvalidRequest(f"Give at least one of {', '.join(_COLUMNS)}.")
     branch = ctx.writable(request.branch)
     done = update(
         ctx.repeatable(request, branch),
@@ -85,7 +109,35 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         ),
         ctx.origin(request, branch),
     )
+    if columns.get("sensitivity") == SECRET:  # its words leave the index now, not at some time
+        with suppress(IndexBehind, IndexLost):
+            follow(ctx.repo.store, ctx.repo.history, ctx.search.index, branch.name, branch.id)
     return _updated(branch.name, done)
+
+
+_TIMES = ("happened_at", "valid_until", "expires_at")
+_COLUMNS = ("fact_text", "category", "confidence", *_TIMES, "space", "sensitivity")
+
+
+def _kept(request: UpdateFact) -> dict[str, Cell]:
+    """When it is true, where it belongs and how it is kept, as far as the request says so.
+
+    Raises:
+        InvalidRequest: its valid time ends before it begins, or its space is that of all rows.
+    """
+    valid_time(request.happened_at, request.valid_until)
+    columns: dict[str, Cell] = {
+        name: instant(getattr(request, name))
+        for name in _TIMES
+        if getattr(request, name) is not None
+    }
+    if request.space == EVERY:
+        raise InvalidRequest("A memory has one space or none: name it, or `shared`.")
+    if request.space is not None:
+        columns["space"] = None if request.space == SHARED else request.space
+    if request.sensitivity is not None:
+        columns["sensitivity"] = SECRET if request.sensitivity == SECRET else None
+    return columns
 
 
 def _first_edit(ctx: Context, request: WriteRequest, branch: Branch) -> str | None:
@@ -114,6 +166,11 @@ class SupersedeFact(WriteRequest):
         fact_text: The text of the new fact.
         category: The category of the new fact; default: that of the old one.
         confidence: The confidence of the new fact, from 0 to 1; default: 1.
+        happened_at: When the new fact became true (ISO 8601); default: unknown. The old one's
+            valid time ends then, or else now.
+        valid_until: When the new fact ceases to be true (ISO 8601), or `never`.
+        keep_valid_time: Whether the old fact's valid time stays as it is, because it was never
+            true: then no search with `as_of_event` finds it.
         reason: Why it is replaced; memory_history and memory_blame show it.
     """
 
@@ -121,6 +178,9 @@ class SupersedeFact(WriteRequest):
     fact_text: Text
     category: Annotated[Label | None, Field(description="default: the old one's")] = None
     confidence: Confidence | None = None
+    happened_at: When | None = None
+    valid_until: Ending | None = None
+    keep_valid_time: bool | None = False
     reason: Text | None = None
     branch: OnBranch = None
 
@@ -143,6 +203,8 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         request.fact_text,
         category=request.category,
         confidence=1.0 if request.confidence is None else request.confidence,
+        **valid_time(request.happened_at, request.valid_until),
+        closes=not request.keep_valid_time,
         reason=request.reason,
         first_edit=_first_edit(ctx, request, branch),
     )

@@ -1,0 +1,144 @@
+"""Tools that copy conversations: fork, cherry-pick."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    Label,
+    Response,
+    WriteRequest,
+    Written,
+    written,
+)
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import CONVERSATION, MESSAGE
+from day1.services.branches.lookup import branches_with
+from day1.services.conversations.excerpts import (
+    copy_conversation,
+    part_of,
+    up_to,
+)
+from day1.services.repository.idempotency import BY_REQUEST
+from day1.services.rows.transplanting import commit_copy, put
+
+Role = Literal["user", "assistant", "system", "tool"]
+Place = Annotated[int, Field(ge=1)]
+
+
+class ForkConversation(WriteRequest):
+    """The arguments of `memory_fork_conversation` (S1-066).
+
+    Attributes:
+        conversation_id: The conversation, by its id.
+        fork_at_message_id: The last message to copy, by its id.
+        branch: Where the copy is written; default: your active branch.
+        title: The title of the copy; default: that of the original.
+    """
+
+    conversation_id: Label
+    fork_at_message_id: Annotated[Label, Field(description="the last one copied")]
+    branch: Annotated[Label | None, Field(description="target; default: active branch")] = None
+    title: Label | None = None
+
+
+class ConversationForked(Response):
+    """The new conversation, and how many messages it has (S1-066)."""
+
+    forked_conversation_id: str
+    messages_copied: int
+    written: Written
+
+
+def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationForked:
+    """Copy a conversation up to a message into a new one that shares nothing with it."""
+    target = ctx.writable(request.branch)
+    looked = (ctx.branch(None), target.name)
+    excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, looked)
+    if request.title:
+        titled = {**excerpt.conversation, "title": request.title}
+        excerpt = replace(excerpt, conversation=titled)
+    origin = ctx.writer(request, target)
+    repo = ctx.repeatable(request, target)
+    with ctx.repo.store.adding(target.name) as work:
+        forked, added = copy_conversation(repo, work, excerpt, origin)
+    notes = [] if added else [BY_REQUEST]
+    return ConversationForked(
+        forked_conversation_id=forked,
+        messages_copied=len(excerpt.messages),
+        written=written(target.name, work.tip, work.pending.count + added, notes),
+    )
+
+
+class PickConversation(WriteRequest):
+    """The arguments of `memory_cherry_pick_conversation` (S1-067).
+
+    Attributes:
+        conversation_id: The conversation, by its id.
+        target_branch: The branch to copy it to.
+        from_sequence: The first message to take, by its place from 1; default: the first one.
+        to_sequence: The last message to take, by its place; default: the last one.
+    """
+
+    conversation_id: Label
+    target_branch: Label
+    from_sequence: Annotated[Place | None, Field(description="inclusive, as to_sequence")] = None
+    to_sequence: Place | None = None
+
+
+class ConversationPicked(Response):
+    """What was copied; `new_conversation_id` is the id on the target, which is the same.
+
+    Checklist: S1-067.
+    """
+
+    new_conversation_id: str
+    messages_copied: int
+    written: Written
+
+
+def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPicked:
+    """Take messages to another branch as they are: ids stay, so later merges are silent."""
+    chosen, first, last = request.conversation_id, request.from_sequence, request.to_sequence
+    if first is not None and last is not None and first > last:
+        raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
+    target = ctx.writable(request.target_branch).name
+    sources = branches_with(ctx.repo, CONVERSATION, chosen, (ctx.branch(None),))
+    source = next((name for name in sources if name != target), target)
+    with ctx.repo.store.reading(Ref(branch=source)) as reading:
+        rows = part_of(ctx.repo, reading, chosen, first, last)
+    with ctx.repo.store.changing(target) as work:
+        copied = put(work, target, rows, back=True)
+        line = f"pick {chosen} from {source} into {target}: {copied.total} rows"
+        commit = commit_copy(work, copied, "pick", line)
+    notes = [] if copied.total else ["Nothing new to pick."]
+    if copied.left:
+        notes.append(f"Left as they are, with other content: {len(copied.left)} rows.")
+    return ConversationPicked(
+        new_conversation_id=chosen,
+        messages_copied=copied.added.get(MESSAGE.table, 0),
+        written=written(target, commit or work.tip, 0, notes),
+    )
+
+
+OPERATIONS = (
+    Operation(
+        "memory_fork_conversation",
+        ForkConversation,
+        ConversationForked,
+        fork_conversation,
+        Effect.WRITE,
+    ),
+    Operation(
+        "memory_cherry_pick_conversation",
+        PickConversation,
+        ConversationPicked,
+        pick_conversation,
+        Effect.WRITE,
+        idempotent=True,
+    ),
+)
