@@ -81,7 +81,7 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(part, marks=pytest.mark.weekly) for part in range(1, PARTS))]
 )
-@pytest.mark.parametrize("old", [False], ids=[""])
+@pytest.mark.parametrize("old", [False, True], ids=["", "stepping"])
 @pytest.mark.parametrize("engine", PLACES)
 def test_both_stores_agree_on_random_histories(
     engine: str, old: bool, part: int, record_property: Callable[[str, object], None]
