@@ -1,0 +1,256 @@
+"""A store of schema 1: it is read as it is, and each branch is stepped before it is written to."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.adapters.rows import tables
+from day1.adapters.versioned import history as histories
+from day1.adapters.versioned import store as stores
+from day1.errors import StoreVersionUnknown
+from day1.interfaces.open_store import OpenStore
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, Row
+from day1.services.exchange.exporting import export_store
+from tests.flows.copied_store import copy
+from tests.flows.kill_scenarios import Killed, Process, check_after_kill, fact_id, facts_on
+from tests.flows.opened_store import MERGE, call, opened
+from tests.flows.random_store import RandomTeam, differences, ids_between, opened_at
+from tests.suites.engine_memory import EngineMemory
+from tests.suites.schema_one import schema_one
+
+POINTS = ("schema.after_pending", "schema.before_commit", "schema.after_commit")
+ENGINES = ("doltlite", "dolt")
+
+
+@pytest.fixture(params=ENGINES)
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineMemory]:
+    """A store of schema 1 with the fact A on main and on its fork, pending on neither."""
+    url = request.param == "dolt" and request.getfixturevalue("documented_dolt")
+    found = EngineMemory(url or tmp_path, old=True)
+    found.store.version = 1
+    found.add_fact("main", "fact_a", fact_text="a")
+    found.fork("side", "main")
+    found.store.version = tables.SCHEMA_VERSION
+    yield found
+    found.close()
+
+
+def fact(memory: EngineMemory, branch: str, **at: Any) -> Row:
+    return memory.state(branch, **at)["facts"]["fact_a"]
+
+
+def ops(memory: EngineMemory, branch: str) -> list[str]:
+    return [commit.op for commit in memory.store.history.log(branch)]
+
+
+def test_a_state_of_schema_1_reads_younger_columns_as_without_a_value(memory: EngineMemory) -> None:
+    with memory.store.reading(Ref(branch="side")) as reading:
+        assert fact(memory, "side")["space"] is None
+        assert reading.find(FACT, Query(equal={"space": "project:a"})) == []
+        assert reading.count(FACT, {"space": None, "fact_text": "a"}) == 1
+        assert reading.count(FACT, {"space": "project:a"}) == 0
+        assert reading.tally(FACT, "space") == {None: 1}
+        assert reading.find(FACT, Query(without={"space": ["project:a"]})) == []
+    assert "schema" not in ops(memory, "side"), "reading steps nothing"
+
+
+def test_a_branch_is_stepped_by_a_commit_of_its_own_before_it_is_written_to(
+    memory: EngineMemory,
+) -> None:
+    memory.store.version = 1
+    waits = memory.add_fact("side", "fact_waits", fact_text="waits").at
+    memory.store.version = tables.SCHEMA_VERSION
+    before = memory.state("side")
+    at = memory.update_fact("side", "fact_a", space="project:a", structure="[1]").at
+    assert ops(memory, "side")[:3] == ["change", "schema", "add"]
+    assert ops(memory, "main")[0] == "schema", "main leads, so that it knows every column"
+    assert fact(memory, "side")["space"] == "project:a"
+    assert memory.state("side", at - 1) == before
+    assert memory.state("side", waits) == before
+    assert [row and row["space"] for _, row in memory.versions("side", "fact_a")] == [
+        None,
+        "project:a",
+    ]
+    memory.update_fact("side", "fact_a", category="blue")
+    assert ops(memory, "side").count("schema") == 1
+
+
+def test_branches_that_stepped_apart_merge_both_ways(memory: EngineMemory) -> None:
+    memory.update_fact("side", "fact_a", space="project:a")
+    memory.update_fact("main", "fact_a", structure="[1]")
+    assert memory.merge("side", "main").rejected == 0
+    assert (fact(memory, "main")["space"], fact(memory, "main")["structure"]) == (
+        "project:a",
+        "[1]",
+    )
+    memory.merge("main", "side")
+    assert fact(memory, "side") == fact(memory, "main")
+
+
+def test_a_branch_that_is_not_stepped_merges_with_one_that_is(memory: EngineMemory) -> None:
+    memory.store.version = 1
+    memory.fork("old", "side")
+    memory.update_fact("old", "fact_a", category="blue")
+    memory.store.version = tables.SCHEMA_VERSION
+    memory.update_fact("side", "fact_a", space="project:a")
+    memory.merge("old", "side")
+    assert fact(memory, "side")["category"] == "blue"
+    assert "schema" not in ops(memory, "old")
+    memory.merge("side", "old")
+    assert fact(memory, "old") == fact(memory, "side")
+
+
+def test_a_difference_of_states_that_no_branch_joins_has_the_columns_of_both(
+    memory: EngineMemory,
+) -> None:
+    memory.update_fact("side", "fact_a", space="project:a")
+    tips = memory.store.history.branches()
+    memory.fork("old", "main")
+    first = [commit.id for commit in memory.store.history.log("main")][-2]
+    for base, to, spaces in (
+        (first, tips["side"], ("no row", "project:a")),
+        (tips["side"], first, ("project:a", "no row")),
+        (tips["main"], tips["side"], (None, "project:a")),
+    ):
+        (change,) = memory.store.history.changes(base, Ref(commit=to))["facts"]
+        sides = (change.before, change.after)
+        assert tuple(row["space"] if row else "no row" for row in sides) == spaces
+
+
+def test_a_restore_and_a_revert_go_back_over_the_step(memory: EngineMemory) -> None:
+    before = fact(memory, "main")
+    at = memory.update_fact("main", "fact_a", space="project:a").at
+    memory.restore_branch("main", at - 1)
+    assert fact(memory, "main") == before
+    memory.update_fact("main", "fact_a", fact_text="b", structure="[1]")
+    memory.restore_row("main", "fact_a", at)
+    assert fact(memory, "main")["space"] == "project:a"
+    memory.revert("main", at)
+    assert fact(memory, "main") == before
+
+
+def test_a_text_that_is_given_alone_loses_what_the_other_one_rendered(memory: EngineMemory) -> None:
+    memory.update_fact("main", "fact_a", structure="[1]", vector="[0.5]")
+    memory.update_fact("main", "fact_a", fact_text="a", category="blue")
+    assert fact(memory, "main")["structure"] == "[1]", "it is the same text"
+    memory.update_fact("main", "fact_a", fact_text="b")
+    assert (fact(memory, "main")["structure"], fact(memory, "main")["vector"]) == (None, None)
+
+
+def test_a_held_text_from_before_the_step_is_taken_with_what_it_renders(
+    memory: EngineMemory,
+) -> None:
+    memory.store.version = 1
+    memory.update_fact("side", "fact_a", fact_text="theirs")
+    memory.store.version = tables.SCHEMA_VERSION
+    memory.update_fact("main", "fact_a", fact_text="ours", structure="[1]")
+    assert memory.merge("side", "main").rejected == 1
+    memory.decide("main", "fact_a", "fact_text", "taken")
+    assert (fact(memory, "main")["fact_text"], fact(memory, "main")["structure"]) == (
+        "theirs",
+        None,
+    )
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """An embedded store of schema 1 with two branches, and a pending row on each."""
+    folder = tmp_path / "store"
+    with schema_one(), opened(folder, create=True) as store:
+        at_schema_one(store)
+        call(store, "memory_write_fact", fact_text="On both.")
+        call(store, "memory_branch_create", branch_name="side")
+        for branch in ("main", "side"):
+            call(store, "memory_write_fact", fact_text=f"Pending on {branch}.", branch=branch)
+    return folder
+
+
+def at_schema_one(store: OpenStore) -> None:
+    """Let a store be written to as by a day1 that knows schema 1 only."""
+    store.repo.store.version = 1  # type: ignore[attr-defined]  # every store here is of SQL
+
+
+@pytest.mark.parametrize("branch", ["main", "side"])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_step_that_is_killed_is_done_by_the_next_write(
+    old: Path, point: str, branch: str
+) -> None:
+    with opened(old) as store:
+        state = {name: facts_on(store, name) for name in ("main", "side")}
+    written = {"action": "write", "branch": branch, "id": fact_id(), "text": "written at last"}
+    process = Process(old, point)
+    with pytest.raises(Killed):
+        process.do(written)
+    shutil.copytree(old, old.parent / "copied")
+    check_after_kill(old.parent / "copied", [state])
+    process = Process(old)
+    process.do(written)
+    process.end()
+    state[branch][written["id"]] = written["text"]
+    check_after_kill(old, [state])
+    with opened(old) as store:
+        assert [c.op for c in store.repo.history.log(branch)].count("schema") == 1
+
+
+def test_a_step_that_is_killed_on_a_server_is_done_by_the_next_write(dolt_database: str) -> None:
+    """Each ALTER is durable there by itself: some columns are there, and the version is not."""
+    memory = EngineMemory(dolt_database, old=True)
+    memory.store.version = 1
+    memory.add_fact("main", "fact_a", fact_text="a")
+    memory.commit_pending("main")
+    with memory.store._connections.exclusive("main") as connection:
+        connection.exec_driver_sql("ALTER TABLE facts ADD COLUMN structure LONGTEXT")
+        connection.exec_driver_sql("ALTER TABLE facts ADD COLUMN space VARCHAR(255)")
+        connection.exec_driver_sql("CREATE INDEX facts_space ON facts (space)")
+    memory.add_fact("main", "fact_b", fact_text="b")
+    assert fact(memory, "main")["space"] is None
+    memory.store.version = tables.SCHEMA_VERSION
+    memory.update_fact("main", "fact_a", space="project:a")
+    assert fact(memory, "main")["space"] == "project:a"
+    assert ops(memory, "main").count("schema") == 1
+    memory.close()
+    again = EngineMemory(dolt_database)
+    assert fact(again, "main")["space"] == "project:a"
+    again.close()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_store_that_stepped_in_part_is_copied_as_it_is(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    where = request.getfixturevalue("dolt_database") if engine == "dolt" else tmp_path / "from"
+    with schema_one(), opened_at(where, create=True) as source:
+        at_schema_one(source)
+        team = RandomTeam(source)
+        team.work(30, 3, 4)
+        source.repo.store.version = tables.SCHEMA_VERSION  # type: ignore[attr-defined]
+        team.write(3, "main")
+        team.change(team.branches[1])
+        assert "schema" in {commit.op for commit in source.repo.history.log("main")}
+    copy(where, tmp_path / "to")
+    with opened_at(where) as source, opened_at(tmp_path / "to") as target:
+        assert differences(source, target, ids_between(source, target), 20) == []
+
+
+def test_a_day1_that_knows_less_refuses_the_store_in_one_sentence(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(old) as store:
+        call(store, "memory_write_fact", fact_text="New.", branch="side")
+    for module in (tables, stores, histories):
+        monkeypatch.setattr(module, "SCHEMA_VERSION", 1)
+    with pytest.raises(StoreVersionUnknown, match="schema version 2, this day1 reads up to 1"):
+        opened(old).__enter__()
+
+
+def test_what_a_stepped_store_exports_is_what_it_exported_before(old: Path) -> None:
+    with opened(old) as store:
+        before = {*list(export_store(store.repo))[:-1]}
+        call(store, "memory_write_fact", fact_text="New.")
+        call(store, "memory_branch_merge", **MERGE)
+        after = set(export_store(store.repo))
+    assert before < after
