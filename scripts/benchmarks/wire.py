@@ -38,10 +38,11 @@ async def empty_server() -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def day1_server(environment: dict[str, str]) -> AsyncIterator[Client]:
+async def day1_server(environment: dict[str, str], toolsets: str = "core") -> AsyncIterator[Client]:
     """`day1 mcp` in a process of its own, its tools listed."""
+    arguments = ["-m", "day1", "mcp", "--toolsets", toolsets]
     parameters = StdioServerParameters(
-        command=sys.executable, args=["-m", "day1", "mcp"], env=environment, cwd=ROOT
+        command=sys.executable, args=arguments, env=environment, cwd=ROOT
     )
     async with Client(parameters) as client:
         await client.list_tools()

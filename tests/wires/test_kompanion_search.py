@@ -186,6 +186,7 @@ def test_vectors_of_another_model_are_compared_with_one_another_only(
         {"id": f"g{n}", "text": text, "embedding": vector(n)} for n, text in enumerate(TEN[:4])
     ]
     own.ok("upsert_memory", **space, items=[*given, *items(OTHERS[:6])])
+    until(lambda: own.ok("warm_cache", **space)["queued"] == 0, "all vectors")
     answer = own.ok("search_memory", **space, query={"embedding": vector(2, 5)})
     assert answer["matches"][0]["id"] == "g2"
     assert answer["matches"][0]["score"] == pytest.approx(0.5**0.5, abs=1e-5)
