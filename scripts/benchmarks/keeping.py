@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import anyio
+from mcp.client.client import Client
 
 from benchmarks.bench import Bench
 from benchmarks.report import Row, quotient, skipped
@@ -63,11 +64,11 @@ async def _searches_of_a_namespace(bench: Bench) -> Row:
     """In a large store and in a small one, by turns."""
     sizes = bench.sizes
     async with AsyncExitStack() as opened:
-        servers = []
+        servers: list[Client] = []
         for size in (sizes.large, sizes.small):
             folder = bench.copy(size, f"copy-{size}")
-            server = day1_server(bench.environment(folder), _TOOLSETS)
-            servers.append(await opened.enter_async_context(server))
+            day1 = day1_server(bench.environment(folder), _TOOLSETS)
+            servers.append(await opened.enter_async_context(day1))
             items = [{"text": text} for text, _ in facts(_ROWS, "namespace")]
             await call(servers[-1], "upsert_memory", {**_SPACE, "items": items})
             if bench.model_dir is not None:
@@ -93,8 +94,10 @@ async def _searches_of_the_same_rows(bench: Bench) -> Row:
     spent: list[list[float]] = [[], []]
     async with day1_server(bench.environment(folder), _TOOLSETS) as day1:
         for number, text in enumerate(questions(sizes.warm + sizes.calls, "same")):
-            own, theirs = {"namespace": "shared", "query": {"text": text}}, {"query": text}
-            asked = [("search_memory", own), ("memory_search", theirs)]
+            asked: list[tuple[str, Arguments]] = [
+                ("search_memory", {"namespace": "shared", "query": {"text": text}}),
+                ("memory_search", {"query": text}),
+            ]
             for tool, arguments in asked if number % 2 else reversed(asked):
                 seconds, answer = await call(day1, tool, arguments)
                 _is_found({}, answer)
@@ -121,15 +124,12 @@ def _embeds(bench: Bench) -> Row:
     try:
         embedder, tool = store.search.embedder, KOMPANION.tools["embed_text"]
         assert embedder is not None  # noqa: S101 - there is a model
+        works: tuple[Callable[[], object], ...] = (
+            lambda: tool.call(store.context(Caller()), {"texts": texts}),
+            lambda: embedder.embed(texts),
+        )
         for _ in range(bench.sizes.repeats + 1):
-            for times, work in zip(
-                spent,
-                (
-                    lambda: tool.call(store.context(Caller()), {"texts": texts}),
-                    lambda: embedder.embed(texts),
-                ),
-                strict=True,
-            ):
+            for times, work in zip(spent, works, strict=True):
                 started = time.perf_counter()
                 work()
                 times.append(time.perf_counter() - started)

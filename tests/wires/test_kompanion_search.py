@@ -84,8 +84,11 @@ def test_a_repeated_request_makes_no_second_memory(both: Both) -> None:
     given = {**METAL, "items": [{"text": "once"}], "request_id": "r1"}
     assert own.ok("upsert_memory", **given)["ids"] == own.ok("upsert_memory", **given)["ids"]
     assert len(found(own, "once")) == 1
-    saved = {**METAL, "content": 1, "request_id": "r2"}
+    saved = {**METAL, "content": 1, "request_id": "r2", "ttl_seconds": 900}
     assert own.ok("save_context", **saved)["id"] == own.ok("save_context", **saved)["id"]
+    own.refused("save_context", "request_reused", **{**saved, "content": 2})
+    other = {**given, "items": [{"text": "something else"}]}
+    own.refused("upsert_memory", "request_reused", **other)
 
 
 def test_a_superseded_memory_comes_back_with_another_text_only(both: Both) -> None:

@@ -37,7 +37,8 @@ def save(repo: Repository, branch: Branch, new: NewContext, origin: Origin) -> t
     def wanted(reading: Reading, now: int) -> list[KeyedRow]:
         if not made:
             made.append(_id(new, repo.new_id, now))
-        return [KeyedRow(OBSERVATION, made[0], columns), *_passages(reading, new, made[0])]
+        row = KeyedRow(OBSERVATION, made[0], columns, of_request=new.key is None)
+        return [row, *_passages(reading, new, made[0])]
 
     kept = keep(repo, branch, wanted, origin)
     return kept.rows[made[0]], kept

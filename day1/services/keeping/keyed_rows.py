@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import CommitId, Message
-from day1.model.rows.kind import Cell, Kind, Row
+from day1.model.rows.kind import WHOLE, Cell, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
+from day1.services.repository.idempotency import reused
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
 from day1.services.rows.recording import changed_groups, new_row
@@ -28,6 +29,8 @@ class KeyedRow:
     """Columns that are set as well, where one of the others changes the row's text."""
     origin_id: str | None = None
     """The row that it is made from, if it is new."""
+    of_request: bool = False
+    """The id was made for this request: a row that has it was written by the same request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,11 @@ Rows = Callable[[Reading, int], Sequence[KeyedRow]]
 
 
 def keep(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept:
-    """Bring rows about on a branch, all of them or none."""
+    """Bring rows about on a branch, all of them or none.
+
+    Raises:
+        RequestReused: the request wrote something else before.
+    """
     with repo.store.adding(branch.name) as adding:
         rows = wanted(adding, adding.now)
         there = _there(adding, rows)
@@ -101,6 +108,12 @@ def _columns(row: KeyedRow, before: Row) -> dict[str, Cell]:
 
 
 def _differs(row: KeyedRow, before: Row) -> bool:
+    if row.of_request:
+        # When it expires follows from when it is asked, so only what it says is compared.
+        said = row.kind.group(row.kind.text or WHOLE)
+        if any(before[column] != row.columns.get(column, before[column]) for column in said):
+            raise reused(row.id)
+        return False
     return bool(changed_groups(row.kind, before, _columns(row, before)))
 
 

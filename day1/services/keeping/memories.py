@@ -78,4 +78,5 @@ def _row(space: str | None, item: NewMemory, given: str, *, own: bool) -> KeyedR
         "detail": canonical(noted) if noted else None,
         "sensitivity": item.sensitivity,
     }
-    return KeyedRow(FACT, given if own else memory_id(space, given), columns, _ALIVE)
+    row_id = given if own else memory_id(space, given)
+    return KeyedRow(FACT, row_id, columns, _ALIVE, of_request=item.id is None)
