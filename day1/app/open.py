@@ -21,6 +21,7 @@ from day1.adapters.judges.rules.judge import RulesJudge
 from day1.app.engines import create_store, obstacles_in, open_engine
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
+from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
@@ -39,7 +40,6 @@ from day1.settings import (
     EmbedderSettings,
     SearchSettings,
     Settings,
-    find_home,
     model_folders,
     own_model_folder,
 )

@@ -9,6 +9,7 @@ from functools import partial
 
 from benchmarks.texts import facts
 from day1.app.engines import create_store, open_engine
+from day1.home import find_home
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
@@ -18,7 +19,7 @@ from day1.services.branches.adopting import adopt
 from day1.services.recoveries import recover
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
-from day1.settings import Settings, find_home
+from day1.settings import Settings
 
 UNIT_ROWS = 2_000
 ORIGIN = Origin(agent_id="bench", source="import")
