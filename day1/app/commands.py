@@ -8,6 +8,7 @@ from day1.app.engines import archives, copying, create_store, rewriting
 from day1.app.open import (
     copied_to,
     embedder,
+    found_memories,
     import_source,
     install_model,
     model_place,
@@ -15,6 +16,7 @@ from day1.app.open import (
     place_of,
     point,
     seen_through,
+    tool_memory,
 )
 from day1.call.context import now
 from day1.settings import Settings
@@ -25,6 +27,7 @@ __all__ = [
     "copying",
     "create_store",
     "embedder",
+    "found_memories",
     "import_source",
     "install_model",
     "model_place",
@@ -36,6 +39,7 @@ __all__ = [
     "seen_through",
     "serve_http",
     "serve_stdio",
+    "tool_memory",
 ]
 
 

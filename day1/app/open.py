@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
     from day1.ports.index import Index
     from day1.ports.judge import Judge
-    from day1.ports.source import Source
+    from day1.ports.source import Machine, Source, ToolMemory
     from day1.services.upkeep.doctor import StoreLocation
     from day1.services.upkeep.worker import BackgroundWorker
 
@@ -318,6 +318,20 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
     from day1.adapters.sources.markdown import MarkdownSource
 
     return MarkdownSource(paths, root)
+
+
+def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
+    """What the tool of that name remembers: at the given paths, else where it keeps it."""
+    from day1.adapters.sources.tools import catalogue
+
+    return catalogue.tool_memory(name, paths, machine)
+
+
+def found_memories(machine: Machine) -> Sequence[ToolMemory]:
+    """What each tool remembers that has a memory on a machine."""
+    from day1.adapters.sources.tools import catalogue
+
+    return catalogue.found_memories(machine)
 
 
 def point(settings: Settings) -> KillPoint:

@@ -4,8 +4,9 @@ A source knows neither the store nor what was imported before. It derives ids
 (`model.values.ids.derived_id`), so that the same item has the same id in every run.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 
@@ -64,3 +65,34 @@ class Source(Protocol):
             InvalidRequest: what is there is another kind of source, or empty.
             ImportBroken: a line of a file cannot be read; the items before it were returned.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where tools keep their memory, and which part of it is wanted."""
+
+    home: Path
+    environment: Mapping[str, str]
+    project: Path | None = None
+    """The folder whose memory is wanted; None for that of all projects."""
+    sensitive: bool = False
+    """Whether what its tool calls sensitive is wanted too."""
+    stdin: bytes = b""
+    """What the path `-` stands for."""
+
+    def place(self, variable: str, *default: str) -> Path:
+        """The folder that a variable names, else one below the home folder."""
+        named = self.environment.get(variable)
+        return Path(named).expanduser() if named else self.home.joinpath(*default)
+
+
+class ToolMemory(Source, Protocol):
+    """What another tool remembers on this machine: it is looked through before it is imported."""
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """The files and folders that are read."""
+
+    @property
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        """What the last reading of `items` passed by: the places, by the reason."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from day1.ports.archive import Archives, Copying
     from day1.ports.embedder import Embedder
     from day1.ports.rewriting import Rewriting
-    from day1.ports.source import Source
+    from day1.ports.source import Machine, Source, ToolMemory
     from day1.services.repository.repository import Repository
     from day1.services.upkeep.doctor import StoreLocation
     from day1.settings import EmbedderSettings, Settings
@@ -89,6 +89,18 @@ class Application(Protocol):
 
     def import_source(self, kind: str, paths: Sequence[Path], root: Path) -> Source:
         """What to import from: git, markdown or graph; only markdown takes many paths."""
+        ...
+
+    def tool_memory(self, name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
+        """What the tool of that name remembers: at the given paths, else where it keeps it.
+
+        Raises:
+            NotFound: there is none.
+        """
+        ...
+
+    def found_memories(self, machine: Machine) -> Sequence[ToolMemory]:
+        """What each tool remembers that has a memory on a machine."""
         ...
 
     def embedder(self, settings: EmbedderSettings) -> Embedder | None:
