@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 _SAMPLE = 400
 """Texts, and pairs of texts, by which a state is judged; a share of a quarter is known to 2 %."""
 _FEWEST_PAIRS = 50
-_MORE_ALIKE = 0.05
+_MORE_ALIKE = 0.04
 """So much more alike than any two are consecutive memories where their order means something.
 
-It is .09 to .21 in memories as they were written, and below .03 when the same are shuffled: there,
+It is .05 to .21 in memories as they were written, and below .03 when the same are shuffled: there,
 to count the words of neighbours costs 2 to 3 points of recall.
 """
 _LEADING = 25
