@@ -30,6 +30,7 @@ _ROWS_KEPT = 300_000
 """Rows in all views of a process; each costs some 400 bytes."""
 _VIEWS_KEPT = 500
 _STATES_COUNTED = 400
+"""Of so many states the number of rows is remembered; then all are forgotten."""
 
 ViewKey = tuple[object, ...]
 """What a view is kept under."""
