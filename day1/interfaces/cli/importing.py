@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.errors import Day1Error
+from day1.git_folders import STORE
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.indexing import bring_up
 from day1.interfaces.cli.render import one_line, plural, short
@@ -60,11 +61,10 @@ def import_found(session: Session, given: Document) -> None:
         _one_of_them(session, source, given)
         for source in session.app.found_memories(_machine(given))
     ]
-    if session.answer({"found": documents}):
-        pass
-    elif not documents:
+    in_words = not session.answer({"found": documents})
+    if in_words and not documents:
         session.screen.note("No other tool's memory was found here; --all-projects looks further.")
-    elif not (given["yes"] or given["dry_run"] or session.asks):
+    elif in_words and not (given["yes"] or given["dry_run"] or session.asks):
         session.screen.note("Nothing was imported: --yes imports all of it.")
     if any("error" in document for document in documents):
         raise click.exceptions.Exit(FAILED)
@@ -108,7 +108,7 @@ def _project(here: Path, home: Path) -> Path | None:
     for folder in (here, *here.parents):
         if folder == home:
             break
-        if (folder / ".git").exists() or (folder / ".day1").is_dir():
+        if (folder / ".git").exists() or (folder / STORE).is_dir():
             return folder
     return None
 
@@ -133,7 +133,7 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
     for path in document["paths"]:
         session.screen.line(("    from ", "dim"), path)
     for text in document["samples"] if samples else ():
-        session.screen.line(("    ", ""), one_line(text)[:_SAMPLE])
+        session.screen.line("    ", one_line(text)[:_SAMPLE])
     for why, places in document["left_out"].items():
         some = ", ".join(places[:_SHOWN_PLACES])
         more = f" and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
