@@ -19,6 +19,8 @@ class FactDraft:
     category: str | None = None
     happened_at: int | None = None
     """Microseconds UTC at which it was true there; never a file's time of change."""
+    superseded_by: str | None = None
+    """The id of the draft that is used in its place now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,10 @@
 """What other tools keep on a machine, written to their schemas: small, and about nobody."""
 
 import json
+import sqlite3
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +93,172 @@ def more_lines(cli: CommandLine) -> None:
         file.write("[2024-06-01] - Works on a mill.\n")
 
 
+def basic_memory(cli: CommandLine) -> Path:
+    folder = cli.home / "basic-memory"
+    head = "---\ntitle: Gateway\ntype: service\npermalink: ops/gateway\ntags: [net, ops]\n---\n"
+    body = """# Gateway
+
+It stands before [[Mill]].
+
+- [timeout] It waits 30 seconds #net (measured)
+- [limit] Ten calls a second
+- #slow Only at noon
+- [ ] not done
+- [x] done
+- [00:01:02] on a clock
+- [text](https://example.com)
+- depends_on [[Mill]] (always)
+- [[Desk]]
+- "part of" [[Plant]]
+- see also [[Manual]]
+
+```
+- [code] no observation
+```
+"""
+    note(folder / "ops", "gateway.md", head + body)
+    return folder
+
+
+def more_basic_memory(cli: CommandLine) -> None:
+    with (cli.home / "basic-memory" / "ops" / "gateway.md").open("a") as file:
+        file.write("\n- [owner] The night shift\n")
+
+
+OBSERVATIONS = """CREATE TABLE observations (
+    id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT, type TEXT, title TEXT,
+    subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT,
+    files_modified TEXT, prompt_number INTEGER, discovery_tokens INTEGER, created_at TEXT,
+    created_at_epoch INTEGER, content_hash TEXT, merged_into_project TEXT);
+CREATE TABLE session_summaries (
+    id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, request TEXT,
+    investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT,
+    created_at_epoch INTEGER);
+CREATE TABLE user_prompts (
+    id INTEGER PRIMARY KEY, content_session_id TEXT, prompt_number INTEGER, prompt_text TEXT);
+"""
+OBSERVE = """INSERT INTO observations (memory_session_id, project, type, title, facts, narrative,
+    files_modified, created_at_epoch) VALUES ('s', ?, ?, ?, ?, ?, '["a.py"]', 1740823200000)"""
+
+
+def database(file: Path, schema: str = "") -> sqlite3.Connection:
+    """A file of SQLite, which keeps a log beside it while it is open."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(file, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(schema)
+    return connection
+
+
+def claude_mem(cli: CommandLine) -> Path:
+    file = cli.home / ".claude-mem" / "claude-mem.db"
+    with closing(database(file, OBSERVATIONS)) as there:
+        facts = json.dumps(["It waits 30 seconds.", "It retries twice."])
+        project = cli.folder.name
+        there.execute(OBSERVE, (project, "discovery", "Gateway", facts, "Found in the log."))
+        there.execute(OBSERVE, (project, "sensitive", "Safe", "[]", "Its key is 4711."))
+        there.execute(OBSERVE, ("elsewhere", "change", "Other", "[]", "Elsewhere."))
+        there.execute(
+            "INSERT INTO session_summaries (memory_session_id, project, request, next_steps, "
+            "created_at_epoch) VALUES ('s', ?, 'Mend it', 'Measure', 1740823300000)",
+            (project,),
+        )
+        there.execute("INSERT INTO user_prompts VALUES (1, 's', 1, 'Please mend it')")
+    return file
+
+
+def more_claude_mem(cli: CommandLine) -> None:
+    with closing(database(cli.home / ".claude-mem" / "claude-mem.db")) as there:
+        there.execute(OBSERVE, (cli.folder.name, "decision", "Cache", '["Use Redis."]', None))
+
+
+MEMORIES = """CREATE TABLE memories (
+    id INTEGER PRIMARY KEY, content_hash TEXT UNIQUE, content TEXT, tags TEXT, memory_type TEXT,
+    metadata TEXT, created_at REAL, updated_at REAL, created_at_iso TEXT, updated_at_iso TEXT,
+    deleted_at REAL, superseded_by TEXT);
+CREATE TABLE memory_graph (source_hash TEXT, target_hash TEXT, similarity REAL,
+    connection_types TEXT, metadata TEXT, created_at REAL, relationship_type TEXT);
+"""
+MEMORIZE = """INSERT INTO memories (content_hash, content, tags, memory_type, created_at, deleted_at,
+    superseded_by) VALUES (?, ?, ?, ?, 1740823200.5, ?, ?)"""
+
+
+def mcp_memory_service(cli: CommandLine) -> Path:
+    kept = ".local/share" if sys.platform != "darwin" else "Library/Application Support"
+    file = cli.home / kept / "mcp-memory" / "sqlite_vec.db"
+    with closing(database(file, MEMORIES)) as there:
+        for row in (
+            ("h1", "It waits 30 seconds.", "net, ops", "note", None, "h2"),
+            ("h2", "It waits 45 seconds.", "", "note", None, None),
+            ("h3", "Gone.", "", None, 1740823300.0, None),
+            ("h4", "Replaced by what is gone.", "", None, None, "h3"),
+            ("h5", "The gateway is slow.", "", None, None, None),
+        ):
+            there.execute(MEMORIZE, row)
+        for ends in (("h2", "h5", "causes"), ("h1", "h2", "related"), ("h3", "h5", "causes")):
+            there.execute(
+                "INSERT INTO memory_graph (source_hash, target_hash, relationship_type) "
+                "VALUES (?, ?, ?)",
+                ends,
+            )
+    return file
+
+
+def more_mcp_memory_service(cli: CommandLine) -> None:
+    with closing(database(mcp_file(cli))) as there:
+        there.execute(MEMORIZE, ("h6", "Backups run at night.", "", None, None, None))
+
+
+def mcp_file(cli: CommandLine) -> Path:
+    (file,) = cli.home.rglob("sqlite_vec.db")
+    return file
+
+
+def beads(cli: CommandLine) -> Path:
+    lines = [
+        {"id": "bd-1", "title": "Mend it", "status": "open"},
+        {"_type": "memory", "key": "gateway", "value": "It waits 30 seconds."},
+        {"_type": "memory", "key": "deploys", "value": "On Tuesdays."},
+    ]
+    return note(cli.folder / ".beads", "issues.jsonl", "".join(json.dumps(x) + "\n" for x in lines))
+
+
+def more_beads(cli: CommandLine) -> None:
+    with (cli.folder / ".beads" / "issues.jsonl").open("a") as file:
+        file.write(json.dumps({"_type": "memory", "key": "backups", "value": "At night."}))
+
+
+def letta(cli: CommandLine) -> Path:
+    folder = cli.home / ".letta" / "agents" / "agent-1" / "memory"
+    text = "---\ndescription: About the desk\n---\nIt is staffed.\n\n- Until six.\n"
+    note(folder / "system", "desk.md", text)
+    return folder
+
+
+def more_letta(cli: CommandLine) -> None:
+    folder = cli.home / ".letta" / "agents" / "agent-1" / "memory"
+    note(folder / "system", "mill.md", "It turns.\n")
+
+
+def claude_ai(cli: CommandLine) -> Path:
+    memory = "**Work**\n\n- Runs a mill.\n- Likes short answers.\n"
+    accounts = [
+        {
+            "conversations_memory": memory,
+            "project_memories": {"p-1": "# Plan\n\nOpen in May."},
+            "account_uuid": "a-1",
+        }
+    ]
+    return note(cli.folder, "memories.json", json.dumps(accounts))
+
+
+def more_claude_ai(cli: CommandLine) -> None:
+    file = cli.folder / "memories.json"
+    (account,) = json.loads(file.read_text())
+    account["conversations_memory"] += "- Uses tabs.\n"
+    file.write_text(json.dumps([account]))
+
+
 ALL: Mapping[str, Written] = {
     "claude-code": Written(
         claude_code,
@@ -112,6 +281,49 @@ ALL: Mapping[str, Written] = {
             "Build: Run `make`.",
             "On branch fix: # Login\n\nFixed it.",
         },
+    ),
+    "basic-memory": Written(
+        basic_memory,
+        more_basic_memory,
+        (4, 0, 6),
+        {
+            "Gateway: It waits 30 seconds #net (measured)",
+            "Gateway: Ten calls a second",
+            "Gateway: #slow Only at noon",
+        },
+    ),
+    "claude-mem": Written(
+        claude_mem,
+        more_claude_mem,
+        (2, 2, 0),
+        {
+            "Gateway: It waits 30 seconds.",
+            "Gateway\n\nFound in the log.\n\nFiles: a.py",
+            "Request: Mend it\n\nNext steps: Measure",
+        },
+    ),
+    "mcp-memory-service": Written(
+        mcp_memory_service,
+        more_mcp_memory_service,
+        (3, 0, 1),
+        {"It waits 30 seconds.\n\nTags: net, ops", "It waits 45 seconds."},
+    ),
+    "beads": Written(beads, more_beads, (2, 0, 0), {"gateway: It waits 30 seconds."}),
+    "letta": Written(
+        letta,
+        more_letta,
+        (2, 0, 0),
+        {
+            "system/desk (About the desk): It is staffed.",
+            "system/desk (About the desk): Until six.",
+        },
+    ),
+    "claude-ai": Written(
+        claude_ai,
+        more_claude_ai,
+        (4, 0, 0),
+        {"Runs a mill.", "Plan: Open in May."},
+        automatic=False,
     ),
     "lines": Written(
         lines,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from day1.errors import ImportBroken, Json
 
-_MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20
 """Of one file of text: far more than a memory, far less than fills a machine."""
 
 _NOT_NOTES = frozenset(
@@ -57,11 +57,11 @@ def bytes_of(path: Path) -> bytes:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise broken(path, 1, "it is no ordinary file")
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(MOST_BYTES + 1)
     except OSError as exc:
         raise broken(path, 1, f"the file cannot be read ({exc.strerror})") from exc
-    if len(data) > _MOST_BYTES:
-        raise broken(path, 1, f"the file is larger than {_MOST_BYTES >> 20} MB")
+    if len(data) > MOST_BYTES:
+        raise broken(path, 1, f"the file is larger than {MOST_BYTES >> 20} MB")
     return data
 
 

@@ -171,6 +171,14 @@ def without_front_matter(text: str) -> str:
     return _FRONT.sub("", text, count=1)
 
 
+def unfenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Lines, each with whether it is outside of a code fence."""
+    fence = ""
+    for line in lines:
+        fence, fenced = _fence_after(fence, line)
+        yield line, not fenced
+
+
 def _listed(value: str) -> list[str]:
     """The values of `[a, b]`, or the one value; none for nothing."""
     value = value.strip()

@@ -186,7 +186,10 @@ def _row(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
             text, category = _clean(draft.text, MAX_TEXT), draft.category
             category = None if category is None else _clean(category, _MAX_NAME)
             fact = NewFact(text, category, happened_at=at)
-            return FACT, fact_row(draft.id, fact, origin, now)
+            row = fact_row(draft.id, fact, origin, now)
+            if draft.superseded_by is not None:
+                row |= {"status": "superseded", "superseded_by": draft.superseded_by}
+            return FACT, row
         case ObservationDraft():
             observation = NewObservation(
                 draft.observation_type,
@@ -209,8 +212,12 @@ def _clean(text: str, most: int) -> str:
 
 
 def _claimed(kind: Kind, row: Row) -> Row:
-    """What a source has a say in; a verdict or a confidence given here is no part of it."""
-    return {column: row[column] for cell in kind.claimed for column in kind.group(cell)}
+    """What a source has a say in; a verdict or a confidence given here is no part of it.
+
+    Of the status it says only that the row was superseded.
+    """
+    cells = (*kind.claimed, "status") if row.get("superseded_by") else kind.claimed
+    return {column: row[column] for cell in cells for column in kind.group(cell)}
 
 
 def _held(work: Work, row_ids: Sequence[str]) -> set[str]:

@@ -4,14 +4,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from day1.adapters.sources.tools.basic_memory import BasicMemory
+from day1.adapters.sources.tools.beads import Beads
+from day1.adapters.sources.tools.claude_ai import ClaudeAi
 from day1.adapters.sources.tools.claude_code import ClaudeCode
+from day1.adapters.sources.tools.claude_mem import ClaudeMem
 from day1.adapters.sources.tools.codex import Codex
 from day1.adapters.sources.tools.dated_lines import DatedLines
+from day1.adapters.sources.tools.letta import Letta
+from day1.adapters.sources.tools.mcp_memory_service import McpMemoryService
 from day1.adapters.sources.tools.tool import ToolSource
 from day1.errors import NotFound
 from day1.ports.source import Machine
 
-_ALL: Final[Sequence[type[ToolSource]]] = (ClaudeCode, Codex, DatedLines)
+_ALL: Final[Sequence[type[ToolSource]]] = (
+    ClaudeCode,
+    Codex,
+    BasicMemory,
+    ClaudeMem,
+    McpMemoryService,
+    Beads,
+    Letta,
+    ClaudeAi,
+    DatedLines,
+)
 _BY_NAME: Final[Mapping[str, type[ToolSource]]] = {tool.name: tool for tool in _ALL}
 
 

@@ -48,10 +48,7 @@ class ClaudeCode(ToolSource):
             return
         slug = path.resolve().parent.name
 
-        def leads_out(file: Path) -> None:
-            self.leave_out("links that lead out of the folder", file)
-
-        for file in files_below(path, is_note, leads_out):
+        for file in files_below(path, is_note, self.leads_out):
             yield self._index(file, slug) if file.name == _INDEX else self._note(file, slug)
 
     def _note(self, file: Path, slug: str) -> list[Draft]:

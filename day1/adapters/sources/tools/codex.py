@@ -34,11 +34,8 @@ class Codex(ToolSource):
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
-        def leads_out(file: Path) -> None:
-            self.leave_out("links that lead out of the folder", file)
-
         top = path.resolve()
-        for file in [top] if top.is_file() else files_below(top, is_note, leads_out):
+        for file in [top] if top.is_file() else files_below(top, is_note, self.leads_out):
             if file.name in _POINTS:
                 yield self._points(file)
             elif file.parent.name == _SUMMARIES:
@@ -72,7 +69,7 @@ class Codex(ToolSource):
             return []
         branch = f"On branch {head['git_branch']}: " if head.get("git_branch") else ""
         key = head.get("thread_id") or file.stem
-        return [self.insight((key,), f"{branch}{body}", instant_of(head.get("updated_at")))]
+        return [self.observation((key,), f"{branch}{body}", instant_of(head.get("updated_at")))]
 
     def _is_wanted(self, folder: str | None) -> bool:
         project = self._machine.project

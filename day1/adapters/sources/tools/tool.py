@@ -1,7 +1,8 @@
 """What the readers of other tools' memory share: what is left out is said, ids are derived."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -90,11 +91,34 @@ class ToolSource(ToolMemory):
         """A fact; `key` tells it from the tool's others, in every run."""
         return FactDraft(derived_id("fact", None, self.name, *key), text, category, at)
 
-    def insight(self, key: Sequence[str], text: str, at: int | None = None) -> ObservationDraft:
-        """An observation of the type `insight`."""
+    def superseded(self, fact: FactDraft, key: Sequence[str]) -> FactDraft:
+        """The fact, in whose place the one of another key is used now."""
+        return replace(fact, superseded_by=derived_id("fact", None, self.name, *key))
+
+    def observation(
+        self, key: Sequence[str], text: str, at: int | None = None, kind: str = "insight"
+    ) -> ObservationDraft:
+        """An observation of the type `kind`."""
         return ObservationDraft(
-            derived_id("obs", None, self.name, *key), "insight", text, happened_at=at
+            derived_id("obs", None, self.name, *key), kind, text, happened_at=at
         )
+
+    def readable(
+        self, rows: Iterable[Mapping[str, Json]], key: str
+    ) -> Iterator[Mapping[str, Json]]:
+        """The rows of a database whose texts are text; the others are left out by their key."""
+        for row in rows:
+            try:
+                "".join(value for value in row.values() if isinstance(value, str)).encode()
+            except UnicodeEncodeError:
+                name = str(row[key]).encode(errors="replace").decode()
+                self.leave_out("rows whose text is not UTF-8", f"{key} {name}")
+            else:
+                yield row
+
+    def leads_out(self, file: Path) -> None:
+        """Note a link that leads out of its folder."""
+        self.leave_out("links that lead out of the folder", file)
 
     def relation(self, triple: tuple[str, str, str], at: int | None = None) -> RelationDraft:
         """A relation, which is there once however often the tool says it."""

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 _TOOLS = {
     "claude-code": "Import the memory that Claude Code keeps of this project.",
     "codex": "Import the memory of Codex: its handbook, and its summaries of sessions.",
+    "basic-memory": "Import the notes of basic-memory: its observations and relations.",
+    "claude-mem": "Import what claude-mem noted of sessions: its database or its export.",
+    "mcp-memory-service": "Import the memories of mcp-memory-service: database or export.",
+    "beads": "Import the memories among the issues of beads.",
+    "letta": "Import what a Letta agent remembers: an .af file, or the folder of its memory.",
+    "claude-ai": "Import what Claude.ai remembers: memories.json, or the export's zip file.",
     "lines": "Import lines `[date] - text`, as any chat prints what it remembers; `-` reads stdin.",
 }
 """The tools whose memory is imported as a review, in the order of the help."""
