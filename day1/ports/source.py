@@ -7,7 +7,7 @@ A source knows neither the store nor what was imported before. It derives ids
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,26 @@ class RelationDraft:
 
 Draft = FactDraft | ObservationDraft | RelationDraft
 
+EventName = Literal["add", "change", "remove"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """Something that happened to a memory at its source: a commit of its own here."""
+
+    id: str
+    """Of the edit that notes it, by which a later run knows it."""
+    name: EventName
+    fact: FactDraft
+    """What it was after that; of what was removed only the id and the time count."""
+    said: str
+    """What it is called at its source."""
+    by: str = ""
+    """Who did it there."""
+
+
+Item = Draft | EventDraft
+
 
 class Source(Protocol):
     """The items of one source: commits, files or lines."""
@@ -59,7 +79,7 @@ class Source(Protocol):
     def total(self) -> int | None:
         """The number of items; None if only reading them tells."""
 
-    def items(self) -> Iterator[Sequence[Draft]]:
+    def items(self) -> Iterator[Sequence[Item]]:
         """The drafts of each item; none for an item that is left out.
 
         Raises:

@@ -23,6 +23,8 @@ class Written:
     """Facts, observations and relations."""
     texts: set[str]
     """Some of the texts that come in."""
+    removed: int = 0
+    """Of the facts: their removal comes in too."""
     automatic: bool = True
     """Whether `day1 import auto` finds it."""
 
@@ -214,6 +216,36 @@ def mcp_file(cli: CommandLine) -> Path:
     return file
 
 
+HISTORY = """CREATE TABLE history (
+    id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT,
+    created_at DATETIME, updated_at DATETIME, is_deleted INTEGER, actor_id TEXT, role TEXT);
+"""
+HAPPEN = """INSERT INTO history (id, memory_id, old_memory, new_memory, event, created_at,
+    updated_at, actor_id) VALUES (?, ?, ?, ?, ?, ?, ?, 'desk')"""
+_FIRST, _NEXT = "2025-03-01T10:00:00-07:00", "2025-04-01T10:00:00-07:00"
+
+
+def mem0(cli: CommandLine) -> Path:
+    file = cli.home / ".mem0" / "history.db"
+    with closing(database(file, HISTORY)) as there:
+        for event in (
+            ("e1", "m1", None, "It waits 30 seconds.", "ADD", _FIRST, None),
+            ("e2", "m2", None, "Deploys are on Mondays.", "ADD", _FIRST, None),
+            ("e3", "m1", "It waits 30 seconds.", "It waits 45 seconds.", "UPDATE", _FIRST, _NEXT),
+            ("e4", "m2", "Deploys are on Mondays.", None, "DELETE", _FIRST, _NEXT),
+            ("e5", "m3", None, "Tests come first.", "ADD", _FIRST, None),
+            ("e6", "m3", "Tests come first.", "Tests come first.", "UPDATE", _FIRST, None),
+            ("e7", "m4", None, "", "NOOP", _FIRST, None),
+        ):
+            there.execute(HAPPEN, event)
+    return file
+
+
+def more_mem0(cli: CommandLine) -> None:
+    with closing(database(cli.home / ".mem0" / "history.db")) as there:
+        there.execute(HAPPEN, ("e8", "m5", None, "Backups run at night.", "ADD", _FIRST, None))
+
+
 def beads(cli: CommandLine) -> Path:
     lines = [
         {"id": "bd-1", "title": "Mend it", "status": "open"},
@@ -307,6 +339,13 @@ ALL: Mapping[str, Written] = {
         more_mcp_memory_service,
         (3, 0, 1),
         {"It waits 30 seconds.\n\nTags: net, ops", "It waits 45 seconds."},
+    ),
+    "mem0": Written(
+        mem0,
+        more_mem0,
+        (3, 0, 0),
+        {"It waits 45 seconds.", "Tests come first."},
+        removed=1,
     ),
     "beads": Written(beads, more_beads, (2, 0, 0), {"gateway: It waits 30 seconds."}),
     "letta": Written(

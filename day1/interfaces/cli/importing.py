@@ -20,7 +20,7 @@ from day1.interfaces.cli.wording import command_of
 
 if TYPE_CHECKING:
     from day1.ports.source import Machine, ToolMemory
-    from day1.services.exchange.importing import Imported
+    from day1.services.exchange.imported import Imported
     from day1.services.exchange.tool_import import Survey
 
 Document = dict[str, Any]
@@ -120,6 +120,7 @@ def _described(source: ToolMemory, found: Survey) -> Document:
         "facts": found.facts,
         "observations": found.observations,
         "relations": found.relations,
+        "events": found.events,
         "samples": found.samples,
         "left_out": found.left_out,
     }
@@ -129,6 +130,7 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
     counts = ", ".join(
         plural(document[f"{kind}s"], kind) for kind in ("fact", "observation", "relation")
     )
+    counts += f", {plural(document['events'], 'event')}" if document["events"] else ""
     session.screen.line((document["source"], "bold"), f": {counts}")
     for path in document["paths"]:
         session.screen.line(("    from ", "dim"), path)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from day1.model.branches.branch import Branch
 from day1.model.branches.names import branch_part
 from day1.model.values.instant import SECOND
-from day1.ports.source import Draft, FactDraft, ObservationDraft, ToolMemory
+from day1.ports.source import Draft, EventDraft, FactDraft, ObservationDraft, ToolMemory
 from day1.services.branches.forking import NewBranch, fork_under, new_below
-from day1.services.exchange.importing import MAX_TEXT
+from day1.services.exchange.foreign_rows import MAX_TEXT
 from day1.services.repository.repository import Repository
 
 _SAMPLES = 5
@@ -22,6 +22,8 @@ class Survey:
     facts: int = 0
     observations: int = 0
     relations: int = 0
+    events: int = 0
+    """Of the facts: each becomes a commit."""
     samples: list[str] = field(default_factory=list)
     """The first texts."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -44,9 +46,11 @@ def survey(source: ToolMemory) -> Survey:
     seen: set[str] = set()
     for item in source.items():
         for draft in item:
-            if draft.id not in seen:
-                seen.add(draft.id)
-                _count(found, draft)
+            told = draft.fact if isinstance(draft, EventDraft) else draft
+            found.events += told is not draft
+            if told.id not in seen:
+                seen.add(told.id)
+                _count(found, told)
     found.left_out.update({why: list(places) for why, places in source.left_out.items()})
     return found
 

@@ -13,6 +13,7 @@ from day1.adapters.sources.tools.codex import Codex
 from day1.adapters.sources.tools.dated_lines import DatedLines
 from day1.adapters.sources.tools.letta import Letta
 from day1.adapters.sources.tools.mcp_memory_service import McpMemoryService
+from day1.adapters.sources.tools.mem0 import Mem0
 from day1.adapters.sources.tools.tool import ToolSource
 from day1.errors import NotFound
 from day1.ports.source import Machine
@@ -22,6 +23,7 @@ _ALL: Final[Sequence[type[ToolSource]]] = (
     Codex,
     BasicMemory,
     ClaudeMem,
+    Mem0,
     McpMemoryService,
     Beads,
     Letta,

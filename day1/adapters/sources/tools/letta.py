@@ -10,7 +10,7 @@ from day1.adapters.sources.git import GitSource
 from day1.adapters.sources.markdown import front_matter, is_note, sections
 from day1.adapters.sources.tools.tool import ToolSource, text_at
 from day1.errors import Json
-from day1.ports.source import Draft, Machine
+from day1.ports.source import Draft, Item, Machine
 
 
 class Letta(ToolSource):
@@ -25,7 +25,7 @@ class Letta(ToolSource):
         return sorted(path for path in agents.glob("*/memory") if path.is_dir())
 
     @override
-    def read(self, path: Path) -> Iterator[Sequence[Draft]]:
+    def read(self, path: Path) -> Iterator[Sequence[Item]]:
         if path.is_dir():
             if (path / ".git").exists():
                 yield from GitSource(path).items()

@@ -13,8 +13,8 @@ from day1.errors import Day1Error, Json, NotFound
 from day1.model.values import instant
 from day1.model.values.ids import derived_id
 from day1.ports.source import (
-    Draft,
     FactDraft,
+    Item,
     Machine,
     ObservationDraft,
     RelationDraft,
@@ -64,13 +64,13 @@ class ToolSource(ToolMemory):
         return None
 
     @override
-    def items(self) -> Iterator[Sequence[Draft]]:
+    def items(self) -> Iterator[Sequence[Item]]:
         self._left_out.clear()
         for path in self._paths:
             yield from self.read(path)
 
     @abstractmethod
-    def read(self, path: Path) -> Iterator[Sequence[Draft]]:
+    def read(self, path: Path) -> Iterator[Sequence[Item]]:
         """The drafts of each item at one path."""
 
     def text(self, path: Path) -> str:

@@ -17,13 +17,14 @@ from day1.interfaces.cli.session import Session, porcelain
 if TYPE_CHECKING:
     from day1.model.branches.branch import Branch
     from day1.model.values.callbacks import ReportProgress
-    from day1.services.exchange.importing import Imported
+    from day1.services.exchange.imported import Imported
 
 _TOOLS = {
     "claude-code": "Import the memory that Claude Code keeps of this project.",
     "codex": "Import the memory of Codex: its handbook, and its summaries of sessions.",
     "basic-memory": "Import the notes of basic-memory: its observations and relations.",
     "claude-mem": "Import what claude-mem noted of sessions: its database or its export.",
+    "mem0": "Import mem0's history, each event as a commit; or what its get_all answers.",
     "mcp-memory-service": "Import the memories of mcp-memory-service: database or export.",
     "beads": "Import the memories among the issues of beads.",
     "letta": "Import what a Letta agent remembers: an .af file, or the folder of its memory.",
