@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from day1.app.engines import archives, copying, create_store, rewriting
 from day1.app.open import (
@@ -19,7 +22,11 @@ from day1.app.open import (
     tool_memory,
 )
 from day1.call.context import now
+from day1.git_folders import repository_of
 from day1.settings import Settings
+
+if TYPE_CHECKING:
+    from day1.ports.setup import Setup
 
 __all__ = [
     "archives",
@@ -39,8 +46,19 @@ __all__ = [
     "seen_through",
     "serve_http",
     "serve_stdio",
+    "setup",
     "tool_memory",
 ]
+
+
+def setup() -> Setup:
+    """What connects the clients of this machine."""
+    from day1.adapters.clients.setup import ClientSetup
+
+    here = Path.cwd()
+    repository = repository_of(here)
+    project = here if repository is None else repository.worktree
+    return ClientSetup(Path.home(), project, os.environ)
 
 
 def serve_stdio(settings: Settings, toolsets: str, branch: str | None) -> None:

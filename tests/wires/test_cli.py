@@ -16,6 +16,7 @@ PROMISED = (
         "init",
         "status",
         "where",
+        "setup",
         "add",
         "edit",
         "rm",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from day1.ports.archive import Archives, Copying
     from day1.ports.embedder import Embedder
     from day1.ports.rewriting import Rewriting
+    from day1.ports.setup import Setup
     from day1.ports.source import Machine, Source, ToolMemory
     from day1.services.repository.repository import Repository
     from day1.services.upkeep.doctor import StoreLocation
@@ -118,6 +119,10 @@ class Application(Protocol):
 
         `report` is told each step in words.
         """
+        ...
+
+    def setup(self) -> Setup:
+        """What connects the clients of this machine."""
         ...
 
     def serve_stdio(self, settings: Settings, toolsets: str, branch: str | None) -> None:

@@ -42,6 +42,7 @@ commit's to its first eight (four are enough).
 
 SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Start": {
+        "setup": "Connect the agents on this machine to day1.",
         "init": "Make a store in this folder, or on a server.",
         "status": "Say where you are and what waits.",
         "where": "Say which store, branch and agent are meant here, and why.",
