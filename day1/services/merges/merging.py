@@ -35,7 +35,7 @@ class Merged:
     left: tuple[str, ...] = ()
     """Facts that a picked fact supersedes and that stay active on the target."""
     repeated: bool = False
-    """The same request did it before; what the plan was is not known any more."""
+    """Whether an earlier call with the same request did it: then the plan is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class CachedView:
         self.kind = kind = wanted.kind
         self.key = _key(wanted)
         self.lock = threading.Lock()
-        """Held by whoever moves it, or comes or goes as a reader."""
+        """Held while the view moves to another state, and while `readers` changes."""
         self.readers = 0
         self.unindexed = 0
         """Visible rows whose text the index does not know."""
