@@ -1,6 +1,7 @@
 """Other tools' databases and exports on the command line: nothing is touched, much is left out."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +18,8 @@ DATABASES = {
     "mem0": ("history", tools.mem0),
     "mcp-memory-service": ("memories", tools.mcp_memory_service),
 }
+TEXTS = {"observations": "narrative", "history": "new_memory", "memories": "content"}
+"""The column that holds the text of a table."""
 
 
 @pytest.fixture
@@ -90,6 +93,17 @@ def test_a_foreign_version_is_named(cli: CommandLine, name: str) -> None:
         assert refused["details"]["missing"]
 
 
+def test_a_pipe_and_an_endless_value_are_refused(cli: CommandLine, name: str) -> None:
+    pipe = cli.folder / "pipe.db"
+    os.mkfifo(pipe)
+    assert cli.refused("import", name, str(pipe))["code"] == "import_broken"
+    table, write = DATABASES[name]
+    file = write(cli)
+    with closing(database(file)) as there:
+        there.execute(f"UPDATE {table} SET {TEXTS[table]} = hex(zeroblob(9000000))")
+    assert "too big" in cli.refused("import", name)["message"]
+
+
 def test_what_is_sensitive_comes_only_when_it_is_asked_for(cli: CommandLine) -> None:
     tools.claude_mem(cli)
     done = cli.json("import", "claude-mem", "--dry-run")
@@ -150,7 +164,7 @@ def test_a_memory_that_was_replaced_is_superseded_here_too(cli: CommandLine) -> 
     assert new["happened_at"] == 1740823200500000
     assert done["left_out"] == {
         "deleted memories": ["h3"],
-        "memories whose successor was deleted": ["h4"],
+        "memories whose successor was deleted": ["h4", "h0"],
         "relations of nearness, or of memories that are gone": ["h1", "h3"],
     }
     with closing(database(file)) as there:

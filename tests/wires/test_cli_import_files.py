@@ -82,6 +82,8 @@ def test_memories_in_the_zip_file_of_an_export(cli: CommandLine) -> None:
     done = cli.json("import", "claude-ai", "export.zip")
     assert done["added"] == 4
     assert cli.json("import", "claude-ai", ".")["added"] == 0
+    file.unlink()
+    assert cli.refused("import", "claude-ai", ".")["code"] == "not_found"
     with zipfile.ZipFile(cli.folder / "without.zip", "w") as archive:
         archive.writestr("conversations.json", "[]")
     refused = cli.refused("import", "claude-ai", "without.zip")

@@ -155,3 +155,37 @@ def test_a_person_is_asked_about_each_tool(cli: CommandLine) -> None:
     branches = cli("branch").out
     assert "import/codex-" in branches
     assert "import/claude-code-" not in branches
+
+
+def test_what_looks_like_a_secret_is_said_or_refused(cli: CommandLine) -> None:
+    folder = claude_code(cli)
+    note(folder, "key.md", "The password: correct-horse-battery\n")
+    told = cli.json("import", "claude-code", "--dry-run")
+    assert [len(ids) for ids in told["secrets"].values()] == [1]
+    assert "beware of 1 text" in cli("import", "claude-code", "--dry-run").out
+    cli.env["DAY1_WRITE__SECRETS"] = "refuse"
+    done = cli.json("import", "claude-code")
+    assert (done["facts"], done["secrets"]) == (3, {})
+    assert done["left_out"]["texts that look as if they hold a password"]
+    assert not any("horse" in text for text in texts(cli, done["branch"]))
+
+
+def test_an_import_that_was_killed_is_finished_and_reviewed(cli: CommandLine) -> None:
+    claude_code(cli)
+    killed = cli.process("import", "claude-code", DAY1_KILL_AT="import.after_unit")
+    assert killed.returncode == -9
+    assert cli.json("review", "list")["result"] == []
+    done = cli.json("import", "claude-code")
+    assert (done["added"], done["unchanged"]) == (0, 4)
+    assert [one["id"] for one in cli.json("review", "list")["result"]] == [done["review"]]
+
+
+def test_nothing_is_made_where_there_is_nothing_to_import(tmp_path: Path) -> None:
+    cli = CommandLine(tmp_path / "bare")
+    empty = note(cli.folder, "empty.txt", "\n")
+    assert cli.json("import", "lines", str(empty))["facts"] == 0
+    lines(cli)
+    assert cli.json("import", "lines", "said.txt", "--dry-run")["facts"] == 2
+    assert list(cli.home.iterdir()) == []
+    cli("import", "lines", "said.txt")
+    assert (cli.home / ".day1").is_dir()

@@ -194,6 +194,7 @@ def mcp_memory_service(cli: CommandLine) -> Path:
             ("h2", "It waits 45 seconds.", "", "note", None, None),
             ("h3", "Gone.", "", None, 1740823300.0, None),
             ("h4", "Replaced by what is gone.", "", None, None, "h3"),
+            ("h0", "Replaced before that.", "", None, None, "h4"),
             ("h5", "The gateway is slow.", "", None, None, None),
         ):
             there.execute(MEMORIZE, row)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -50,24 +49,16 @@ def bytes_of(path: Path) -> bytes:
     """A whole file.
 
     Raises:
-        ImportBroken: it is no file, cannot be read, or is larger than 64 MB.
+        ImportBroken: it cannot be read, or is larger than 64 MB.
     """
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                raise broken(path, 1, "it is no ordinary file")
+        with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as exc:
         raise broken(path, 1, f"the file cannot be read ({exc.strerror})") from exc
     if len(data) > MOST_BYTES:
         raise broken(path, 1, f"the file is larger than {MOST_BYTES >> 20} MB")
     return data
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file that may turn out to be a pipe, on which a plain open would wait."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def text_of(path: Path) -> str:

@@ -16,6 +16,8 @@ from tempfile import TemporaryDirectory
 from day1.errors import ImportBroken, InvalidRequest, Json
 
 _JOURNALS = ("-wal", "-journal")
+_MOST_BYTES = 16 << 20
+"""Of one value: more than any memory is long."""
 _TRIES = 5
 _REST_S = 0.2
 
@@ -85,6 +87,7 @@ def opened(path: Path) -> Iterator[SqliteFile]:
             connection = sqlite3.connect(f"{file.as_uri()}?{how}", uri=True)
             stack.callback(connection.close)
             connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
             connection.text_factory = _text
             yield SqliteFile(connection, path)
         except sqlite3.Error as exc:

@@ -19,9 +19,11 @@ from day1.interfaces.cli.session import Session
 from day1.interfaces.cli.wording import command_of
 
 if TYPE_CHECKING:
+    from day1.model.branches.branch import Branch
     from day1.ports.source import Machine, ToolMemory
     from day1.services.exchange.imported import Imported
     from day1.services.exchange.tool_import import Survey
+    from day1.services.repository.repository import Repository
 
 Document = dict[str, Any]
 
@@ -41,12 +43,12 @@ def import_named(session: Session, name: str, paths: Sequence[Path], given: Docu
     """Import from the tool of that name, or show with `--dry-run` what that would bring."""
     from day1.services.exchange.tool_import import survey
 
-    source = session.app.tool_memory(name, paths, _machine(given, paths))
+    source = _screened(session, session.app.tool_memory(name, paths, _machine(given, paths)))
     found = survey(source)
     document = _described(source, found)
     if not session.as_json:
         _draw(session, document, samples=given["dry_run"])
-    if not given["dry_run"]:
+    if found.total and not given["dry_run"]:
         document |= _bring(session, source, given)
     session.answer(document)
 
@@ -58,7 +60,7 @@ def import_found(session: Session, given: Document) -> None:
         click.exceptions.Exit: one of them could not be read; the others were.
     """
     documents = [
-        _one_of_them(session, source, given)
+        _one_of_them(session, _screened(session, source), given)
         for source in session.app.found_memories(_machine(given))
     ]
     in_words = not session.answer({"found": documents})
@@ -88,6 +90,14 @@ def _one_of_them(session: Session, source: ToolMemory, given: Document) -> Docum
             told = exc.worded(command_of)
             session.screen.note((f"{source.name}: ", "error"), told)
     return document
+
+
+def _screened(session: Session, source: ToolMemory) -> ToolMemory:
+    """The tool's memory, without what looks like a secret where that is refused."""
+    from day1.services.exchange.screening import WithoutSecrets
+
+    refused = session.settings.write.secrets == "refuse"
+    return WithoutSecrets(source) if refused else source
 
 
 def _machine(given: Document, paths: Sequence[Path] = ()) -> Machine:
@@ -123,6 +133,7 @@ def _described(source: ToolMemory, found: Survey) -> Document:
         "events": found.events,
         "samples": found.samples,
         "left_out": found.left_out,
+        "secrets": found.secrets,
     }
 
 
@@ -136,6 +147,9 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
         session.screen.line(("    from ", "dim"), path)
     for text in document["samples"] if samples else ():
         session.screen.line("    ", one_line(text)[:_SAMPLE])
+    for what, ids in document["secrets"].items():
+        told = f"{plural(len(ids), 'text')} that look as if they hold {what}"
+        session.screen.line(("    beware of ", "warn"), f"{told}; memory is shared")
     for why, places in document["left_out"].items():
         some = ", ".join(places[:_SHOWN_PLACES])
         more = f" and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
@@ -159,7 +173,7 @@ def _bring(session: Session, source: ToolMemory, given: Document) -> Document:
     with session.screen.progress("Importing") as report:
         done = import_foreign(context.repo, branch, source, origin, report)
     document = imported(session, branch.name, done)
-    if done.added or done.changed:
+    if done.added or done.changed or _waits_unseen(context.repo, branch):
         review = session.call(
             "review_open",
             source_branch=branch.name,
@@ -176,6 +190,14 @@ def _bring(session: Session, source: ToolMemory, given: Document) -> Document:
     if not given["no_index"]:
         bring_up(session, branch)
     return document
+
+
+def _waits_unseen(repo: Repository, branch: Branch) -> bool:
+    """Whether a run that was stopped has left rows on the branch for which no review was opened."""
+    from day1.services.merges.reviews import reviews
+
+    tip = repo.history.branches()[branch.name]
+    return tip != branch.fork_commit and not reviews(repo, None, branch)
 
 
 def imported(session: Session, into: str, done: Imported, what: str = "") -> Document:

@@ -81,7 +81,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Exchange": {
         "bundle": "Carry knowledge to other branches and stores.",
-        "import": "Bring memories in from git, Markdown, graphs or an export.",
+        "import": "Bring memories in from other tools, git, Markdown, or an export.",
         "export": "Write memories out as JSON Lines.",
     },
     "Tend": {

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from day1.model.branches.branch import Branch
 from day1.model.branches.names import branch_part
+from day1.model.rows.validation import looks_secret
 from day1.model.values.instant import SECOND
 from day1.ports.source import Draft, EventDraft, FactDraft, ObservationDraft, ToolMemory
 from day1.services.branches.forking import NewBranch, fork_under, new_below
@@ -28,6 +29,8 @@ class Survey:
     """The first texts."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
     """What is not imported: the places, by the reason."""
+    secrets: dict[str, list[str]] = field(default_factory=dict)
+    """What looks like a secret and would be imported: ids of rows, by what it looks like."""
 
     @property
     def total(self) -> int:
@@ -66,6 +69,8 @@ def _count(found: Survey, draft: Draft) -> None:
             return
     if len(found.samples) < _SAMPLES:
         found.samples.append(text)
+    if secret := looks_secret(text):
+        found.secrets.setdefault(secret, []).append(draft.id)
     if len(text) > MAX_TEXT:
         why = f"what comes after the first {MAX_TEXT:,} characters of a text"
         found.left_out.setdefault(why, []).append(draft.id)

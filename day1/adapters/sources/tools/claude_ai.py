@@ -29,6 +29,8 @@ class ClaudeAi(ToolSource):
     def read(self, path: Path) -> Iterator[list[Draft]]:
         if path.is_dir():
             path = path / _FILE
+            if not path.is_file():
+                raise NotFound(f"There is no {path}.", path=str(path))
         text = self._zipped(path) if zipfile.is_zipfile(path) else self.text(path)
         found = json_of(text, path)
         if not isinstance(found, list):

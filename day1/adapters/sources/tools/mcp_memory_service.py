@@ -66,11 +66,12 @@ class McpMemoryService(ToolSource):
         return rows
 
     def _memories(self, rows: Mapping[str, Row]) -> Iterator[list[Draft]]:
+        lost = _without_successor(rows)
         for key, row in rows.items():
             newer = text_at(row, "superseded_by")
             if row.get("deleted_at"):
                 self.leave_out("deleted memories", key)
-            elif newer and (newer not in rows or rows[newer].get("deleted_at")):
+            elif key in lost:
                 self.leave_out("memories whose successor was deleted", key)
             elif text := text_at(row, "content"):
                 tags = _tags(row)
@@ -93,6 +94,24 @@ class McpMemoryService(ToolSource):
                 )
             else:
                 yield [self.relation((start, kind, end))]
+
+
+def _without_successor(rows: Mapping[str, Row]) -> set[str]:
+    """The memories in whose place one is used that is not imported, at the end of a chain too."""
+    older: dict[str, list[str]] = {}
+    for key, row in rows.items():
+        if newer := text_at(row, "superseded_by"):
+            older.setdefault(newer, []).append(key)
+    gone = [key for key in older if key not in rows]
+    gone += [
+        key for key, row in rows.items() if row.get("deleted_at") or not text_at(row, "content")
+    ]
+    lost: set[str] = set()
+    while gone:
+        found = set(older.get(gone.pop(), ())) - lost
+        lost |= found
+        gone += found
+    return lost
 
 
 def _tags(row: Row) -> list[str]:

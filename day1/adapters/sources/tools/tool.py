@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import decoded, text_of
+from day1.adapters.sources.files import broken, decoded, text_of
 from day1.errors import Day1Error, Json, NotFound
 from day1.model.values import instant
 from day1.model.values.ids import derived_id
@@ -37,10 +37,14 @@ class ToolSource(ToolMemory):
 
         Raises:
             NotFound: a path does not exist.
+            ImportBroken: it is no file and no folder; a pipe would be waited for.
         """
         for path in paths:
-            if path != STDIN and not path.exists():
-                raise NotFound(f"There is no {path}.", path=str(path))
+            if path == STDIN or path.is_file() or path.is_dir():
+                continue
+            if path.exists():
+                raise broken(path, 1, "it is no ordinary file")
+            raise NotFound(f"There is no {path}.", path=str(path))
         self._paths, self._machine = list(paths), machine
         self._left_out: dict[str, list[str]] = {}
 
