@@ -4,16 +4,12 @@
 two underscores. A variable that is set to nothing counts as not set.
 """
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
-
-FOLDER = ".day1"
 
 
 class _Section(BaseModel):
@@ -244,8 +240,9 @@ class Settings(BaseSettings):
     home: Annotated[
         Path | None,
         Field(
-            description="The store's folder; default: the nearest .day1 upward. For a store on a "
-            "server: this machine's own folder; default: one in the user's cache."
+            description="The store's folder; default: the nearest .day1 upward, else the "
+            "repository's (`day1 where` says which, and why). For a store on a server: this "
+            "machine's own folder; default: one in the user's cache."
         ),
     ] = None
     branch: Annotated[str | None, Field(description="The branch on which a process starts.")] = None
@@ -273,28 +270,17 @@ class Settings(BaseSettings):
     write: WriteSettings = WriteSettings()
     chat: ChatSettings = ChatSettings()
     http: HttpSettings = HttpSettings()
+    project: Annotated[
+        Literal["repository", "origin"],
+        Field(
+            description="What shares one store: repository, with its worktrees and subfolders; or "
+            "origin: all clones of one remote `origin`, in the user's data folder."
+        ),
+    ] = "repository"
     judge: Annotated[
         Literal["auto", "rules", "chat"],
         Field(description="Who judges facts; auto: the chat model, if there is one."),
     ] = "auto"
-
-
-def find_home(settings: Settings, start: Path | None = None) -> Path:
-    """The store's folder: DAY1_HOME, else the nearest `.day1` upward, else `~/.day1`.
-
-    Of a store on a server it holds what this machine has of its own, which can be made again.
-    """
-    if settings.home is not None:
-        return settings.home.expanduser().absolute()
-    if settings.store.url is not None:
-        url = urlsplit(settings.store.url.get_secret_value())
-        place = f"{url.hostname}:{url.port}{url.path}".encode()
-        return _cache() / "day1" / "nodes" / hashlib.sha256(place).hexdigest()[:16]
-    here = (start or Path.cwd()).absolute()
-    for folder in (here, *here.parents):
-        if (folder / FOLDER / "memory.db").is_file():
-            return folder / FOLDER
-    return Path.home() / FOLDER
 
 
 def settings_at(settings: Settings, where: str) -> Settings:
@@ -313,8 +299,9 @@ def model_folders() -> list[Path]:
 
 def own_model_folder() -> Path:
     """Where `day1 model install` puts the model."""
-    return _cache() / "day1" / "models" / "minilm-l6-v2"
+    return cache_folder() / "day1" / "models" / "minilm-l6-v2"
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where this user's programs keep what can be made again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from day1 import errors
+from day1.adapters.clients.edits import FORMATS, agent_of
+from day1.adapters.clients.table import CLIENTS, INSTRUCTIONS, PLACES, SERVER, Client
 from day1.call.operation import Operation
 from day1.call.toolset import Toolset
 from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
@@ -33,6 +35,7 @@ def pages() -> dict[Path, str]:
         **schemas,
         DOCS / "settings.md": settings_page(),
         DOCS / "errors.md": errors_page(),
+        DOCS / "setup.md": setup_page(),
     }
 
 
@@ -116,6 +119,41 @@ def _settings(model: type[BaseModel], prefix: str) -> Iterator[str]:
             continue
         default = "" if info.default is None else str(info.default)
         yield f"| `{prefix}{name.upper()}` | {default} | {info.description} |"
+
+
+def setup_page() -> str:
+    """What `day1 setup` writes for each client."""
+    lines = [HEAD, "# What `day1 setup` writes", "", _SETUP, ""]
+    for name, client in CLIENTS.items():
+        lines += [f"## {client.title}", "", f"`day1 setup {name}`", "", *_files(client)]
+        lines += [f"- {remark}" for remark in client.remarks]
+        command = ["day1", "mcp", *(("--tools", client.tools) if client.tools else ())]
+        entry = client.entry(command, agent_of(name))
+        document = FORMATS[client.format]
+        shown = document.shown((client.key, SERVER), entry).rstrip()
+        lines += ["", f"```{client.format}", shown, "```", ""]
+    lines += ["## The section of instructions", "", "```markdown", INSTRUCTIONS.strip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+_SETUP = """[Clients](clients.md) says how it is used. A path that the client's own variable or
+`XDG_CONFIG_HOME` moves is followed; on macOS, VS Code's files are in
+`~/Library/Application Support/Code`."""
+
+
+def _files(client: Client) -> Iterator[str]:
+    """A table of the files that a client has."""
+    yield from ("| | server | instructions |", "| --- | --- | --- |")
+    for scope, files in (("`--user`", client.user), ("`--project`", client.project)):
+        servers = " or ".join(f"`{_place(path)}`" for path in files.servers)
+        notes = "" if files.notes is None else f"`{_place(files.notes.path)}`"
+        yield f"| {scope} | {servers} | {notes} |"
+    yield ""
+
+
+def _place(path: str) -> str:
+    defaults = {name: default for name, (_, default) in PLACES.items()}
+    return path.format(**{**defaults, "project": "."}).removeprefix("./")
 
 
 def errors_page() -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from day1.app.engines import archives, copying, create_store, rewriting
 from day1.app.open import (
     copied_to,
     embedder,
+    found_memories,
     import_source,
     install_model,
     model_place,
@@ -15,9 +19,14 @@ from day1.app.open import (
     place_of,
     point,
     seen_through,
+    tool_memory,
 )
 from day1.call.context import now
+from day1.git_folders import repository_of
 from day1.settings import Settings
+
+if TYPE_CHECKING:
+    from day1.ports.setup import Setup
 
 __all__ = [
     "archives",
@@ -25,6 +34,7 @@ __all__ = [
     "copying",
     "create_store",
     "embedder",
+    "found_memories",
     "import_source",
     "install_model",
     "model_place",
@@ -36,7 +46,19 @@ __all__ = [
     "seen_through",
     "serve_http",
     "serve_stdio",
+    "setup",
+    "tool_memory",
 ]
+
+
+def setup() -> Setup:
+    """What connects the clients of this machine."""
+    from day1.adapters.clients.setup import ClientSetup
+
+    here = Path.cwd()
+    repository = repository_of(here)
+    project = here if repository is None else repository.worktree
+    return ClientSetup(Path.home(), project, os.environ)
 
 
 def serve_stdio(settings: Settings, toolsets: str, branch: str | None) -> None:

@@ -21,6 +21,7 @@ from day1.adapters.mysql.url import ServerDatabase, ServerUrl, connect, engine_o
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.versioned.store import SqlStore
 from day1.errors import Day1Error, StoreFull, Unsupported
+from day1.git_folders import keep_out
 from day1.model.values.callbacks import Clock
 from day1.model.values.ids import new_id
 from day1.settings import Settings
@@ -49,7 +50,10 @@ def create_store(
     """
     if settings.store.url is None:
         check_file(folder)
-        return DoltLiteStore.create(folder, clock)
+        made = DoltLiteStore.create(folder, clock)
+        if made:
+            keep_out(folder)
+        return made
     with ExitStack() as opened:
         server = _server(settings, opened)
         place = server.place

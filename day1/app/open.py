@@ -22,6 +22,7 @@ from day1.adapters.judges.rules.judge import RulesJudge
 from day1.app.engines import create_store, obstacles_in, open_engine
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
+from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
@@ -40,7 +41,6 @@ from day1.settings import (
     EmbedderSettings,
     SearchSettings,
     Settings,
-    find_home,
     model_folders,
     own_model_folder,
 )
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
     from day1.ports.index import Index
     from day1.ports.judge import Judge
-    from day1.ports.source import Source
+    from day1.ports.source import Machine, Source, ToolMemory
     from day1.services.upkeep.doctor import StoreLocation
     from day1.services.upkeep.worker import BackgroundWorker
 
@@ -324,6 +324,20 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
     from day1.adapters.sources.markdown import MarkdownSource
 
     return MarkdownSource(paths, root)
+
+
+def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
+    """What the tool of that name remembers: at the given paths, else where it keeps it."""
+    from day1.adapters.sources.tools import catalogue
+
+    return catalogue.tool_memory(name, paths, machine)
+
+
+def found_memories(machine: Machine) -> Sequence[ToolMemory]:
+    """What each tool remembers that has a memory on a machine."""
+    from day1.adapters.sources.tools import catalogue
+
+    return catalogue.found_memories(machine)
 
 
 def point(settings: Settings) -> KillPoint:

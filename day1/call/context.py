@@ -127,7 +127,7 @@ class Context:
     """How the wire names a step that an answer advises."""
 
     def branch(self, given: str | None) -> str:
-        """The branch of this call: the one given, else as the rule says.
+        """The name of this call's branch: the one given, else as the rule says.
 
         Raises:
             UnknownBranch: there is no such branch.
@@ -135,7 +135,7 @@ class Context:
         return self.find(given).name
 
     def find(self, given: str | None) -> Branch:
-        """The same as its record.
+        """The branch of this call, as the ledger has it.
 
         Raises:
             UnknownBranch: there is no such branch.

@@ -4,9 +4,10 @@ A source knows neither the store nor what was imported before. It derives ids
 (`model.values.ids.derived_id`), so that the same item has the same id in every run.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,8 @@ class FactDraft:
     category: str | None = None
     happened_at: int | None = None
     """Microseconds UTC at which it was true there; never a file's time of change."""
+    superseded_by: str | None = None
+    """The id of the draft that is used in its place now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,26 @@ class RelationDraft:
 
 Draft = FactDraft | ObservationDraft | RelationDraft
 
+EventName = Literal["add", "change", "remove"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """Something that happened to a memory at its source: a commit of its own here."""
+
+    id: str
+    """Of the edit that notes it, by which a later run knows it."""
+    name: EventName
+    fact: FactDraft
+    """What it was after that; of what was removed only the id and the time count."""
+    said: str
+    """What it is called at its source."""
+    by: str = ""
+    """Who did it there."""
+
+
+Item = Draft | EventDraft
+
 
 class Source(Protocol):
     """The items of one source: commits, files or lines."""
@@ -56,7 +79,7 @@ class Source(Protocol):
     def total(self) -> int | None:
         """The number of items; None if only reading them tells."""
 
-    def items(self) -> Iterator[Sequence[Draft]]:
+    def items(self) -> Iterator[Sequence[Item]]:
         """The drafts of each item; none for an item that is left out.
 
         Raises:
@@ -64,3 +87,34 @@ class Source(Protocol):
             InvalidRequest: what is there is another kind of source, or empty.
             ImportBroken: a line of a file cannot be read; the items before it were returned.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where tools keep their memory, and which part of it is wanted."""
+
+    home: Path
+    environment: Mapping[str, str]
+    project: Path | None = None
+    """The folder whose memory is wanted; None for that of all projects."""
+    sensitive: bool = False
+    """Whether what its tool calls sensitive is wanted too."""
+    stdin: bytes = b""
+    """What the path `-` stands for."""
+
+    def place(self, variable: str, *default: str) -> Path:
+        """The folder that a variable names, else one below the home folder."""
+        named = self.environment.get(variable)
+        return Path(named).expanduser() if named else self.home.joinpath(*default)
+
+
+class ToolMemory(Source, Protocol):
+    """What another tool remembers on this machine: it is looked through before it is imported."""
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """The files and folders that are read."""
+
+    @property
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        """What the last reading of `items` passed by: the places, by the reason."""

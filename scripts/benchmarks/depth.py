@@ -6,6 +6,7 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from benchmarks import stores
 from benchmarks.bench import Bench, FakeEmbedder
 from benchmarks.report import Row, quotient
 from benchmarks.texts import facts, questions
-from day1.call.context import Caller
+from day1.call.context import Caller, now
 from day1.interfaces.heads import ProcessHead
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
@@ -57,7 +58,7 @@ def rows(bench: Bench) -> Iterator[Row]:
             name = f"{what} at depth {depth:,} / at depth {first}"
             above, below = statistics.median(spent[depth][what]), statistics.median(at_first)
             row = quotient(name, above, below, LIMIT, f"that at depth {first}")
-            yield Row(row.name, row.measured, row.target, row.ratio, LIMIT, note=note, value=above)
+            yield replace(row, note=note)
 
 
 def _forked(repo: Repository, depths: tuple[int, ...]) -> list[dict[int, tuple[str, str]]]:
@@ -71,7 +72,7 @@ def _forked(repo: Repository, depths: tuple[int, ...]) -> list[dict[int, tuple[s
     news = iter(texts)
 
     def fork(name: str, parent: str) -> str:
-        forking.create(repo, name, find(repo, parent), stores.now())
+        forking.create(repo, name, find(repo, parent), now())
         stores.write(repo, next(news), name)
         correction = editing.Correction(next(targets), {"category": "other"})
         editing.update(repo, find(repo, name), correction, _ORIGIN)
@@ -147,6 +148,4 @@ def _work(
 
 def _ports(store: OpenStore) -> SearchPorts:
     """The store's, with questions that cost nothing to embed: only the branches differ."""
-    from dataclasses import replace  # noqa: PLC0415
-
     return replace(store.search, embedder=FakeEmbedder())

@@ -18,6 +18,7 @@ from benchmarks.report import Row, milliseconds, quotient, skipped, stated
 from benchmarks.texts import facts, questions
 from benchmarks.timing import timed
 from benchmarks.wire import Alternated, Arguments, alternate, call, day1_server, empty_server
+from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
@@ -127,7 +128,7 @@ def _creations(bench: Bench, *counts: int) -> list[float]:
         for number in range(_FORKS):
             for repo, seconds in zip(repos, spent, strict=True):
                 started = time.perf_counter()
-                forking.create(repo, f"new-{number}", find(repo, MAIN), stores.now())
+                forking.create(repo, f"new-{number}", find(repo, MAIN), now())
                 seconds.append(time.perf_counter() - started)
     for folder in folders:
         bench.remove(folder)
@@ -141,7 +142,7 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
     with stores.opened(bench.settings(folder)) as repo:
         texts = [text for text, _ in facts(bench.sizes.branches, "branches")]
         for number, text in enumerate(texts[1:]):
-            forking.create(repo, f"task-{number}", find(repo, MAIN), stores.now())
+            forking.create(repo, f"task-{number}", find(repo, MAIN), now())
             stores.write(repo, text, f"task-{number}")
     bench.index(folder)
     among = bench.open(folder)

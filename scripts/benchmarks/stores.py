@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from benchmarks.texts import facts
 from day1.app.engines import create_store, open_engine
+from day1.call.context import now
+from day1.home import find_home
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
+from day1.model.values.callbacks import Clock
 from day1.model.values.ids import new_id
 from day1.services.branches.adopting import adopt
 from day1.services.recoveries import recover
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
-from day1.settings import Settings, find_home
+from day1.settings import Settings
 
 UNIT_ROWS = 2_000
 ORIGIN = Origin(agent_id="bench", source="import")
-
-Clock = Callable[[], int]
-
-
-def now() -> int:
-    """The machine's clock: microseconds since 1970 UTC."""
-    return time.time_ns() // 1000
 
 
 @contextmanager

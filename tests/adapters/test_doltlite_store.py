@@ -136,6 +136,20 @@ def test_a_commit_says_who_and_what_and_when(store, clock):
     assert change.ts > both.ts > one.ts > init.ts
 
 
+def test_some_commits_are_remembered_and_all_are_told(store, monkeypatch):
+    monkeypatch.setattr("day1.adapters.versioned.history._MOST_COMMITS", 3)
+    made: list[str] = []
+    for number in range(8):
+        add(store, number)
+        made.insert(0, store.commit_pending("main"))
+        assert len(store.history._known) <= 3
+    log = store.history.log("main")
+    told = [next(log).id]
+    list(store.history.log("main"))  # another walk, which forgets what the first one has read
+    assert [*told, *(commit.id for commit in log)][:8] == made
+    assert {*made} <= {commit.id for commit in store.history.graph(made[:1])}
+
+
 @pytest.mark.parametrize("agent", ["ada", "ada (laptop)", None])
 def test_a_commit_just_made_is_known_as_the_engine_tells_it(store, tmp_path, clock, agent):
     add(store, 1, agent=agent)

@@ -176,15 +176,35 @@ def test_a_chroma_that_could_not_be_opened_is_opened_in_the_same_process(tmp_pat
     assert owner.vectors.approximate()
 
 
-def test_a_chroma_that_ended_its_process_is_not_opened_again(tmp_path, owner, embedder, caplog):
+class Ended(BaseException):
+    """As good as the end of the process."""
+
+
+@pytest.mark.parametrize(("ended", "anew"), [(1, False), (2, True)])
+def test_a_chroma_that_ended_two_processes_in_a_row_is_built_anew(
+    tmp_path, owner, embedder, caplog, monkeypatch, ended, anew
+):
+    """One process may have been killed for another reason, and all is much to build again."""
     learn(owner, *TEXTS)
     embed_all(owner, embedder)
     update_neighbours(owner)
     owner.close()
-    (tmp_path / "chroma.opening").touch()
+    (tmp_path / "chroma" / "kept").touch()
+
+    def end(_: Path) -> None:
+        raise Ended
+
+    for _ in range(ended):
+        with monkeypatch.context() as patch:
+            patch.setattr(chroma, "_client", end)
+            dying = LocalIndex(tmp_path, chroma=True)
+            with pytest.raises(Ended):
+                dying.update_neighbours()
+            dying.close()
     owner = LocalIndex(tmp_path, chroma=True)
     update_neighbours(owner)
-    assert "built anew" in caplog.text
+    assert ("built anew" in caplog.text) is anew
+    assert (tmp_path / "chroma" / "kept").exists() is not anew
     asked = vector(embedder, TEXTS[0])
     assert len(owner.vectors.neighbours(FACT, embedder, asked, 9)) == len(TEXTS)
     assert not (tmp_path / "chroma.opening").exists()

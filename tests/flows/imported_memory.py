@@ -11,7 +11,8 @@ from day1.model.rows.origin import Origin
 from day1.ports.source import Source
 from day1.services.branches.lookup import find
 from day1.services.exchange.exporting import export_branch, export_store
-from day1.services.exchange.importing import Imported, import_foreign
+from day1.services.exchange.imported import Imported
+from day1.services.exchange.importing import import_foreign
 from day1.services.exchange.own_import import import_own
 from tests.suites.engine_memory import EngineMemory
 

@@ -13,7 +13,7 @@ from day1.services.conversations.listing import recent_conversations
 from day1.services.conversations.messages import MessageRequest, NewMessage
 from day1.services.conversations.order import messages_of
 from day1.services.exchange.exporting import export_branch, export_store
-from day1.services.exchange.importing import Imported
+from day1.services.exchange.imported import Imported
 from day1.services.rows.bulk_writes import LeftRow
 from tests.flows.imported_memory import ImportedMemory
 

@@ -7,7 +7,6 @@ import pytest
 
 from day1.adapters.sources.graph import GraphSource
 from day1.errors import BranchClosed, ImportBroken, NotFound, UnknownBranch
-from day1.model.files.export import is_export
 from day1.services.branches import lookup
 from day1.services.exchange import importing, own_import
 from tests.flows.imported_memory import ImportedMemory, killed_import
@@ -130,7 +129,6 @@ def facts_of(memory, number):
 def test_own_rows_keep_every_column(memory, other):
     memory.clock.now += 86_400_000_000
     lines = facts_of(memory, 3)
-    assert is_export(lines[0])
     imported = other.take_own(lines)
     assert (imported.added, imported.left) == (3, [])
     assert other.facts() == memory.facts()

@@ -116,6 +116,17 @@ def waiting(tmp_path):
     memory.close()
 
 
+@pytest.fixture
+def rested(waiting, monkeypatch):
+    """A worker that nobody has called for long, and whose last vectors are fresh; its ports."""
+    memory, ports = waiting
+    monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
+    monkeypatch.setattr(worker, "_QUIET_S", 60.0)
+    background = BackgroundWorker(memory.repo, ports)
+    background._called, background._embedded = -1e9, time.monotonic()
+    return background, ports
+
+
 def left(ports):
     return ports.index.vectors.pending(ports.embedder)
 
@@ -138,12 +149,8 @@ def test_the_worker_stops_embedding_while_a_search_runs_and_goes_on_afterwards(
     assert left(ports) == 0
 
 
-def test_the_worker_begins_when_a_search_has_ended_for_a_while(waiting, monkeypatch):
-    memory, ports = waiting
-    monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
-    monkeypatch.setattr(worker, "_QUIET_S", 60.0)
-    background = BackgroundWorker(memory.repo, ports)
-    background._called, background._embedded = -1e9, time.monotonic()
+def test_the_worker_begins_when_a_search_has_ended_for_a_while(rested):
+    background, ports = rested
     ports.running.add("search")
     assert background._embed(ports.embedder)
     ports.running.clear()
@@ -151,12 +158,8 @@ def test_the_worker_begins_when_a_search_has_ended_for_a_while(waiting, monkeypa
     assert left(ports) == 10
 
 
-def test_the_worker_stops_embedding_when_a_call_comes(waiting, monkeypatch):
-    memory, ports = waiting
-    monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
-    monkeypatch.setattr(worker, "_QUIET_S", 60.0)
-    background = BackgroundWorker(memory.repo, ports)
-    background._called, background._embedded = -1e9, time.monotonic()
+def test_the_worker_stops_embedding_when_a_call_comes(rested):
+    background, ports = rested
     embedder = _Interrupted(background.called)
     assert background._embed(embedder)
     assert left(ports) == 8

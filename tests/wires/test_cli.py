@@ -12,7 +12,21 @@ from tests.engine import needs_files
 from tests.wires.command_line import CommandLine
 
 PROMISED = (
-    *("init", "status", "add", "edit", "rm", "search", "log", "show", "diff", "branch", "switch"),
+    *(
+        "init",
+        "status",
+        "where",
+        "setup",
+        "add",
+        "edit",
+        "rm",
+        "search",
+        "log",
+        "show",
+        "diff",
+        "branch",
+        "switch",
+    ),
     *("merge", "cherry-pick", "snapshot", "restore", "topology", "import", "export", "model"),
     *("doctor", "gc", "mcp", "call", "held", "task", "template", "handoff", "bundle", "verify"),
     *("history", "blame", "revert", "review", "redact", "token", "serve", "backup", "copy"),

@@ -38,6 +38,8 @@ FOLDER = "chroma"
 # On 50,000 real texts that come in 50 near-equal versions, the first ten were all among 200
 # neighbours in 99 of 100 questions (with 16, 100, 400 in 90). A question takes 4 to 8 ms.
 _GRAPH = {"space": "ip", "max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
+_ENDED = 2
+"""After so many processes that ended while they opened Chroma, its files are taken for damaged."""
 _FED_AT_ONCE = 250
 _FED_IN_A_TICK = 5_000
 _LONGEST_TAIL = 20_000
@@ -142,14 +144,15 @@ class Neighbours:
         """Open the folder and try every collection.
 
         A damaged file of Chroma can end the process. So a marker file is there while the folder is
-        opened. One that is there already tells that the last owner ended here: then the folder
-        is emptied and built anew.
+        opened, one byte longer after each process that ended here. One may have been killed; after
+        two in a row the folder is emptied and built anew.
         """
         self._shut()
-        if self._opening.exists():
-            log.warning("chroma/ could not be opened last time: it is built anew")
-            self._empty()
-        self._opening.touch()
+        with self._opening.open("ab") as marker:
+            if marker.tell() >= _ENDED:
+                log.warning("chroma/ could not be opened repeatedly: it is built anew")
+                self._empty()
+            marker.write(b".")
         self._generation = self._database.generation()
         self._client = _client(self._folder)
         for collection in self._client.list_collections():

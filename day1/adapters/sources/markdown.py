@@ -5,7 +5,6 @@ Each section becomes a fact, whose text is the headings above it and its body. H
 """
 
 import logging
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from day1.adapters.sources.files import files_below
 from day1.errors import InvalidRequest, NotFound
 from day1.model.values.ids import derived_id
 from day1.ports.source import Draft, FactDraft, Source
@@ -24,9 +24,6 @@ _MOST_CHARACTERS = 2_000
 
 _SUFFIXES = frozenset((".md", ".markdown", ".mdc", ".mdx"))
 _NAMES = frozenset((".cursorrules", ".windsurfrules", ".clinerules"))
-_NOT_NOTES = frozenset(
-    (".git", ".hg", ".day1", "node_modules", ".venv", "venv", "site-packages", "__pycache__")
-)
 _MOST_HEADING_LINES = 4
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)(.*)")
@@ -39,6 +36,9 @@ _FRONT = re.compile(
 _OTHER_BLOCK = re.compile(r" {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|)")
 """What opens a quote, a list or a table: its lines are no setext heading."""
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_POINT = re.compile(r" ?(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>\S.*)")
+_KEY = re.compile(r"(?P<indent>[ \t]*)(?P<key>[\w-]+)[ \t]*[:=](?:[ \t]+(?P<value>.*))?$")
+_ENTRY = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)$")
 
 
 @dataclass(slots=True)
@@ -52,6 +52,23 @@ class Section:
     def pieces(self) -> list[str]:
         """The body in pieces of at most 2,000 characters, split between paragraphs if possible."""
         return [piece for piece in _packed(_paragraphs(self.lines), "\n\n") if piece.strip()]
+
+    def points(self) -> list[str]:
+        """The items of the body's outermost lists, and the paragraphs between them."""
+        points: list[list[str]] = [[]]
+        fence, ended = "", False
+        for line in self.lines:
+            fence, fenced = _fence_after(fence, line)
+            point = None if fenced else _POINT.match(line)
+            if point is not None:
+                points.append([point["text"]])
+            elif line.strip() or fenced:
+                if ended and not fenced and not line.startswith(("  ", "\t")):
+                    points.append([])
+                points[-1].append(line)
+            ended = not line.strip() and not fenced
+        joined = ("\n".join(lines).strip() for lines in points)
+        return [point for point in joined if point]
 
 
 class MarkdownSource(Source):
@@ -112,27 +129,67 @@ class MarkdownSource(Source):
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """A file itself, whatever its name; of a folder the notes in it, in order of their names.
-
-    A link in a folder that leads out of it is passed by: a folder of a stranger's names no files
-    of one's own. Each file is given with its links resolved.
-    """
+    """A file itself, whatever its name; of a folder the notes in it, in order of their names."""
     if path.is_file():
         yield path.resolve()
         return
     if not path.is_dir():
         raise NotFound(f"There is no {path}.", path=str(path))
-    top = path.resolve()
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(set(folders) - _NOT_NOTES)
-        for name in sorted(names):
-            file = Path(folder, name)
-            if (file.suffix.lower() not in _SUFFIXES and name not in _NAMES) or not file.is_file():
-                continue
-            if (real := file.resolve()).is_relative_to(top):
-                yield real
-            else:
-                log.warning("%s leads out of %s: it was left out; import it by name", file, path)
+
+    def warn(file: Path) -> None:
+        log.warning("%s leads out of %s: it was left out; import it by name", file, path)
+
+    yield from files_below(path, is_note, warn)
+
+
+def is_note(file: Path) -> bool:
+    """Whether a file of a folder is a note, by its name."""
+    return file.suffix.lower() in _SUFFIXES or file.name in _NAMES
+
+
+def front_matter(text: str) -> dict[str, list[str]]:
+    """The keys of a note's front matter, with their values as far as they are plain.
+
+    It is read leniently: a key below another one is `outer.inner`, a list has several values,
+    and what is written in any other way of YAML's is left as it is.
+    """
+    found = _FRONT.match(text)
+    values: dict[str, list[str]] = {}
+    outer, last = "", ""
+    for line in found[0].splitlines()[1:-1] if found else ():
+        if last and (entry := _ENTRY.match(line)):
+            values[last].append(_unquoted(entry["value"]))
+        elif key := _KEY.match(line):
+            last = f"{outer}.{key['key']}" if key["indent"] and outer else key["key"]
+            outer = outer if key["indent"] else key["key"]
+            values[last] = _listed(key["value"] or "")
+    return values
+
+
+def without_front_matter(text: str) -> str:
+    """A note without its front matter."""
+    return _FRONT.sub("", text, count=1)
+
+
+def unfenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Lines, each with whether it is outside of a code fence."""
+    fence = ""
+    for line in lines:
+        fence, fenced = _fence_after(fence, line)
+        yield line, not fenced
+
+
+def _listed(value: str) -> list[str]:
+    """The values of `[a, b]`, or the one value; none for nothing."""
+    value = value.strip()
+    parts = value[1:-1].split(",") if value[:1] == "[" and value[-1:] == "]" else [value]
+    return [_unquoted(part) for part in parts if part.strip()]
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value
 
 
 def sections(text: str) -> Iterator[Section]:

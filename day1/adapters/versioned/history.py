@@ -32,6 +32,8 @@ _VERSION = 1
 _MAX_LINE = 200
 _REMEMBERED, _REMEMBERED_ROWS = 8, 2_000
 """Differences that are kept, and how large one may be."""
+_MOST_COMMITS = 65_536
+"""So many commits are remembered, of 1.5 KB each; then all are forgotten."""
 _FEW = 32
 """Unknown commits read one by one before the whole log is read at once."""
 
@@ -39,7 +41,7 @@ _FEW = 32
 class SqlHistory(History):
     """The history of an engine that keeps commits; an engine adds how to change refs.
 
-    Commits never change, so they are read once.
+    Commits never change, so they are remembered.
     """
 
     def __init__(self, connections: Connections, dialect: Dialect) -> None:
@@ -75,25 +77,27 @@ class SqlHistory(History):
 
     @override
     def log(self, start: str | CommitId) -> Iterator[Commit]:
+        known = self._remembered()
         with self._connections.fresh() as connection:
             commit: CommitId | None = self._dialect.resolve(connection, start)
             unknown = 0
             while commit is not None:
-                if commit not in self._known:
+                if commit not in known:
                     unknown += 1
                     if unknown == _FEW:
-                        self._dialect.read_all(connection, commit, self._known)
-                found = self.read(connection, commit)
+                        self._dialect.read_all(connection, commit, known)
+                found = self._read(connection, commit, known)
                 yield found
                 commit = found.parents[0] if found.parents else None
 
     @override
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
+        known = self._remembered()
         with self._connections.fresh() as connection:
             order: dict[CommitId, Commit] = {}
             for start in starts:
-                for commit in self._dialect.read_all(connection, start, self._known):
-                    order.setdefault(commit, self._known[commit])
+                for commit in self._dialect.read_all(connection, start, known):
+                    order.setdefault(commit, known[commit])
         return _children_first(order)
 
     @override
@@ -188,7 +192,7 @@ class SqlHistory(History):
             if not names:
                 continue
             with connect() as connection:
-                past.update(self._dialect.read_all(connection, tip, self._known))
+                past.update(self._dialect.read_all(connection, tip, self._remembered()))
                 columns = _columns(kind, self.version(connection, tip))
                 for name in names:
                     statement = select(*columns).distinct().select_from(table(name))
@@ -278,16 +282,27 @@ class SqlHistory(History):
                 known = self.read(connection, self._dialect.resolve(connection, commit))
         return known
 
+    def _remembered(self) -> dict[CommitId, Commit]:
+        """What is known of commits, for one walk: another walk forgets by beginning a new dict."""
+        if len(self._known) >= _MOST_COMMITS:
+            self._known = {}
+        return self._known
+
     def learn(self, commit: Commit) -> Commit:
         """Know a commit that was just made, which then need not be read."""
-        return self._known.setdefault(commit.id, commit)
+        return self._remembered().setdefault(commit.id, commit)
 
     def read(self, connection: Connection, commit: CommitId) -> Commit:
-        """Read one commit, at most once."""
-        known = self._known.get(commit)
-        if known is None:
-            known = self._known[commit] = self._dialect.read(connection, commit)
-        return known
+        """Read one commit, if it is not remembered."""
+        return self._read(connection, commit, self._remembered())
+
+    def _read(
+        self, connection: Connection, commit: CommitId, known: dict[CommitId, Commit]
+    ) -> Commit:
+        found = known.get(commit)
+        if found is None:
+            found = known[commit] = self._dialect.read(connection, commit)
+        return found
 
 
 def _until(changes: Changes, instant: int) -> Changes:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from day1.ports.archive import Archives, Copying
     from day1.ports.embedder import Embedder
     from day1.ports.rewriting import Rewriting
-    from day1.ports.source import Source
+    from day1.ports.setup import Setup
+    from day1.ports.source import Machine, Source, ToolMemory
     from day1.services.repository.repository import Repository
     from day1.services.upkeep.doctor import StoreLocation
     from day1.settings import EmbedderSettings, Settings
@@ -91,6 +92,18 @@ class Application(Protocol):
         """What to import from: git, markdown or graph; only markdown takes many paths."""
         ...
 
+    def tool_memory(self, name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
+        """What the tool of that name remembers: at the given paths, else where it keeps it.
+
+        Raises:
+            NotFound: there is none.
+        """
+        ...
+
+    def found_memories(self, machine: Machine) -> Sequence[ToolMemory]:
+        """What each tool remembers that has a memory on a machine."""
+        ...
+
     def embedder(self, settings: EmbedderSettings) -> Embedder | None:
         """The embedder that the settings name; it loads its model when it is first used."""
         ...
@@ -106,6 +119,10 @@ class Application(Protocol):
 
         `report` is told each step in words.
         """
+        ...
+
+    def setup(self) -> Setup:
+        """What connects the clients of this machine."""
         ...
 
     def serve_stdio(self, settings: Settings, toolsets: str, branch: str | None) -> None:

@@ -33,7 +33,8 @@ Exit codes:
   {READER_LEFT}  the reader of the pipe left
 
 \b
-The store is the nearest .day1 folder upward, else ~/.day1; DAY1_HOME overrides.
+The store is the nearest .day1 folder upward, of a worktree its repository's, else ~/.day1;
+DAY1_HOME overrides. `day1 where` says which one is meant here, and why.
 TIME is ISO 8601 (UTC without an offset) or an age such as 10m, 2h, 3d, 1w.
 IDs may be shortened: a row's to its last eight letters, as it is shown (six are enough), a
 commit's to its first eight (four are enough).
@@ -41,8 +42,10 @@ commit's to its first eight (four are enough).
 
 SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Start": {
+        "setup": "Connect the agents on this machine to day1.",
         "init": "Make a store in this folder, or on a server.",
         "status": "Say where you are and what waits.",
+        "where": "Say which store, branch and agent are meant here, and why.",
     },
     "Remember": {
         "add": "Remember a fact, an observation or a relation.",
@@ -78,7 +81,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Exchange": {
         "bundle": "Carry knowledge to other branches and stores.",
-        "import": "Bring memories in from git, Markdown, graphs or an export.",
+        "import": "Bring memories in from other tools, git, Markdown, or an export.",
         "export": "Write memories out as JSON Lines.",
     },
     "Tend": {

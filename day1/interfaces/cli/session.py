@@ -114,7 +114,7 @@ class Session:
         return self.find(given).name
 
     def find(self, given: str | None = None) -> Branch:
-        """The same branch as its record."""
+        """The branch of this call, as the ledger has it."""
         return self.context().find(given)
 
     def call(

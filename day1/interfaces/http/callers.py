@@ -44,7 +44,7 @@ class Callers:
 
         Raises:
             Forbidden: the token is bound to another agent than the call names.
-            InvalidRequest: a name that the call gives is none.
+            InvalidRequest: a header names an agent or session in a way that no name may have.
         """
         self._called()
         access = access_of(request)

@@ -145,7 +145,7 @@ class Lines:
 
 
 def _message(line: str) -> JSONRPCMessage | None:
-    """The message of a line, or the answer to a line that is none; None for an empty one."""
+    """The message on a line, or the error to answer if there is none; None for an empty line."""
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as exc:

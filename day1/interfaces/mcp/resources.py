@@ -83,7 +83,7 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
     anybody wrote, stand only in what is read.
 
     Raises:
-        MCPError: the cursor is none of ours.
+        MCPError: day1 did not make this cursor.
     """
     cursor = params.cursor if params else None
     if cursor is not None and not _CURSOR.fullmatch(cursor):

@@ -21,7 +21,7 @@ def listed_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
 
 
 def documented_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
-    """The same with the whole meaning of each argument, and its bounds."""
+    """As `listed_schema`, with the whole meaning of each argument and its bounds."""
     whole = operation.request.model_json_schema(mode="validation")
     return _listed(operation, explained(_inlined(whole)))
 

@@ -83,7 +83,7 @@ def path(name: str) -> str:
 
 
 def query(given: Mapping[str, Any], **changed: Any) -> str:
-    """A query string of what is given, with some of it changed; what is empty is left out."""
+    """A query string of the given values with some changes; empty values are left out."""
     every = {**given, **changed}
     kept = {key: value for key, value in every.items() if value not in {None, "", False}}
     return "?" + urlencode(kept) if kept else ""

@@ -111,7 +111,7 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
             "says": _says(row),
             # A conflict is shown where it is decided.
             "delta": [one for column, one in delta.items() if column not in row["clashes"]],
-            # A reviewer sees what it says, whichever part of it is in question.
+            # A reviewer sees the text, even if another column is in question.
             "leads": "*" not in row["clashes"] and _TEXTS.isdisjoint({*row["clashes"], *delta}),
             "points": [_point(row, cell, delta.get(cell)) for cell in row["clashes"] or ["*"]],
         }
@@ -199,7 +199,7 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
     """The columns that a form gives; a line left empty empties its column.
 
     Raises:
-        InvalidRequest: a number is none.
+        InvalidRequest: a column wants a number, and the text is none.
     """
     given: dict[str, Any] = {}
     for key, text in form.items():

@@ -77,14 +77,6 @@ def json_line(value: Mapping[str, object]) -> bytes:
     return canonical(value).encode() + b"\n"
 
 
-def is_export(first_line: bytes) -> bool:
-    """Whether a file with this first line is an export of day1, of any version."""
-    try:
-        return bool(json_object(first_line).get("format") == _FORMAT)
-    except ValueError:
-        return False
-
-
 def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
     """Read an export, line by line.
 

@@ -47,16 +47,6 @@ def name_of(repo: Repository, branch_id: str) -> str:
     return "" if branch is None else branch.name
 
 
-def find_unclosed_again(repo: Repository, branch: Branch) -> Branch:
-    """A branch that was found before, as it is now, if it still takes merges.
-
-    Raises:
-        UnknownBranch: as `find_again`.
-        BranchClosed: it was squashed meanwhile.
-    """
-    return refuse_closed(find_again(repo, branch))
-
-
 def find_open_again(repo: Repository, branch: Branch) -> Branch:
     """A branch that was found before, as it is now, if it still takes writes.
 

@@ -46,13 +46,13 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
     with archives.staging(file) as place:
         copying.ahead(place / "store")
         _tips(repo)  # opens what is asked again while writers wait
-        copying.ahead(place / "store")  # what came during the first, which may have taken long
+        copying.ahead(place / "store")  # what was written during the first copy
         repo.point("backup.ahead")
         try:
             copy = _copy(repo, copying, archives, place / "store")
         except StoreDamaged:
-            # A killed writer's leavings were copied ahead, and another wrote over them since: once
-            # more, all of it with nobody writing. What is really damaged is so again.
+            # Pages of a killed writer were copied ahead, and another writer replaced them since.
+            # So all is copied again while nobody writes; real damage is found again.
             copy = _copy(repo, copying, archives, place / "again")
         repo.point("backup.copied")
         parts = archives.parts(copy.folder)

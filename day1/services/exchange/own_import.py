@@ -12,7 +12,8 @@ from day1.model.rows.kind import Kind, Row
 from day1.model.values.callbacks import ReportProgress
 from day1.services.branches.forking import fork
 from day1.services.branches.lookup import find, first_commit, refuse_protected
-from day1.services.exchange.importing import UNIT_ROWS, Imported, commit_unit, in_units
+from day1.services.exchange.imported import Imported, commit_unit
+from day1.services.exchange.importing import UNIT_ROWS, in_units
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import put
 

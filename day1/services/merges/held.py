@@ -31,7 +31,6 @@ class Offer:
     """Oldest first; what is decided is decided for all of them."""
     present: Row | None
     offered: Row | None
-    offered_value: str | None
     source: str | None
     """The source branch's name, if it still is."""
 
@@ -48,7 +47,7 @@ def offers(repo: Repository, branch: Branch) -> list[Offer]:
 
 
 def offers_on(repo: Repository, reading: Reading) -> list[Offer]:
-    """The same of a branch that is open already."""
+    """As `offers`, of a branch that is open already."""
     return offers_of(repo, reading, open_items(reading.find(HELD, Query())), {})
 
 
@@ -58,7 +57,7 @@ def offers_of(
     items: Sequence[HeldItem],
     opened: Mapping[str, Reading],
 ) -> list[Offer]:
-    """The same of items that are read already; `opened` are readings of branches by their ids."""
+    """As `offers`, of items that are read already; `opened` are readings by the branch's id."""
     if not items:
         return []
     names = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
@@ -83,7 +82,7 @@ def offers_of(
         present = value_of(item.kind, item.cell, value_json(item.kind, row, item.cell))
         offered = value_of(item.kind, item.cell, value)
         source_name = names.get(item.source_branch)
-        found.append(Offer((item,), present, offered, value, source_name))
+        found.append(Offer((item,), present, offered, source_name))
     return _once(found)
 
 

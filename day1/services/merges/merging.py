@@ -15,12 +15,7 @@ from day1.model.rows.change import CommitId, Message, Ref
 from day1.model.rows.kind import FACT, HELD, WHOLE, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.branches.lookup import (
-    find_again,
-    find_unclosed_again,
-    refuse_closed,
-    refuse_protected,
-)
+from day1.services.branches.lookup import find_again, refuse_closed, refuse_protected
 from day1.services.merges.planning import MergeRequest, check, check_digest, plan_of
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
@@ -40,7 +35,7 @@ class Merged:
     left: tuple[str, ...] = ()
     """Facts that a picked fact supersedes and that stay active on the target."""
     repeated: bool = False
-    """The same request did it before; what the plan was is not known any more."""
+    """Whether an earlier call with the same request did it: then the plan is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +114,7 @@ def merge(
             with repo.store.reading(Ref(commit=commit)) as merged:
                 plan, *_ = plan_of(repo, request, base, (merged, work))
             _check_plan(request, plan)
-            guard(source, find_unclosed_again(repo, target), plan)
+            guard(source, refuse_closed(find_again(repo, target)), plan)
             details = _MergeDetails(repo, request, commit, merge_id, origin, base)
             done = _do(work, plan, details)
             at = work.now
@@ -132,9 +127,7 @@ def merge(
 
 
 def _check_ends(request: MergeRequest) -> None:
-    source, target = request.source, request.target
-    if source.closed or target.closed:
-        refuse_closed(source if source.closed else target)
+    source, _ = refuse_closed(request.source), refuse_closed(request.target)
     if request.strategy == "squash" and source.protection:
         raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
 

@@ -32,7 +32,7 @@ class MergeRequest:
 
     @property
     def writes(self) -> bool:
-        """Whether who decides it also writes."""
+        """Whether a choice writes by itself: a value that neither side has, or a deletion."""
         return any(choice.take in OWN for choice in self.choices)
 
 
@@ -77,7 +77,7 @@ def preview(
 def look(
     repo: Repository, request: MergeRequest, *, both: bool = False, offers: bool = False
 ) -> Preview:
-    """`preview`, of a closed source too: it cannot be merged, but be compared."""
+    """As `preview`, but the source may be closed: then it cannot be merged, but compared."""
     check(request)
     with (
         repo.store.reading(Ref(branch=request.source.name)) as source,
@@ -162,10 +162,10 @@ def plan_of(
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The held items that a plan has to do with; most often there are none."""
+    """The held items that matter to a plan; most often there are none."""
 
     source: Sequence[HeldItem] = ()
-    """Open on the source, and none of the target's, be they open or closed."""
+    """Items that are open on the source and that the target never had."""
     target: Sequence[HeldItem] = ()
     """Open on the target, and not closed by what comes along."""
     kept_out_of_source: Collection[str] = ()
@@ -208,7 +208,7 @@ def _removed(
 
 
 def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
-    """A decision that a mistyped id would lose is refused."""
+    """Refuse a decision about a row of neither side: its id may be mistyped."""
     unknown = [choice.row_id for choice in choices if choice.row_id not in known]
     if unknown:
         raise NotFound(

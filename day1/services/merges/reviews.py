@@ -125,7 +125,7 @@ def open_review(
 
 
 def gone(repo: Repository, review: Review) -> Advice | None:
-    """Why a review cannot be looked at; None where both branches are there."""
+    """Why a review cannot be planned: one of its branches is gone; None if both are there."""
     for side, branch_id in (("source", review.source_id), ("target", review.target_id)):
         branch = repo.ledger.record(Branch, branch_id)
         if branch is None:
@@ -162,7 +162,7 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
 
 
 def _decided(found: Examined, review: Review) -> Examined:
-    """The same look at a review with the decisions that it has now."""
+    """The examined review with the decisions that `review` has."""
     decided = [(one, one.holds(found.rows)) for one in review.decided]
     choices = tuple(completed(one.choice) for one, holds in decided if holds)
     stale = tuple(one for one, holds in decided if not holds)
@@ -187,7 +187,7 @@ def _held(seen: Preview, every: Mapping[str, PlanRow]) -> dict[str, tuple[HeldIt
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a reviewer says of a cell of a row; `take` None takes back what was decided."""
+    """A reviewer's decision about a cell of a row; `take` None takes an earlier one back."""
 
     row_id: str
     cell: str

@@ -5,7 +5,7 @@ It writes one record of the ledger, and every reading of rows masks what the rec
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest, NotFound
@@ -56,7 +56,7 @@ def look(repo: Repository, row_id: str) -> Target:
     if kind in COPIED:
         rows |= {str(row["origin_id"]) for row in versions if row["origin_id"] is not None}
         rows = _with_copies(repo, kind, rows)
-    texts = texts_of(repo, kind, row_id)
+    texts = texts_of(repo, kind, row_id, versions)
     hashes = frozenset(texts) - {REDACTED_HASH}
     before = repo.ledger.records(Redaction, row_id=row_id)
     masked = {content for redaction in before for content in redaction.hashes}
@@ -160,11 +160,16 @@ def forget(repo: Repository, hashes: Collection[str]) -> bool:
     return True
 
 
-def texts_of(repo: Repository, kind: Kind, row_id: str) -> dict[str, str]:
-    """Every text that a row ever had, by content hash, including texts that merges held."""
+def texts_of(
+    repo: Repository, kind: Kind, row_id: str, versions: Sequence[Row] | None = None
+) -> dict[str, str]:
+    """Every text that a row ever had, by content hash, including texts that merges held.
+
+    `versions` are the row's, where they are read already: to read them opens every branch.
+    """
     if kind.text is None:
         return {}
-    rows: list[Row] = repo.history.unmasked(kind, row_id)
+    rows = list(repo.history.unmasked(kind, row_id) if versions is None else versions)
     for item in repo.history.unmasked(HELD, row_id):
         sides = (columns_of(text_of(item[side])) for side in ("ours", "theirs"))
         rows += [side for side in sides if side is not None and kind.text in side]

@@ -33,7 +33,7 @@ from day1.services.repository.idempotency import (
 )
 
 _NEAREST = 20
-"""As many agents may write the same within a minute, and each is told of a repetition."""
+"""At most so many facts of the same text are looked at for a repetition: the newest."""
 
 REMOVED = "removed"
 """The `value` of an edit that removed its row."""

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 _SAMPLE = 400
 """Texts, and pairs of texts, by which a state is judged; a share of a quarter is known to 2 %."""
+_STATES_JUDGED = 400
+"""Of so many states it is remembered what is usual there; then all are forgotten."""
 _FEWEST_PAIRS = 50
-_MORE_ALIKE = 0.05
+_MORE_ALIKE = 0.04
 """So much more alike than any two are consecutive memories where their order means something.
 
-It is .09 to .21 in memories as they were written, and below .03 when the same are shuffled: there,
+It is .05 to .21 in memories as they were written, and below .03 when the same are shuffled: there,
 to count the words of neighbours costs 2 to 3 points of recall.
 """
 _LEADING = 25
@@ -44,12 +46,12 @@ class UsualCache:
     ) -> Usual:
         """What is usual in the visible memories, judged by a sample.
 
-        The sample is taken anew when there are a tenth more or fewer rows than then.
+        Another sample is taken when there are a tenth more or fewer rows than then.
         """
         key, rows = (*state, *visible.key), len(visible)
         known = self._known.get(key)
         if known is None or abs(known[0] - rows) * 10 > known[0]:
-            if len(self._known) > _SAMPLE:
+            if len(self._known) > _STATES_JUDGED:
                 self._known.clear()
             texts = index.words.texts(visible.kind, visible.sample(_SAMPLE))
             known = rows, usual(list(texts.values()))

@@ -68,9 +68,9 @@ def embed_pending(
     first: Sequence[TextId] = (),
     enough: Callable[[], bool] | None = None,
 ) -> int:
-    """Embed texts that have no vectors, `first` and then the newest; returns how many are left.
+    """Embed texts that have no vectors, `first` and then the newest.
 
-    Some `limit` passages if no other process is at it, or fewer when `enough` says so after one of
+    About `limit` passages if no other process is at it, or fewer when `enough` says so after one of
     the embedder's strides; with a limit of None all, however long that takes.
 
     Returns:

@@ -5,7 +5,7 @@
                                    ┘                                  scores of each ─▶ rank
 
 The index finds texts, whatever branch they are on; which rows have them at the state that is asked
-for is decided by SQL (`visible`). Up to `exact_rows` visible rows the vectors of exactly those are
+for is decided by SQL (`views`). Up to `exact_rows` visible rows the vectors of exactly those are
 compared. Above, the nearest of all branches are asked for, more and more until enough are visible:
 approximately where this process can, else by comparing all. When they do not suffice, all visible
 rows are compared.
@@ -225,10 +225,11 @@ class _Search:
         try:
             vector = self._ports.questions.of(embedder, asked.embedded, self._request.vector)
             self._asked, self._meaning = asked, QueryVector(embedder, vector)
-            limit, seconds = self._ports.embedded_at_once, self._ports.embedding_s
-            some = None if self._request.wait else limit if seconds != 0 else 0
+            seconds = self._ports.embedding_s
+            limit = 0 if seconds == 0 else self._ports.embedded_at_once
             enough = None if seconds is None else TimeBudget(seconds)
-            embed_pending(self._index, embedder, some, self._first, enough)
+            every = self._request.wait
+            embed_pending(self._index, embedder, None if every else limit, self._first, enough)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:

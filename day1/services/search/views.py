@@ -31,6 +31,7 @@ _ROWS_KEPT = 300_000
 """Rows in all views of a process; each costs some 400 bytes."""
 _VIEWS_KEPT = 500
 _STATES_COUNTED = 400
+"""Of so many states the number of rows is remembered; then all are forgotten."""
 _LONG_AGO = -(2**63)
 """When the valid time ended of a superseded fact that does not say it: before any question."""
 
@@ -115,7 +116,7 @@ class CachedView:
         self.kind = kind = wanted.kind
         self.key = _key(wanted)
         self.lock = threading.Lock()
-        """Held by whoever moves it, or comes or goes as a reader."""
+        """Held while the view moves to another state, and while `readers` changes."""
         self.readers = 0
         self.unindexed = 0
         """Visible rows whose text the index does not know."""

@@ -250,7 +250,7 @@ def _texts(candidate: CandidateFact) -> list[str]:
 
 
 def _sentence(chat: Chat, texts: Sequence[str]) -> str | None:
-    """One sentence for several texts; None if the model's is none, or strays from them."""
+    """One sentence for several texts; None if the model wrote none, or one that adds to them."""
     answer = chat.ask(_INSTRUCTIONS, {"observations": list(texts)}, _SCHEMA, "fact")
     sentence = answer.value.get("sentence")
     if not isinstance(sentence, str) or not 0 < len(sentence.strip()) <= _LONGEST:

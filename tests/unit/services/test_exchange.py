@@ -10,7 +10,15 @@ from day1.model.records.store_copy import CopyMark
 from day1.model.rows.change import Ref
 from day1.ports.source import Draft, FactDraft
 from day1.services.branches.notes import mark
-from day1.services.exchange import bundles, exporting, importing, own_import, store_copy
+from day1.services.exchange import (
+    bundles,
+    exporting,
+    foreign_rows,
+    imported,
+    importing,
+    own_import,
+    store_copy,
+)
 from day1.services.rows.editing import Correction, Removal, remove, update
 from tests.unit.services.conftest import ADA, Bench
 
@@ -34,7 +42,7 @@ class Notes:
         yield self.drafts
 
 
-def take(bench: Bench, *drafts: Draft) -> importing.Imported:
+def take(bench: Bench, *drafts: Draft) -> imported.Imported:
     bench.now += 1
     return importing.import_foreign(bench.repo, bench.branch(), Notes(*drafts), ADA, nobody)
 
@@ -104,10 +112,10 @@ def test_a_closed_branch_takes_no_import(bench: Bench) -> None:
 
 
 def test_a_foreign_text_loses_what_no_engine_keeps(bench: Bench) -> None:
-    take(bench, FactDraft("fact_a", "a\0b\ud800" + "c" * importing.MAX_TEXT))
+    take(bench, FactDraft("fact_a", "a\0b\ud800" + "c" * foreign_rows.MAX_TEXT))
     text = str(bench.present("fact_a")["fact_text"])
     assert text.startswith("ab?c")
-    assert len(text) == importing.MAX_TEXT
+    assert len(text) == foreign_rows.MAX_TEXT
 
 
 def test_a_bundle_keeps_what_it_was_made_of(bench: Bench) -> None:

@@ -66,8 +66,8 @@ def _write(session: Session, file: Path) -> None:
 
 
 def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -> None:
+    from day1.git_folders import STORE
     from day1.services.exchange.backup import check_backup, restore_backup
-    from day1.settings import FOLDER
 
     if not restore:
         aside = file.with_name(f"{file.name}.check")
@@ -75,7 +75,7 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
         if not session.answer(document):
             session.screen.line(f"{file} is whole: {_said(document)}, as of {document['made_at']}")
         return
-    place = (folder or session.settings.home or Path(FOLDER)).expanduser().absolute()
+    place = (folder or session.settings.home or Path(STORE)).expanduser().absolute()
     manifest = restore_backup(
         session.app.archives(), file, place, session.app.point(session.settings)
     )

@@ -9,24 +9,29 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.interfaces.cli.files import lines_of
+from day1.interfaces.cli.importing import import_found, import_named, imported
 from day1.interfaces.cli.indexing import bring_up
 from day1.interfaces.cli.options import agent_option, branch_option
-from day1.interfaces.cli.render import plural, short
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
     from day1.model.branches.branch import Branch
     from day1.model.values.callbacks import ReportProgress
-    from day1.services.exchange.importing import Imported
+    from day1.services.exchange.imported import Imported
 
-
-_SHOWN = 10
-_WHY = {
-    "edited": "was edited here",
-    "removed": "was removed here",
-    "held": "has a held item to decide",
-    "conflict": "is here with other content",
+_TOOLS = {
+    "claude-code": "Import the memory that Claude Code keeps of this project.",
+    "codex": "Import the memory of Codex: its handbook, and its summaries of sessions.",
+    "basic-memory": "Import the notes of basic-memory: its observations and relations.",
+    "claude-mem": "Import what claude-mem noted of sessions: its database or its export.",
+    "mem0": "Import mem0's history, each event as a commit; or what its get_all answers.",
+    "mcp-memory-service": "Import the memories of mcp-memory-service: database or export.",
+    "beads": "Import the memories among the issues of beads.",
+    "letta": "Import what a Letta agent remembers: an .af file, or the folder of its memory.",
+    "claude-ai": "Import what Claude.ai remembers: memories.json, or the export's zip file.",
+    "lines": "Import lines `[date] - text`, as any chat prints what it remembers; `-` reads stdin.",
 }
+"""The tools whose memory is imported as a review, in the order of the help."""
 
 
 @click.group("import")
@@ -41,6 +46,46 @@ def _importing(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of every import."""
     index = click.option("--no-index", is_flag=True, help="Leave the index to the next search.")
     return index(branch_option(agent_option(command)))
+
+
+def _from_tools(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of every import from a tool's own memory."""
+    for option in (
+        click.option("--no-index", is_flag=True, help="Leave the index to the next search."),
+        click.option("--sensitive", is_flag=True, help="Also what the tool calls sensitive."),
+        click.option("--all-projects", is_flag=True, help="Not only this folder's project."),
+        click.option("--dry-run", is_flag=True, help="Show counts and samples, change nothing."),
+        click.option("--into", metavar="BRANCH", help="Review for it. Default: the current one."),
+    ):
+        command = option(command)
+    return agent_option(command)
+
+
+@import_command.command("auto")
+@click.option("-y", "--yes", is_flag=True, help="Import all that is found without asking.")
+@_from_tools
+@porcelain
+def import_auto(session: Session, **given: Any) -> None:
+    """Look for the memory of other tools on this machine, and import what you confirm.
+
+    What each tool has is imported onto a branch import/NAME-DATE, with a review opened for it.
+    """
+    import_found(session, given)
+
+
+def _tool_command(name: str, told: str) -> None:
+    @import_command.command(name, help=f"{told}\n\nIt lands on a branch of its own, as a review.")
+    @click.argument(
+        "paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True)
+    )
+    @_from_tools
+    @porcelain
+    def run(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
+        import_named(session, name, paths, given)
+
+
+for _name, _told in _TOOLS.items():
+    _tool_command(_name, _told)
 
 
 @import_command.command("git")
@@ -121,19 +166,7 @@ def _run(
 
     with session.screen.progress("Importing") as report:
         done = bring(report)
-    left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in done.left]
-    counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged}
-    if not session.answer(
-        {"branch": branch.name, **counts, "left": left, "branches": done.branches}
-    ):
-        told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-        session.screen.line(f"Imported {what} into {branch.name}: {told}")
-        for row in done.left[:_SHOWN]:
-            session.screen.line(("left ", "warn"), f"{short(row.id)}: it {_WHY[row.why]}")
-        if len(left) > _SHOWN:
-            session.screen.line(f"… and {plural(len(left) - _SHOWN, 'more row')} left")
-        for name in done.branches:
-            session.screen.line(f"Branch {name} created.")
+    session.answer(imported(session, branch.name, done, f"{what} "))
     if not given["no_index"]:
         created = (find(session.repo(), name) for name in done.branches if name != branch.name)
         bring_up(session, branch, *created)

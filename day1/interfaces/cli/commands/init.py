@@ -15,10 +15,14 @@ from day1.interfaces.cli.session import Session, porcelain
 def init_command(session: Session, folder: Path | None) -> None:
     """Make a store: the folder .day1 in FOLDER (default: here, or DAY1_HOME if that is set).
 
+    In a worktree that git added, the default is the repository's folder: a store would be lost
+    with the worktree.
+
     With DAY1_STORE__URL the store is that database on its server. An existing store is left as it
     is.
     """
-    from day1.settings import FOLDER, find_home
+    from day1.git_folders import STORE
+    from day1.home import find_home
 
     settings = session.settings
     if settings.store.url is not None and folder is not None:
@@ -26,10 +30,22 @@ def init_command(session: Session, folder: Path | None) -> None:
     if folder is None and (settings.home or settings.store.url):
         here = find_home(settings)
     else:
-        here = ((folder or Path()) / FOLDER).absolute()
+        here = ((folder or _usual_folder()) / STORE).absolute()
     made = session.app.create_store(settings, here, session.now)
     store = session.app.open_store(settings, folder=here)
     store.close()
     if not session.answer({"store": store.where, "created": made, "branch": "main"}):
         kind = "Initialized empty" if made else "Reinitialized existing"
         session.screen.line(f"{kind} day1 store in {store.where}")
+
+
+def _usual_folder() -> Path:
+    """The present folder, or the repository's, where this is a worktree without a store yet."""
+    from day1.git_folders import STORE, repository_of
+    from day1.home import is_store
+
+    here = Path.cwd()
+    repository = repository_of(here)
+    if repository is None or not repository.linked or is_store(here / STORE):
+        return here
+    return repository.folder

@@ -1,0 +1,227 @@
+"""JSON with comments and trailing commas, edited in place: only day1's own bytes change.
+
+tree-sitter says where each part lies; `json` says what it means. What is edited is read again, and
+given only if it means what it has to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import tree_sitter_json
+from tree_sitter import Language, Node, Parser, Query, QueryCursor
+
+from day1.adapters.clients.documents import NotUnderstood, at, newline_of, with_value, without
+
+BLANK: Final = b"{}\n"
+_SPACE: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+def value_of(data: bytes) -> dict[str, Any]:
+    """The document as values."""
+    return _read(data).value
+
+
+def put(data: bytes, keys: Sequence[str], value: Any) -> bytes:
+    """The document with a value at a path of keys."""
+    read = _read(data if data.removeprefix(_BOM).strip() else BLANK)
+    if at(read.value, keys) == value:
+        return read.data
+    wanted = with_value(read.value, keys, value)
+    node, rest = read.root, list(keys)
+    while rest and (pair := _pair(node, rest[0])) is not None:
+        node = _value(pair)
+        rest.pop(0)
+    if rest:
+        for key in reversed(rest[1:]):
+            value = {key: value}
+        edited = _inserted(read, node, rest[0], value)
+    else:
+        text = read.text(value, read.indent(node)).encode()
+        edited = _cut(read.data, [(node.start_byte, node.end_byte, text)])
+    return _checked(edited, wanted)
+
+
+def take_out(data: bytes, keys: Sequence[str]) -> bytes:
+    """The document without what is at a path of keys."""
+    read = _read(data)
+    if at(read.value, keys) is None:
+        return data
+    node = read.root
+    for key in keys[:-1]:
+        node = _value(_pair(node, key) or node)
+    pairs = list(_pairs(node))
+    place = next(n for n, pair in enumerate(pairs) if _name(pair) == keys[-1])
+    own = pairs[place]
+    starts = pairs[place - 1].end_byte if place else node.start_byte
+    ends = pairs[place + 1].start_byte if place + 1 < len(pairs) else node.end_byte
+    commas = {c.start_byte for c in node.children if c.type == ","} | read.trailing
+    before = [c for c in commas if starts <= c < own.start_byte]
+    after = [c for c in commas if own.end_byte <= c < ends]
+    begin = len(read.data[: own.start_byte].rstrip(_SPACE))
+    parts = [(begin, own.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
+    edited = _closed_up(_cut(read.data, parts), node.start_byte)
+    return _checked(edited, without(read.value, keys))
+
+
+def shown(keys: Sequence[str], value: Any) -> str:
+    """What a person would add to a document."""
+    return put(BLANK, keys, value).decode()
+
+
+@dataclass(frozen=True)
+class _Read:
+    data: bytes
+    value: dict[str, Any]
+    root: Node
+    trailing: frozenset[int]
+    """Where commas stand that strict JSON does not have."""
+
+    @property
+    def newline(self) -> str:
+        return newline_of(self.data)
+
+    @property
+    def unit(self) -> str:
+        """How far one level is indented."""
+        return next((self.indent(pair) for pair in _pairs(self.root)), "") or "  "
+
+    def indent(self, node: Node) -> str:
+        """The space at the start of the line on which a node begins."""
+        line = self.data[self.data.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte]
+        return line[: len(line) - len(line.lstrip(b" \t"))].decode()
+
+    def text(self, value: Any, indent: str) -> str:
+        """A value as JSON: objects on lines of their own, lists on one."""
+        if not isinstance(value, dict) or not value:
+            return json.dumps(value, ensure_ascii=False)
+        deeper = indent + self.unit
+        members = [
+            f"{deeper}{json.dumps(key, ensure_ascii=False)}: {self.text(inner, deeper)}"
+            for key, inner in value.items()
+        ]
+        return self.newline.join(["{", f",{self.newline}".join(members), indent + "}"])
+
+
+def _inserted(read: _Read, node: Node, key: str, value: Any) -> bytes:
+    """The text with one more member at the end of an object."""
+    pairs, close = list(_pairs(node)), node.end_byte - 1
+    body_end = len(read.data[:close].rstrip(_SPACE))
+    name = json.dumps(key, ensure_ascii=False)
+    last = pairs[-1].end_byte if pairs else node.start_byte + 1
+    trails = any(last <= comma < close for comma in read.trailing)
+    comma = b"," if pairs and not trails else b""
+    end = "," if trails else ""
+    if pairs and b"\n" not in read.data[node.start_byte : pairs[0].start_byte]:
+        member = f" {name}: {json.dumps(value, ensure_ascii=False)}{end}"
+        return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
+    base = read.indent(node)
+    indent = read.indent(pairs[0]) if pairs else base + read.unit
+    member = f"{read.newline}{indent}{name}: {read.text(value, indent)}{end}"
+    if b"\n" not in read.data[body_end:close] and not pairs:
+        member += read.newline + base
+        return _cut(read.data, [(last, last, comma), (body_end, close, member.encode())])
+    return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
+
+
+def _closed_up(data: bytes, start: int) -> bytes:
+    """The text with `{}` for an object, begun at `start`, that has nothing left but space."""
+    rest = data[start + 1 :].lstrip(_SPACE)
+    return data[: start + 1] + rest if rest.startswith(b"}") else data
+
+
+def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:
+    """The text with parts, given by start and end, replaced."""
+    edited, done = b"", 0
+    for start, end, new in sorted(parts, key=lambda part: part[:2]):
+        edited += data[done:start] + new
+        done = end
+    return edited + data[done:]
+
+
+def _checked(data: bytes, wanted: dict[str, Any]) -> bytes:
+    if _read(data).value != wanted:
+        raise NotUnderstood("its form is too unusual to be edited safely")
+    return data
+
+
+def _read(data: bytes) -> _Read:
+    """A sound document.
+
+    Raises:
+        NotUnderstood: it is none.
+    """
+    clean, trailing = _strict(data)
+    try:
+        value = json.loads(clean.decode("utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as exc:
+        raise NotUnderstood(f"it is no JSON ({exc})") from exc
+    if not isinstance(value, dict):
+        raise NotUnderstood("it is no JSON object")
+    tops = _parser().parse(clean).root_node.named_children
+    return _Read(data, value, next(top for top in tops if top.type == "object"), trailing)
+
+
+def _strict(data: bytes) -> tuple[bytes, frozenset[int]]:
+    """The same text with space for comments and for trailing commas, and where these stood."""
+    if not (b"//" in data or b"/*" in data or _TRAILING.search(data)):
+        return data, frozenset()
+    captured = QueryCursor(_query()).captures(_parser().parse(data).root_node)
+    clean = bytearray(data)
+    for comment in captured.get("comment", ()):
+        for place in range(comment.start_byte, comment.end_byte):
+            if clean[place] not in b"\r\n":
+                clean[place] = ord(" ")
+    commas = (comma.start_byte for comma in captured.get("comma", ()))
+    trailing = frozenset(comma for comma in commas if _TRAILING.match(clean, comma))
+    for comma in trailing:
+        clean[comma] = ord(" ")
+    return bytes(clean), trailing
+
+
+_TRAILING: Final = re.compile(rb",(?=\s*[\]}])")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _language() -> Language:
+    return Language(tree_sitter_json.language())
+
+
+def _parser() -> Parser:
+    return Parser(_language())
+
+
+@lru_cache(maxsize=1)
+def _query() -> Query:
+    return Query(_language(), '(comment) @comment "," @comma')
+
+
+def _pairs(node: Node) -> Iterator[Node]:
+    """The members of an object."""
+    return (child for child in node.named_children if child.type == "pair")
+
+
+def _pair(node: Node, key: str) -> Node | None:
+    """The member of an object that has a name."""
+    return next((pair for pair in _pairs(node) if _name(pair) == key), None)
+
+
+def _name(pair: Node) -> str:
+    return str(json.loads(pair.named_children[0].text or b"null"))
+
+
+def _value(pair: Node) -> Node:
+    return pair.named_children[1]

@@ -1,0 +1,52 @@
+"""A marked section in a text file; what stands outside of the marks is never touched."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from day1.adapters.clients.documents import NotUnderstood, newline_of
+
+BEGIN: Final = "<!-- BEGIN day1 (written by `day1 setup`; changes in here are lost) -->"
+END: Final = "<!-- END day1 -->"
+_BEGINS: Final = b"<!-- BEGIN day1"
+
+
+def found(data: bytes) -> bytes | None:
+    """The section with its marks; None if there is none.
+
+    Raises:
+        NotUnderstood: the marks do not fit.
+    """
+    begins, ends = data.count(_BEGINS), data.count(END.encode())
+    if not begins and not ends:
+        return None
+    start, end = data.find(_BEGINS), data.find(END.encode())
+    if (begins, ends) != (1, 1) or end < start:
+        raise NotUnderstood("the marks of day1's section do not fit together")
+    return data[start : end + len(END)]
+
+
+def put(data: bytes, body: str) -> bytes:
+    """The text with the section: in its place if it is there, else at the end."""
+    newline = newline_of(data).encode()
+    new = f"{BEGIN}\n{body.strip()}\n{END}".encode().replace(b"\n", newline)
+    old = found(data)
+    if old is not None:
+        return data.replace(old, new)
+    if not data:
+        return new + newline
+    if data.endswith(b"\n"):
+        return data + newline + new + newline
+    return data + newline + newline + new  # no newline at the end, as it was
+
+
+def take_out(data: bytes) -> bytes:
+    """The text without the section, and without the lines that `put` added around it."""
+    section = found(data)
+    if section is None:
+        return data
+    newline = newline_of(data).encode()
+    start, _, end = data.partition(section)
+    if not end and start.endswith(newline * 2):
+        return start.removesuffix(newline * 2)
+    return start.removesuffix(newline) + end.removeprefix(newline)

@@ -1,0 +1,182 @@
+"""Connect clients to day1: implements `Setup`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from typing_extensions import override
+
+from day1.adapters.clients.documents import NotUnderstood
+from day1.adapters.clients.edits import Edit, NotesEdit, ServerEdit
+from day1.adapters.clients.files import Backups, NotTouched, read, remove, replace
+from day1.adapters.clients.table import CLIENTS, PLACES, Files
+from day1.adapters.flock import take
+from day1.errors import StoreBusy
+from day1.model.values.callbacks import KillPoint
+from day1.ports.setup import Asked, Outcome, Setup
+
+_WAIT_S: Final = 10.0
+
+
+class ClientSetup(Setup):
+    """Edits the files of the clients that `table.py` lists."""
+
+    def __init__(self, home: Path, project: Path, environment: Mapping[str, str]) -> None:
+        """Work for the user of a home, in a project, with what the environment says."""
+        self._places = {"home": home, "project": project}
+        for name, (variable, default) in PLACES.items():
+            named = environment.get(variable) if variable else None
+            place = Path(named or default.replace("~", str(home), 1))
+            self._places.setdefault(name, place)
+        if sys.platform == "darwin":
+            self._places["code"] = home / "Library" / "Application Support" / "Code"
+        elif environment.get("XDG_CONFIG_HOME"):
+            self._places["code"] = self._places["config"] / "Code"
+        data = environment.get("XDG_DATA_HOME") or home / ".local" / "share"
+        self._own = Path(data) / "day1"
+        self._backups = Backups(self._own / "backups")
+
+    @override
+    def titles(self) -> dict[str, str]:
+        return {name: client.title for name, client in CLIENTS.items()}
+
+    @override
+    def found(self) -> list[str]:
+        return [
+            name
+            for name, client in CLIENTS.items()
+            if any(self._path(folder).is_dir() for folder in client.found_by)
+            or any(shutil.which(program) for program in client.programs)
+        ]
+
+    @override
+    def run(
+        self, asked: Asked, *, write: bool, point: KillPoint
+    ) -> tuple[list[Outcome], list[str]]:
+        program, notes = _program(project=asked.project)
+        edits = list(self._edits(asked, program))
+        if not write:
+            return [self._outcome(edit, asked, None) for edit in edits], notes
+        with self._alone():
+            outcomes = [self._outcome(edit, asked, point) for edit in edits]
+        for name in dict.fromkeys(o.client for o in outcomes if o.state == "added"):
+            notes += CLIENTS[name].remarks
+        return outcomes, notes
+
+    def _edits(self, asked: Asked, program: str) -> Iterator[Edit]:
+        """What is day1's in the files of the clients, each file of instructions once."""
+        notes: set[Path] = set()
+        for name in asked.clients:
+            files = self._files(name, asked)
+            if files.servers:
+                yield self._server(name, files, program, asked.tools)
+            if files.notes is not None:
+                path = self._path(files.notes.path)
+                if path not in notes and not (asked.remove and self._needed(path, asked)):
+                    yield NotesEdit(name, path, files.notes)
+                notes.add(path)
+
+    def _server(self, name: str, files: Files, program: str, tools: str | None) -> ServerEdit:
+        paths = [self._path(each) for each in files.servers]
+        path = next((each for each in paths if os.path.lexists(each)), paths[0])
+        return ServerEdit(name, path, CLIENTS[name], program, tools)
+
+    def _needed(self, path: Path, asked: Asked) -> bool:
+        """Whether a client that stays connected reads the same file of instructions."""
+        for name in CLIENTS.keys() - set(asked.clients):
+            files = self._files(name, asked)
+            if files.servers and files.notes and self._path(files.notes.path) == path:
+                edit = self._server(name, files, "", None)
+                try:
+                    if edit.present(read(edit.path) or b"") is not None:
+                        return True
+                except (NotTouched, NotUnderstood):
+                    continue
+        return False
+
+    def _outcome(self, edit: Edit, asked: Asked, point: KillPoint | None) -> Outcome:
+        """What becomes of a file; it is written if a `point` is given."""
+        try:
+            return (self._taken_out if asked.remove else self._put)(edit, point)
+        except (NotTouched, NotUnderstood) as exc:
+            content = "" if asked.remove else edit.shown()
+            return Outcome(edit.client, edit.path, edit.what, "refused", str(exc), content)
+
+    def _put(self, edit: Edit, point: KillPoint | None) -> Outcome:
+        data = read(edit.path)
+        base = data or edit.blank
+        there, after = edit.present(base), edit.put(base)
+        if data == after:
+            return Outcome(edit.client, edit.path, edit.what, "same", content=edit.shown())
+        backup = None
+        if point is not None:
+            if data is None:
+                self._backups.forget(edit.path)
+            elif there is None:
+                backup = self._backups.keep(edit.path, data)
+                point("setup-after-backup")
+            replace(edit.path, data, after, point)
+        state: Any = "added" if there is None else "changed"
+        return Outcome(
+            edit.client, edit.path, edit.what, state, content=edit.shown(), backup=backup
+        )
+
+    def _taken_out(self, edit: Edit, point: KillPoint | None) -> Outcome:
+        data = read(edit.path)
+        there = None if data is None else edit.present(data)
+        if data is None or there is None:
+            return Outcome(edit.client, edit.path, edit.what, "absent")
+        before = self._before(edit, data, there)
+        after = edit.take_out(data) if before is None else before
+        if point is not None and before is not None and self._backups.read(edit.path) is None:
+            remove(edit.path)  # day1 made it
+        elif point is not None:
+            replace(edit.path, data, after, point)
+            if before is not None:
+                self._backups.forget(edit.path)
+        return Outcome(edit.client, edit.path, edit.what, "removed")
+
+    def _before(self, edit: Edit, data: bytes, there: Any) -> bytes | None:
+        """What the file was before day1 changed it, if nobody else has changed it since."""
+        kept = self._backups.read(edit.path)
+        before = edit.blank if kept is None else kept
+        try:
+            same = edit.put_again(before or edit.blank, there) == data
+        except NotUnderstood:
+            return None
+        return before if same else None
+
+    def _files(self, name: str, asked: Asked) -> Files:
+        return CLIENTS[name].project if asked.project else CLIENTS[name].user
+
+    def _path(self, text: str) -> Path:
+        place, _, rest = text.partition("/")
+        return self._places[place.strip("{}")] / rest
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Be the one process of day1's that edits clients' files, for the block."""
+        self._own.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = take(self._own / "setup.lock", _WAIT_S)
+        if handle is None:
+            raise StoreBusy(f"Another `day1 setup` has run for {_WAIT_S:g} s; try again.")
+        try:
+            yield
+        finally:
+            os.close(handle)
+
+
+def _program(*, project: bool) -> tuple[str, list[str]]:
+    """What starts day1 in an entry, and what a person has to know of it."""
+    if shutil.which("day1"):
+        return "day1", []
+    beside = Path(sys.executable).with_name("day1")
+    if not project and beside.is_file():
+        return str(beside), []
+    return "day1", ["`day1` is not on the PATH: clients find it only there."]

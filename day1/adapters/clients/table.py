@@ -1,0 +1,190 @@
+"""The clients that `day1 setup` knows: where their files are, and what an entry looks like in them.
+
+A path begins with one of `PLACES`. docs/clients.md is written from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+SERVER: Final = "day1"
+"""The name of the server, in every client."""
+
+PLACES: Final = {
+    "home": ("", "~"),
+    "project": ("", "the project"),
+    "config": ("XDG_CONFIG_HOME", "~/.config"),
+    "claude": ("CLAUDE_CONFIG_DIR", "~"),
+    "claude_folder": ("CLAUDE_CONFIG_DIR", "~/.claude"),
+    "codex": ("CODEX_HOME", "~/.codex"),
+    "code": ("", "~/.config/Code"),
+}
+"""Where paths begin: the variable that may say so, and the default."""
+
+Entry = Callable[[Sequence[str], str], dict[str, Any]]
+"""What a client wants to have of a server: of its command and of the agent's name."""
+
+
+def plain(command: Sequence[str], agent: str) -> dict[str, Any]:
+    """The entry of most clients."""
+    program, *arguments = command
+    return {"command": program, "args": arguments, "env": {"DAY1_AGENT_ID": agent}}
+
+
+def stdio(command: Sequence[str], agent: str) -> dict[str, Any]:
+    """The same, with its transport."""
+    return {"type": "stdio", **plain(command, agent)}
+
+
+def custom(command: Sequence[str], agent: str) -> dict[str, Any]:
+    """Zed's entry."""
+    return {"source": "custom", **plain(command, agent)}
+
+
+def local(command: Sequence[str], agent: str) -> dict[str, Any]:
+    """The entry of opencode: its command is one list."""
+    environment = {"DAY1_AGENT_ID": agent}
+    return {
+        "type": "local", "command": list(command), "environment": environment, "enabled": True,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """A file of instructions."""
+
+    path: str
+    head: str = ""
+    """What the file begins with when it is made; it has nothing else but day1's section then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a client reads, for a user or for a project."""
+
+    servers: Sequence[str] = ()
+    """Where its servers are: the first of these files that exists, else the first."""
+    notes: Notes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One program with agents in it."""
+
+    title: str
+    key: str
+    """What its servers are under."""
+    user: Files
+    project: Files
+    found_by: Sequence[str]
+    """Folders of which one is there where the client is."""
+    programs: Sequence[str] = ()
+    entry: Entry = plain
+    format: Literal["json", "toml"] = "json"
+    tools: str | None = None
+    """What `--tools` is for it by default; None: all tools of core."""
+    remarks: Sequence[str] = field(default=())
+    """What a person has to know or do."""
+
+
+_AGENTS: Final = Notes("{project}/AGENTS.md")
+
+CLIENTS: Final[dict[str, Client]] = {
+    "claude": Client(
+        "Claude Code",
+        "mcpServers",
+        Files(["{claude}/.claude.json"], Notes("{claude_folder}/CLAUDE.md")),
+        Files(["{project}/.mcp.json"], Notes("{project}/CLAUDE.md")),
+        ["{claude_folder}"],
+        ["claude"],
+        remarks=["Claude Code asks once whether a project's servers may be used."],
+    ),
+    "codex": Client(
+        "Codex CLI",
+        "mcp_servers",
+        Files(["{codex}/config.toml"], Notes("{codex}/AGENTS.md")),
+        Files(["{project}/.codex/config.toml"], _AGENTS),
+        ["{codex}"],
+        ["codex"],
+        format="toml",
+        remarks=["Codex reads a project's file only in a project that is trusted."],
+    ),
+    "cursor": Client(
+        "Cursor",
+        "mcpServers",
+        Files(["{home}/.cursor/mcp.json"]),
+        Files(
+            ["{project}/.cursor/mcp.json"],
+            Notes("{project}/.cursor/rules/day1.mdc", "---\nalwaysApply: true\n---\n\n"),
+        ),
+        ["{home}/.cursor"],
+        ["cursor", "cursor-agent"],
+        entry=stdio,
+        remarks=["Cursor keeps a user's rules in its settings, so only a project gets the rule."],
+    ),
+    "vscode": Client(
+        "VS Code",
+        "servers",
+        Files(["{code}/User/mcp.json"]),
+        Files(["{project}/.vscode/mcp.json"], Notes("{project}/.github/copilot-instructions.md")),
+        ["{code}"],
+        ["code"],
+        entry=stdio,
+        remarks=["VS Code asks once whether the server is trusted."],
+    ),
+    "gemini": Client(
+        "Gemini CLI",
+        "mcpServers",
+        Files(["{home}/.gemini/settings.json"], Notes("{home}/.gemini/GEMINI.md")),
+        Files(["{project}/.gemini/settings.json"], Notes("{project}/GEMINI.md")),
+        ["{home}/.gemini"],
+        ["gemini"],
+    ),
+    "opencode": Client(
+        "opencode",
+        "mcp",
+        Files(
+            ["{config}/opencode/opencode.json", "{config}/opencode/opencode.jsonc"],
+            Notes("{config}/opencode/AGENTS.md"),
+        ),
+        Files(["{project}/opencode.json", "{project}/opencode.jsonc"], _AGENTS),
+        ["{config}/opencode"],
+        ["opencode"],
+        entry=local,
+    ),
+    "zed": Client(
+        "Zed",
+        "context_servers",
+        Files(["{config}/zed/settings.json"]),
+        Files(["{project}/.zed/settings.json"], _AGENTS),
+        ["{config}/zed"],
+        ["zed", "zeditor"],
+        entry=custom,
+        remarks=["Zed reads one file of instructions of a project: .rules, if there is one."],
+    ),
+    "windsurf": Client(
+        "Windsurf",
+        "mcpServers",
+        Files(
+            ["{home}/.codeium/windsurf/mcp_config.json"],
+            Notes("{home}/.codeium/windsurf/memories/global_rules.md"),
+        ),
+        Files(
+            (),
+            Notes("{project}/.windsurf/rules/day1.md", "---\ntrigger: always_on\n---\n\n"),
+        ),
+        ["{home}/.codeium/windsurf"],
+        ["windsurf"],
+        tools="core14",
+        remarks=[
+            "Windsurf takes 100 tools in all, so it gets the 14 of every day.",
+            "It has no servers of a project: `--user` adds the server.",
+        ],
+    ),
+}
+
+INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
+"""The section of a file of instructions. Hooks will say most of it, and make it shorter."""

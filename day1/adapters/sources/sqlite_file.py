@@ -1,0 +1,137 @@
+"""Another program's SQLite file, read so that neither it nor anything beside it changes.
+
+A file that is at rest is opened as immutable: SQLite then makes no `-wal` and no `-shm` beside it
+and takes no lock. One that is in use, or was left with a journal, is copied with it, and
+the copy is read.
+"""
+
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from day1.errors import ImportBroken, InvalidRequest, Json
+
+_JOURNALS = ("-wal", "-journal")
+_MOST_BYTES = 16 << 20
+"""Of one value: more than any memory is long."""
+_TRIES = 5
+_REST_S = 0.2
+
+Stamp = Sequence[tuple[int, int] | None]
+
+
+class SqliteFile:
+    """An open file; `opened` makes it."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        """Take an open connection to the file at `path`, or to its copy."""
+        self._connection, self.path = connection, path
+
+    def has(self, table: str) -> bool:
+        """Whether there is a table of that name; a view is none."""
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return self._connection.execute(query, (table,)).fetchone() is not None
+
+    def rows(
+        self, table: str, needed: Sequence[str], wanted: Sequence[str] = ()
+    ) -> Iterator[dict[str, Json]]:
+        """The rows of a table in the order in which they were added.
+
+        Columns that this version of the table has not are None, and so are values that are no
+        text and no number. A text that is not UTF-8 has lone surrogates.
+
+        Raises:
+            InvalidRequest: there is no such table, or it lacks a column that is needed.
+        """
+        about = self._connection.execute(f'PRAGMA table_info("{table}")')
+        there = {row[1] for row in about} if self.has(table) else set()
+        missing = [column for column in needed if column not in there]
+        if missing:
+            lacks = f"the table {table} lacks {', '.join(missing)}"
+            lacks = lacks if there else f"there is no table {table}"
+            raise InvalidRequest(
+                f"{self.path} is of another program, or of a version that day1 does not know: "
+                f"{lacks}.",
+                path=str(self.path),
+                table=table,
+                missing=missing,
+            )
+        columns = [column for column in (*needed, *wanted) if column in there]
+        blank: dict[str, Json] = dict.fromkeys(wanted)
+        names = ", ".join(f'"{column}"' for column in columns)
+        # The names are constants of ours. A table without rowid is read in the order of its key.
+        for row in self._connection.execute(f'SELECT {names} FROM "{table}"'):  # noqa: S608
+            values = (None if isinstance(value, bytes) else value for value in row)
+            yield blank | dict(zip(columns, values, strict=True))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[SqliteFile]:
+    """Open another program's file.
+
+    Raises:
+        ImportBroken: it is no SQLite file, is damaged, or was written to at the same time.
+    """
+    path = path.resolve()
+    with ExitStack() as stack:
+        before = _stamp(path)
+        file, how = path, "mode=ro&immutable=1"
+        if any(before[1:]):
+            file = _copied(path, Path(stack.enter_context(TemporaryDirectory(prefix="day1-"))))
+            how = "mode=rw"
+        try:
+            connection = sqlite3.connect(f"{file.as_uri()}?{how}", uri=True)
+            stack.callback(connection.close)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+            connection.text_factory = _text
+            yield SqliteFile(connection, path)
+        except sqlite3.Error as exc:
+            raise ImportBroken(
+                f"{path} cannot be read as an SQLite database ({exc}). Mend it or leave it out.",
+                path=str(path),
+            ) from exc
+        if file == path and _stamp(path) != before:
+            raise _in_use(path)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")
+
+
+def _stamp(path: Path) -> Stamp:
+    """Size and time of change of a file and of its journals; None for one that is not there."""
+
+    def of(file: Path) -> tuple[int, int] | None:
+        if not file.is_file():
+            return None
+        about = file.stat()
+        return (about.st_size, about.st_mtime_ns) if about.st_size else None
+
+    return [of(path), *(of(Path(f"{path}{suffix}")) for suffix in _JOURNALS)]
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """Copy a file with its journals, as of one moment."""
+    for attempt in range(_TRIES):
+        time.sleep(_REST_S if attempt else 0)
+        before = _stamp(path)
+        for suffix in ("", *_JOURNALS):
+            (folder / f"memory{suffix}").unlink(missing_ok=True)
+            if Path(f"{path}{suffix}").is_file():
+                shutil.copyfile(f"{path}{suffix}", folder / f"memory{suffix}")
+        if _stamp(path) == before:
+            return folder / "memory"
+    raise _in_use(path)
+
+
+def _in_use(path: Path) -> ImportBroken:
+    return ImportBroken(
+        f"{path} was written to while it was read. Import it again when its program rests; what "
+        "came before is kept.",
+        path=str(path),
+    )

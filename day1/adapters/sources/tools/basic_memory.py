@@ -1,0 +1,106 @@
+"""The notes of basic-memory: Markdown with observations and relations in its lists.
+
+`- [category] text #tag (context)` is an observation, `- type [[Target]]` a relation; `[[Target]]`
+in prose is a link. A type of several words stands in quotes.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import files_below
+from day1.adapters.sources.markdown import Section, front_matter, is_note, sections, unfenced
+from day1.adapters.sources.tools.tool import ToolSource, instant_of
+from day1.ports.source import Draft, Machine
+
+_OBSERVATION = re.compile(r"\s*[-*]\s+\[(?P<category>[^\[\]]*)\](?!\()\s+(?P<text>\S.*)$")
+_NO_CATEGORY = re.compile(r"[ xX/-]?|\d{1,2}(?::\d\d){1,2}")
+"""What stands in brackets and is no category: a box to tick, and a time on a clock."""
+_TAGGED = re.compile(r"\s*[-*]\s+(?P<text>(?!\[)\S.*)$")
+_TAG = re.compile(r"(?:^|\s)#\w")
+_RELATION = re.compile(
+    r"\s*[-*]\s+(?:\"(?P<quoted>[^\"]+)\"\s+|(?P<type>[^\s\[\]\"]+)\s+)?"
+    r"\[\[(?P<target>[^\[\]]+)\]\]\s*(?:\(.*\))?\s*$"
+)
+_LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
+
+
+class BasicMemory(ToolSource):
+    """`ToolSource` over folders of such notes."""
+
+    name = "basic-memory"
+
+    @classmethod
+    @override
+    def found(cls, machine: Machine) -> list[Path]:
+        folder = machine.place("BASIC_MEMORY_HOME", "basic-memory")
+        return [folder] if folder.is_dir() else []
+
+    @override
+    def read(self, path: Path) -> Iterator[list[Draft]]:
+        top = path.resolve()
+        if top.is_file():
+            yield self._note(top, top.name)
+            return
+        for file in files_below(top, is_note, self.leads_out):
+            yield self._note(file, file.relative_to(top).as_posix())
+
+    def _note(self, file: Path, place: str) -> list[Draft]:
+        text = self.text(file)
+        head = front_matter(text)
+        title = ", ".join(head.get("title", ())) or file.stem
+        note = _Note(self, (head.get("permalink") or [place])[0], title)
+        note.at = instant_of((head.get("created") or head.get("date") or [""])[0])
+        if head.get("type"):
+            note.relate("is_a", head["type"][0])
+        for section in sections(text):
+            note.take(section)
+        return list(note.drafts.values())
+
+
+class _Note:
+    """The drafts of one note, by id."""
+
+    def __init__(self, source: BasicMemory, key: str, title: str) -> None:
+        self.drafts: dict[str, Draft] = {}
+        self.at: int | None = None
+        self._source, self._key, self._title = source, key, title
+
+    def take(self, section: Section) -> None:
+        """Take the observations and relations out of a section; the rest is prose."""
+        prose: list[str] = []
+        for line, plain in unfenced(section.lines):
+            if not plain or not self._take_line(line):
+                prose.append(line)
+        for number, piece in enumerate(Section(section.headings, prose).pieces()):
+            for target in _LINK.findall(piece):
+                self.relate("links_to", target)
+            heading = " > ".join(dict.fromkeys((self._title, *section.headings)))
+            self._say((*section.headings, str(number)), f"{heading}: {piece}", "note")
+
+    def _take_line(self, line: str) -> bool:
+        if relation := _RELATION.match(line):
+            self.relate(relation["quoted"] or relation["type"] or "relates_to", relation["target"])
+            return True
+        found, category = _OBSERVATION.match(line), ""
+        if found:
+            category = found["category"].strip()
+        if not category or _NO_CATEGORY.fullmatch(category):
+            found, category = _TAGGED.match(line), "Note"
+        if not found or (category == "Note" and not _TAG.search(found["text"])):
+            return False
+        text = found["text"].strip()
+        self._say(("observation", category, text), f"{self._title}: {text}", category)
+        return True
+
+    def relate(self, relation_type: str, target: str) -> None:
+        """Relate the note to another one, which need not be there yet."""
+        target = target.partition("|")[0].strip()
+        draft = self._source.relation((self._title, relation_type.strip(), target), self.at)
+        self.drafts.setdefault(draft.id, draft)
+
+    def _say(self, key: tuple[str, ...], text: str, category: str) -> None:
+        draft = self._source.fact((self._key, *key), text, category, self.at)
+        self.drafts.setdefault(draft.id, draft)

@@ -1,0 +1,38 @@
+"""The memories that beads keeps among a project's issues: a line of JSON each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.tools.tool import ToolSource, text_at
+from day1.ports.source import Draft, Machine
+
+
+class Beads(ToolSource):
+    """`ToolSource` over `.beads/issues.jsonl` or `bd export --include-memories`."""
+
+    name = "beads"
+
+    @classmethod
+    @override
+    def found(cls, machine: Machine) -> list[Path]:
+        file = (machine.project or machine.home) / ".beads" / "issues.jsonl"
+        return [file] if file.is_file() else []
+
+    @override
+    def read(self, path: Path) -> Iterator[list[Draft]]:
+        for number, line in enumerate(self.text(path).split("\n"), start=1):
+            if not line.strip():
+                continue
+            item = json_of(line, path, number)
+            if not isinstance(item, dict):
+                raise broken(path, number, "it is no object")
+            if item.get("_type") != "memory":
+                self.leave_out("issues", item.get("id", f"line {number}"))
+                continue
+            key, value = text_at(item, "key"), text_at(item, "value")
+            if not (key and value):
+                raise broken(path, number, "its memory has no key or no value")
+            yield [self.fact((key,), f"{key}: {value}")]

@@ -1,0 +1,86 @@
+"""The memory that Claude Code keeps of a project: a folder of notes, one fact each.
+
+`~/.claude/projects/SLUG/memory/` has a note per memory, with `name`, `description` and a type in
+its front matter, and `MEMORY.md`, which lists them. SLUG is the project's path, with a hyphen
+for each character that is no letter and no digit.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import files_below
+from day1.adapters.sources.markdown import (
+    front_matter,
+    is_note,
+    sections,
+    without_front_matter,
+)
+from day1.adapters.sources.tools.tool import ToolSource
+from day1.ports.source import Draft, Machine
+
+_INDEX = "MEMORY.md"
+_LINK = re.compile(r"\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\]")
+_INDEX_LINE = re.compile(r"\s*[-*+]\s+(?:\[[^\]]*\]\([^)]*\)|\[\[[^\]]*\]\])")
+
+
+class ClaudeCode(ToolSource):
+    """`ToolSource` over such folders."""
+
+    name = "claude-code"
+
+    @classmethod
+    @override
+    def found(cls, machine: Machine) -> list[Path]:
+        projects = machine.place("CLAUDE_CONFIG_DIR", ".claude") / "projects"
+        if machine.project is None:
+            return sorted(path for path in projects.glob("*/memory") if path.is_dir())
+        slug = re.sub(r"[^A-Za-z0-9]", "-", str(machine.project))
+        memory = projects / slug / "memory"
+        return [memory] if memory.is_dir() else []
+
+    @override
+    def read(self, path: Path) -> Iterator[list[Draft]]:
+        if path.is_file():
+            yield self._note(path, path.resolve().parent.parent.name)
+            return
+        slug = path.resolve().parent.name
+
+        for file in files_below(path, is_note, self.leads_out):
+            yield self._index(file, slug) if file.name == _INDEX else self._note(file, slug)
+
+    def _note(self, file: Path, slug: str) -> list[Draft]:
+        text = self.text(file)
+        head = front_matter(text)
+        name = _first(head, "name") or file.stem
+        said = _first(head, "description")
+        body = without_front_matter(text).strip()
+        parts = [said if said not in body else "", body]
+        told = "\n\n".join(part for part in parts if part)
+        if not told:
+            self.leave_out("empty notes", file)
+            return []
+        category = _first(head, "metadata.type") or _first(head, "type") or None
+        targets = dict.fromkeys(link.strip() for link in _LINK.findall(body))
+        return [
+            self.fact((slug, file.stem), f"{name}: {told}", category),
+            *(self.relation((name, "links_to", target)) for target in targets if target != name),
+        ]
+
+    def _index(self, file: Path, slug: str) -> list[Draft]:
+        """What the index says besides the names of the notes: older versions kept all in it."""
+        facts: list[Draft] = []
+        for section in sections(self.text(file)):
+            section.lines[:] = [line for line in section.lines if not _INDEX_LINE.match(line)]
+            for number, piece in enumerate(section.pieces()):
+                title = " > ".join(section.headings) or _INDEX
+                key = (slug, _INDEX, *section.headings, str(number))
+                facts.append(self.fact(key, f"{title}: {piece}"))
+        return facts
+
+
+def _first(head: dict[str, list[str]], key: str) -> str:
+    """A value of the front matter as one text; empty if there is none."""
+    return ", ".join(head.get(key, ()))

@@ -1,0 +1,135 @@
+"""What claude-mem noted of sessions: its database, or the JSON that it exports."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.sqlite_file import opened
+from day1.adapters.sources.tools.tool import ToolSource, instant_of, text_at, texts_at
+from day1.errors import Json
+from day1.ports.source import Draft, Machine
+
+_MILLISECOND = 1_000
+_NEEDED = ("id", "memory_session_id", "project", "type", "created_at_epoch")
+_WANTED = (
+    "title",
+    "subtitle",
+    "text",
+    "narrative",
+    "facts",
+    "files_modified",
+    "merged_into_project",
+)
+_SUMMARY_NEEDED = ("id", "memory_session_id", "project", "created_at_epoch")
+_PARTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+_TYPES = frozenset(("discovery", "decision"))
+"""Types of its observations that day1 has too; the others become insights."""
+
+Row = Mapping[str, Json]
+
+
+class ClaudeMem(ToolSource):
+    """`ToolSource` over a database or an export."""
+
+    name = "claude-mem"
+
+    @classmethod
+    @override
+    def found(cls, machine: Machine) -> list[Path]:
+        file = machine.place("CLAUDE_MEM_DATA_DIR", ".claude-mem") / "claude-mem.db"
+        return [file] if file.is_file() else []
+
+    @override
+    def read(self, path: Path) -> Iterator[list[Draft]]:
+        if path.suffix == ".json":
+            yield from self._export(path)
+            return
+        with opened(path) as file:
+            for row in self.readable(file.rows("observations", _NEEDED, _WANTED), "id"):
+                yield self._observation(row)
+            if file.has("session_summaries"):
+                moved = ("merged_into_project",)
+                rows = file.rows("session_summaries", _SUMMARY_NEEDED, (*_PARTS, *moved))
+                for row in self.readable(rows, "id"):
+                    yield self._summary(row)
+            if file.has("user_prompts"):
+                prompts = sum(1 for _ in file.rows("user_prompts", ("id",)))
+                self._leave_prompts(prompts)
+
+    def _export(self, path: Path) -> Iterator[list[Draft]]:
+        found = json_of(self.text(path), path)
+        if not isinstance(found, dict) or not isinstance(found.get("observations"), list):
+            raise broken(path, 1, "it is no export of claude-mem")
+        for key, read in (("observations", self._observation), ("summaries", self._summary)):
+            rows = found.get(key) or []
+            for number, row in enumerate(rows if isinstance(rows, list) else ()):
+                if isinstance(row, dict):
+                    yield read(row)
+                else:
+                    self.leave_out("entries that are no objects", f"{key} {number}")
+        prompts = found.get("prompts")
+        self._leave_prompts(len(prompts) if isinstance(prompts, list) else 0)
+
+    def _leave_prompts(self, count: int) -> None:
+        if count:
+            self.leave_out("what people asked for, word by word", f"{count:,} prompts")
+
+    def _observation(self, row: Row) -> list[Draft]:
+        if not self._is_wanted(row):
+            return []
+        key, at = _key(row), instant_of(row.get("created_at_epoch"), _MILLISECOND)
+        kind, title = text_at(row, "type"), text_at(row, "title")
+        drafts: list[Draft] = []
+        for number, text in enumerate(self._list(row, "facts")):
+            said = f"{title}: {text}" if title else text
+            drafts.append(self.fact((*key, "fact", str(number)), said, kind or None, at))
+        narrative = text_at(row, "narrative") or text_at(row, "text")
+        if narrative:
+            files = self._list(row, "files_modified")
+            parts = (title, text_at(row, "subtitle"), narrative)
+            told = [part for part in parts if part]
+            told += [f"Files: {', '.join(files)}"] if files else []
+            kind = kind if kind in _TYPES else "insight"
+            drafts.append(self.observation((*key, "narrative"), "\n\n".join(told), at, kind))
+        return drafts
+
+    def _summary(self, row: Row) -> list[Draft]:
+        if not self._is_wanted(row):
+            return []
+        told = [
+            f"{part.replace('_', ' ').capitalize()}: {text_at(row, part)}"
+            for part in _PARTS
+            if text_at(row, part)
+        ]
+        at = instant_of(row.get("created_at_epoch"), _MILLISECOND)
+        return [self.observation((*_key(row), "summary"), "\n\n".join(told), at)] if told else []
+
+    def _is_wanted(self, row: Row) -> bool:
+        project = text_at(row, "merged_into_project") or text_at(row, "project")
+        wanted = self._machine.project
+        if wanted is not None and project and Path(project).name != wanted.name:
+            self.leave_out("notes of other projects", f"id {row.get('id')}")
+        elif row.get("type") == "sensitive" and not self._machine.sensitive:
+            self.leave_out("sensitive notes (--sensitive)", f"id {row.get('id')}")
+        else:
+            return True
+        return False
+
+    def _list(self, row: Row, key: str) -> Sequence[str]:
+        """A list of texts, which the database keeps as JSON."""
+        value = row.get(key)
+        if not isinstance(value, str):
+            return texts_at(row, key)
+        try:
+            return texts_at({key: json.loads(value)}, key)
+        except (ValueError, RecursionError):
+            self.leave_out(f"lists that are no JSON ({key})", f"id {row.get('id')}")
+            return []
+
+
+def _key(row: Row) -> tuple[str, ...]:
+    """What tells a row from those of this and of other machines."""
+    return tuple(str(row.get(name)) for name in ("memory_session_id", "created_at_epoch", "id"))

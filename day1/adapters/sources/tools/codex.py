@@ -1,0 +1,76 @@
+"""The memory that Codex keeps: a handbook, its summary, and a summary of each session.
+
+`~/.codex/memories/` has `memory_summary.md` and `MEMORY.md`, whose points become facts, and
+`rollout_summaries/*.md`, which open with `thread_id`, `updated_at`, `cwd` and `git_branch` and
+become observations.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import files_below
+from day1.adapters.sources.markdown import is_note, sections
+from day1.adapters.sources.tools.tool import ToolSource, instant_of
+from day1.ports.source import Draft, Machine
+
+_POINTS = frozenset(("memory_summary.md", "MEMORY.md"))
+_SUMMARIES = "rollout_summaries"
+_HEAD = re.compile(r"(thread_id|updated_at|cwd|git_branch|rollout_path):[ \t]*(.*)")
+
+
+class Codex(ToolSource):
+    """`ToolSource` over such a folder; summaries of another project's sessions are left out."""
+
+    name = "codex"
+
+    @classmethod
+    @override
+    def found(cls, machine: Machine) -> list[Path]:
+        memories = machine.place("CODEX_HOME", ".codex") / "memories"
+        return [memories] if memories.is_dir() else []
+
+    @override
+    def read(self, path: Path) -> Iterator[list[Draft]]:
+        top = path.resolve()
+        for file in [top] if top.is_file() else files_below(top, is_note, self.leads_out):
+            if file.name in _POINTS:
+                yield self._points(file)
+            elif file.parent.name == _SUMMARIES:
+                yield self._summary(file)
+            else:
+                # raw_memories.md is what the others were made from.
+                self.leave_out("notes that the others were made from", file)
+
+    def _points(self, file: Path) -> list[Draft]:
+        facts: dict[str, Draft] = {}
+        for section in sections(self.text(file)):
+            for point in section.points():
+                text = ": ".join((*section.headings[-1:], point))
+                # A point has no name but its text: one that was rewritten is another fact.
+                facts.setdefault(text, self.fact((file.name, text), text))
+        return list(facts.values())
+
+    def _summary(self, file: Path) -> list[Draft]:
+        text = self.text(file)
+        head: dict[str, str] = {}
+        lines = text.split("\n")
+        while lines and (not lines[0].strip() or _HEAD.match(lines[0])):
+            if found := _HEAD.match(lines.pop(0)):
+                head[found[1]] = found[2].strip()
+        if not self._is_wanted(head.get("cwd")):
+            self.leave_out("summaries of other projects' sessions", file)
+            return []
+        body = "\n".join(lines).strip()
+        if not body:
+            self.leave_out("empty notes", file)
+            return []
+        branch = f"On branch {head['git_branch']}: " if head.get("git_branch") else ""
+        key = head.get("thread_id") or file.stem
+        return [self.observation((key,), f"{branch}{body}", instant_of(head.get("updated_at")))]
+
+    def _is_wanted(self, folder: str | None) -> bool:
+        project = self._machine.project
+        return project is None or not folder or Path(folder).is_relative_to(project)

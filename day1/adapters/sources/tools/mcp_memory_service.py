@@ -1,0 +1,127 @@
+"""The memories of mcp-memory-service: its SQLite database, or the JSON that it exports."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.sqlite_file import SqliteFile, opened
+from day1.adapters.sources.tools.tool import ToolSource, instant_of, text_at, texts_at
+from day1.errors import Json
+from day1.ports.source import Draft, Machine
+
+_NEEDED = ("content_hash", "content")
+_WANTED = ("tags", "memory_type", "created_at", "created_at_iso", "deleted_at", "superseded_by")
+_GRAPH = ("source_hash", "target_hash", "relationship_type")
+_COMPUTED = frozenset(("", "related"))
+"""Types of relations that stand for nearness alone: whoever searches finds it again."""
+_MOST_NAME = 80
+"""Characters of a memory that name it in a relation."""
+
+Row = Mapping[str, Json]
+
+
+class McpMemoryService(ToolSource):
+    """`ToolSource` over a database or an export; its vectors are not read."""
+
+    name = "mcp-memory-service"
+
+    @classmethod
+    @override
+    def found(cls, machine: Machine) -> list[Path]:
+        usual = (
+            ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
+        )
+        folder = machine.place("MCP_MEMORY_BASE_DIR", *usual, "mcp-memory")
+        file = folder / "sqlite_vec.db"
+        return [file] if file.is_file() else []
+
+    @override
+    def read(self, path: Path) -> Iterator[list[Draft]]:
+        if path.suffix == ".json":
+            yield from self._memories(self._exported(path))
+            return
+        with opened(path) as file:
+            rows = {
+                str(row["content_hash"]): row
+                for row in self.readable(file.rows("memories", _NEEDED, _WANTED), "content_hash")
+            }
+            yield from self._memories(rows)
+            if file.has("memory_graph"):
+                yield from self._graph(file, rows)
+
+    def _exported(self, path: Path) -> dict[str, Row]:
+        found = json_of(self.text(path), path)
+        memories = found.get("memories") if isinstance(found, dict) else None
+        if not isinstance(memories, list):
+            raise broken(path, 1, "it is no export of mcp-memory-service")
+        rows: dict[str, Row] = {}
+        for number, row in enumerate(memories):
+            if isinstance(row, dict) and text_at(row, "content_hash"):
+                rows[text_at(row, "content_hash")] = row
+            else:
+                self.leave_out("entries without a hash", f"memories {number}")
+        return rows
+
+    def _memories(self, rows: Mapping[str, Row]) -> Iterator[list[Draft]]:
+        lost = _without_successor(rows)
+        for key, row in rows.items():
+            newer = text_at(row, "superseded_by")
+            if row.get("deleted_at"):
+                self.leave_out("deleted memories", key)
+            elif key in lost:
+                self.leave_out("memories whose successor was deleted", key)
+            elif text := text_at(row, "content"):
+                tags = _tags(row)
+                told = f"{text}\n\nTags: {', '.join(tags)}" if tags else text
+                at = instant_of(row.get("created_at")) or instant_of(row.get("created_at_iso"))
+                kind = text_at(row, "memory_type") or None
+                draft = self.fact((key,), told, kind, at)
+                yield [self.superseded(draft, (newer,)) if newer else draft]
+            else:
+                self.leave_out("empty memories", key)
+
+    def _graph(self, file: SqliteFile, rows: Mapping[str, Row]) -> Iterator[list[Draft]]:
+        for row in self.readable(file.rows("memory_graph", _GRAPH), "source_hash"):
+            ends = [rows.get(str(row[end])) for end in ("source_hash", "target_hash")]
+            kind = text_at(row, "relationship_type")
+            start, end = (_name(end) for end in ends)
+            if kind in _COMPUTED or not (start and end):
+                self.leave_out(
+                    "relations of nearness, or of memories that are gone", row["source_hash"]
+                )
+            else:
+                yield [self.relation((start, kind, end))]
+
+
+def _without_successor(rows: Mapping[str, Row]) -> set[str]:
+    """The memories in whose place one is used that is not imported, at the end of a chain too."""
+    older: dict[str, list[str]] = {}
+    for key, row in rows.items():
+        if newer := text_at(row, "superseded_by"):
+            older.setdefault(newer, []).append(key)
+    gone = [key for key in older if key not in rows]
+    gone += [
+        key for key, row in rows.items() if row.get("deleted_at") or not text_at(row, "content")
+    ]
+    lost: set[str] = set()
+    while gone:
+        found = set(older.get(gone.pop(), ())) - lost
+        lost |= found
+        gone += found
+    return lost
+
+
+def _tags(row: Row) -> list[str]:
+    """The tags: the database has them as a text with commas."""
+    tags = row.get("tags")
+    found = tags.split(",") if isinstance(tags, str) else texts_at(row, "tags")
+    return [tag.strip() for tag in found if tag.strip()]
+
+
+def _name(row: Row | None) -> str:
+    if row is None or row.get("deleted_at"):
+        return ""
+    return " ".join(text_at(row, "content").split())[:_MOST_NAME].strip()

@@ -1,0 +1,80 @@
+"""What mem0 remembered and how that changed: its `history.db`, or what its `get_all` answers.
+
+Each row of the history is an event in the life of a memory, and is told as one. The vector store
+beside it keeps pickles, which run programs when they are opened: they are never opened.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.sqlite_file import opened
+from day1.adapters.sources.tools.tool import ToolSource, instant_of, text_at
+from day1.errors import Json, NotFound
+from day1.model.values.ids import derived_id
+from day1.ports.source import EventDraft, EventName, Item, Machine
+
+_FILE = "history.db"
+_NEEDED = ("id", "memory_id", "new_memory", "event")
+_WANTED = ("created_at", "updated_at", "actor_id")
+_EVENTS: Mapping[str, EventName] = {"ADD": "add", "UPDATE": "change", "DELETE": "remove"}
+
+
+class Mem0(ToolSource):
+    """`ToolSource` over such a database, or JSON."""
+
+    name = "mem0"
+
+    @classmethod
+    @override
+    def found(cls, machine: Machine) -> list[Path]:
+        file = machine.place("MEM0_DIR", ".mem0") / _FILE
+        return [file] if file.is_file() else []
+
+    @override
+    def read(self, path: Path) -> Iterator[Sequence[Item]]:
+        if path.is_dir():
+            path = path / _FILE
+            if not path.is_file():
+                raise NotFound(
+                    f"There is no {path}. mem0's vectors are pickles, which day1 does not open: "
+                    "write `json.dump(memory.get_all(…))` to a .json file and import that.",
+                    path=str(path),
+                )
+        if path.suffix == ".json":
+            yield from self._answer(path)
+            return
+        with opened(path) as file:
+            for row in self.readable(file.rows("history", _NEEDED, _WANTED), "id"):
+                event, memory = text_at(row, "event"), text_at(row, "memory_id")
+                if event in _EVENTS and memory:
+                    yield self._event(row, _EVENTS[event])
+                else:
+                    self.leave_out("events that are none of ADD, UPDATE, DELETE", row["id"])
+
+    def _event(self, row: Mapping[str, Json], name: EventName) -> list[Item]:
+        text, memory = text_at(row, "new_memory"), text_at(row, "memory_id")
+        if not text and name != "remove":
+            self.leave_out("events without a text", row["id"])
+            return []
+        created, updated = instant_of(row.get("created_at")), instant_of(row.get("updated_at"))
+        at = created if name == "add" else updated or created
+        fact = self.fact((memory,), text, at=at)
+        edit = derived_id("edit", None, self.name, "event", str(row["id"]))
+        return [EventDraft(edit, name, fact, f"mem0 {row['event']}", text_at(row, "actor_id"))]
+
+    def _answer(self, path: Path) -> Iterator[list[Item]]:
+        """The memories of `{"results": […]}`, or of the list alone."""
+        found = json_of(self.text(path), path)
+        results = found.get("results") if isinstance(found, dict) else found
+        if not isinstance(results, list):
+            raise broken(path, 1, "it is no answer of mem0's get_all")
+        for number, row in enumerate(results):
+            text = text_at(row, "memory") if isinstance(row, dict) else ""
+            if isinstance(row, dict) and text and text_at(row, "id"):
+                at = instant_of(row.get("updated_at")) or instant_of(row.get("created_at"))
+                yield [self.fact((text_at(row, "id"),), text, at=at)]
+            else:
+                self.leave_out("entries without an id or a text", f"results {number}")

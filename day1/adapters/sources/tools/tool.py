@@ -1,0 +1,164 @@
+"""What the readers of other tools' memory share: what is left out is said, ids are derived."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from typing_extensions import override
+
+from day1.adapters.sources.files import broken, decoded, text_of
+from day1.errors import Day1Error, Json, NotFound
+from day1.model.values import instant
+from day1.model.values.ids import derived_id
+from day1.ports.source import (
+    FactDraft,
+    Item,
+    Machine,
+    ObservationDraft,
+    RelationDraft,
+    ToolMemory,
+)
+
+STDIN = Path("-")
+
+_LATEST = 2**47 * 1000
+"""Microseconds: what an id's time part can hold."""
+
+
+class ToolSource(ToolMemory):
+    """`ports.source.ToolMemory` over paths; a subclass reads one path."""
+
+    name: ClassVar[str]
+
+    def __init__(self, paths: Sequence[Path], machine: Machine) -> None:
+        """Name what is read, which is nothing until `items` is asked.
+
+        Raises:
+            NotFound: a path does not exist.
+            ImportBroken: it is no file and no folder; a pipe would be waited for.
+        """
+        for path in paths:
+            if path == STDIN or path.is_file() or path.is_dir():
+                continue
+            if path.exists():
+                raise broken(path, 1, "it is no ordinary file")
+            raise NotFound(f"There is no {path}.", path=str(path))
+        self._paths, self._machine = list(paths), machine
+        self._left_out: dict[str, list[str]] = {}
+
+    @classmethod
+    @abstractmethod
+    def found(cls, machine: Machine) -> list[Path]:
+        """The paths at which the tool keeps its memory on a machine, if it does."""
+
+    @property
+    @override
+    def paths(self) -> Sequence[Path]:
+        return self._paths
+
+    @property
+    @override
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        return self._left_out
+
+    @override
+    def total(self) -> None:
+        return None
+
+    @override
+    def items(self) -> Iterator[Sequence[Item]]:
+        self._left_out.clear()
+        for path in self._paths:
+            yield from self.read(path)
+
+    @abstractmethod
+    def read(self, path: Path) -> Iterator[Sequence[Item]]:
+        """The drafts of each item at one path."""
+
+    def text(self, path: Path) -> str:
+        """A file of text, or what was given on standard input.
+
+        Raises:
+            ImportBroken: it cannot be read so; `details` names the line.
+        """
+        return decoded(self._machine.stdin, path) if path == STDIN else text_of(path)
+
+    def leave_out(self, why: str, place: object) -> None:
+        """Note that something is not imported: why, and where it is."""
+        self._left_out.setdefault(why, []).append(str(place))
+
+    def fact(
+        self, key: Sequence[str], text: str, category: str | None = None, at: int | None = None
+    ) -> FactDraft:
+        """A fact; `key` tells it from the tool's others, in every run."""
+        return FactDraft(derived_id("fact", None, self.name, *key), text, category, at)
+
+    def superseded(self, fact: FactDraft, key: Sequence[str]) -> FactDraft:
+        """The fact, in whose place the one of another key is used now."""
+        return replace(fact, superseded_by=derived_id("fact", None, self.name, *key))
+
+    def observation(
+        self, key: Sequence[str], text: str, at: int | None = None, kind: str = "insight"
+    ) -> ObservationDraft:
+        """An observation of the type `kind`."""
+        return ObservationDraft(
+            derived_id("obs", None, self.name, *key), kind, text, happened_at=at
+        )
+
+    def readable(
+        self, rows: Iterable[Mapping[str, Json]], key: str
+    ) -> Iterator[Mapping[str, Json]]:
+        """The rows of a database whose texts are text; the others are left out by their key."""
+        for row in rows:
+            try:
+                "".join(value for value in row.values() if isinstance(value, str)).encode()
+            except UnicodeEncodeError:
+                name = str(row[key]).encode(errors="replace").decode()
+                self.leave_out("rows whose text is not UTF-8", f"{key} {name}")
+            else:
+                yield row
+
+    def leads_out(self, file: Path) -> None:
+        """Note a link that leads out of its folder."""
+        self.leave_out("links that lead out of the folder", file)
+
+    def relation(self, triple: tuple[str, str, str], at: int | None = None) -> RelationDraft:
+        """A relation, which is there once however often the tool says it."""
+        return RelationDraft(derived_id("rel", None, self.name, *triple), *triple, at)
+
+
+def instant_of(value: Json, unit: int = instant.SECOND) -> int | None:
+    """Microseconds UTC of an ISO text or of a number of units since 1970; None if it is no time.
+
+    Args:
+        value: as a file has it.
+        unit: microseconds; 1,000 for numbers of milliseconds.
+    """
+    try:
+        match value:
+            case bool():
+                return None
+            case int() | float():
+                at = int(value * unit)
+            case str() if value.strip():
+                at = instant.parse(value)
+            case _:
+                return None
+    except (Day1Error, ValueError, OverflowError):
+        return None
+    return at if 0 <= at < _LATEST else None
+
+
+def text_at(item: Mapping[str, Json], key: str) -> str:
+    """A text of an object without blanks around it; empty if it is missing or something else."""
+    value = item.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def texts_at(item: Mapping[str, Json], key: str) -> list[str]:
+    """The texts of a list in an object that are not empty."""
+    value = item.get(key)
+    found = value if isinstance(value, list) else []
+    return [text.strip() for text in found if isinstance(text, str) and text.strip()]

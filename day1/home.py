@@ -1,0 +1,123 @@
+"""Which store is meant, and why: by the settings, by the folder, by the git repository."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from day1.git_folders import STORE, Repository, repository_of
+from day1.settings import Settings, cache_folder
+
+Rule = Literal["home", "server", "origin", "upward", "worktree", "user", "repository", "none"]
+
+WHY: Final[dict[Rule, str]] = {
+    "home": "DAY1_HOME names it.",
+    "server": "DAY1_STORE__URL names it.",
+    "origin": "DAY1_PROJECT=origin: all clones of this repository's origin share it.",
+    "upward": "It is the nearest .day1 upward.",
+    "worktree": "This is a worktree of the repository that has it.",
+    "user": "No folder upward has a store, and this user's home has one.",
+    "repository": "There is no store yet; one of this git repository would be its.",
+    "none": "There is no store yet, and this folder is in no git repository.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of the store that is meant."""
+
+    folder: Path
+    rule: Rule
+    repository: Repository | None = None
+    """The git repository of the present folder, where it was asked for."""
+
+
+def find_home(settings: Settings, start: Path | None = None) -> Path:
+    """The folder of the store that is meant in `start`; default: the present folder.
+
+    Of a store on a server it holds what this machine has of its own, which can be made again.
+    """
+    return locate(settings, start).folder
+
+
+def locate(settings: Settings, start: Path | None = None) -> Home:
+    """The same, with the rule that decided.
+
+    A store that exists is found before one is proposed: so a user's store goes on serving the
+    repositories that have none.
+    """
+    if settings.home is not None:
+        return Home(settings.home.expanduser().absolute(), "home")
+    if settings.store.url is not None:
+        url = urlsplit(settings.store.url.get_secret_value())
+        place = f"{url.hostname}:{url.port}{url.path}"
+        return Home(cache_folder() / "day1" / "nodes" / _hashed(place), "server")
+    here = (start or Path.cwd()).absolute()
+    repository = repository_of(here)
+    if settings.project == "origin" and repository is not None:
+        origin = _origin(repository)
+        if origin is not None:
+            folder = _data_folder() / "day1" / "projects" / _hashed(origin)
+            return Home(folder, "origin", repository)
+    return _existing(here, repository) or _proposed(repository)
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder has a store in it."""
+    return (folder / "memory.db").is_file()
+
+
+def _existing(here: Path, repository: Repository | None) -> Home | None:
+    for folder in (here, *here.parents):
+        if is_store(folder / STORE):
+            return Home(folder / STORE, "upward", repository)
+        if repository is not None and folder == repository.worktree and repository.linked:
+            shared = repository.folder / STORE
+            if is_store(shared):
+                return Home(shared, "worktree", repository)
+    users = Path.home() / STORE
+    return Home(users, "user", repository) if is_store(users) else None
+
+
+def _proposed(repository: Repository | None) -> Home:
+    if repository is not None and os.access(repository.folder, os.W_OK):
+        return Home(repository.folder / STORE, "repository", repository)
+    return Home(Path.home() / STORE, "none", repository)
+
+
+def _origin(repository: Repository) -> str | None:
+    """The address of the remote `origin`, as all ways to write it: HOST/PATH; None without one."""
+    asked = ["git", f"--git-dir={repository.common}", "config", "--get", "remote.origin.url"]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603 - git, with a folder
+    except OSError:  # there is no git on this machine
+        return None
+    return address(done.stdout) if done.returncode == 0 else None
+
+
+def address(url: str) -> str | None:
+    """One text for all ways to write a remote's address: HOST/PATH, without user and scheme.
+
+    A local path stays a path. None: there is no address.
+    """
+    text = url.strip()
+    if "://" in text:
+        parts = urlsplit(text)
+        text = f"{(parts.hostname or '').lower()}{parts.path}"
+    elif found := re.fullmatch(r"(?:[^@/:]+@)?([^/:]+):(.+)", text):
+        text = f"{found[1].lower()}/{found[2].lstrip('/')}"
+    return text.rstrip("/").removesuffix(".git").rstrip("/") or None
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _data_folder() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")

@@ -1,0 +1,134 @@
+"""`day1 setup`: connect the agents on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from day1.errors import Refused
+from day1.interfaces.cli.codes import FAILED
+from day1.interfaces.cli.render import Part
+from day1.interfaces.cli.session import Session, porcelain
+
+if TYPE_CHECKING:
+    from day1.ports.setup import Asked, Outcome, Setup
+
+_STYLES: Final = {"added": "ok", "changed": "changed", "removed": "removed", "refused": "error"}
+
+
+@click.command("setup")
+@click.argument("clients", nargs=-1, metavar="[CLIENT]...")
+@click.option("--user/--project", "user", default=True, help="Whose files; default: --user.")
+@click.option("--check", is_flag=True, help="Change nothing; exit code 1 if something differs.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; say what would become of each file.")
+@click.option("--print", "prints", is_flag=True, help="Print what to add; change nothing.")
+@click.option("--remove", is_flag=True, help="Take out what is day1's, and nothing else.")
+@click.option("--tools", metavar="NAMES", help="What the agent gets, as for `day1 mcp --tools`.")
+@click.option("--no-hooks", is_flag=True, help="No hooks. (There are none yet.)")
+@porcelain
+def setup_command(session: Session, clients: Sequence[str], **given: Any) -> None:
+    """Connect CLIENT to day1: its MCP server, and a section in its file of instructions.
+
+    CLIENT: claude, codex, cursor, vscode, gemini, opencode, zed, windsurf; default: those that are
+    found on this machine. What others wrote in these files stays as it is; a copy of each is kept.
+    """
+    from day1.ports.setup import Asked
+
+    looks = [given[name] for name in ("check", "dry_run", "prints")]
+    if sum(looks) > 1 or (given["prints"] and given["remove"]):
+        raise click.UsageError("--check, --dry-run and --print exclude one another.")
+    _refuse_unknown(given["tools"])
+    setup = session.app.setup()
+    chosen = _chosen(session, setup, clients, ask=not any(looks))
+    asked = Asked(chosen, not given["user"], given["tools"], given["remove"])
+    point = session.app.point(session.settings)
+    outcomes, notes = setup.run(asked, write=not any(looks), point=point)
+    if given["prints"]:
+        outcomes = [replace(each, state="same", why="") for each in outcomes]
+    if not session.answer(_document(asked, outcomes, notes, written=not any(looks))):
+        _say(session, setup, outcomes, prints=given["prints"])
+        for note in notes:
+            session.screen.note(("note: ", "dim"), note)
+    refused = any(each.state == "refused" for each in outcomes)
+    if refused or (given["check"] and any(each.differs for each in outcomes)):
+        raise click.exceptions.Exit(FAILED)
+
+
+def _refuse_unknown(tools: str | None) -> None:
+    """Refuse tools that the server would refuse."""
+    if tools is not None:
+        from day1.toolsets import TOOLSETS
+
+        TOOLSETS.choose(tools)
+
+
+def _chosen(session: Session, setup: Setup, named: Sequence[str], *, ask: bool) -> list[str]:
+    """The clients that are named, else those that are found, if the person agrees."""
+    titles = setup.titles()
+    unknown = [name for name in named if name not in titles]
+    if unknown:
+        raise click.UsageError(f"There is no client {unknown[0]}; there are: {', '.join(titles)}.")
+    if named:
+        return list(dict.fromkeys(named))
+    found = setup.found()
+    if not found:
+        raise Refused(f"No client is found here: name one of {', '.join(titles)}.")
+    session.screen.note("Found: ", ", ".join(titles[name] for name in found))
+    if ask and session.asks and not click.confirm("Go on with these?", default=True, err=True):
+        raise click.Abort
+    return found
+
+
+def _document(
+    asked: Asked, outcomes: Sequence[Outcome], notes: Sequence[str], *, written: bool
+) -> dict[str, Any]:
+    """The answer as JSON."""
+    files = [
+        {
+            "client": each.client,
+            "file": str(each.path),
+            "what": each.what,
+            "state": each.state,
+            "why": each.why or None,
+            "content": each.content or None,
+            "backup": each.backup and str(each.backup),
+        }
+        for each in outcomes
+    ]
+    scope = "project" if asked.project else "user"
+    return {"scope": scope, "written": written, "files": files, "notes": list(notes)}
+
+
+def _say(session: Session, setup: Setup, outcomes: Sequence[Outcome], *, prints: bool) -> None:
+    screen, titles = session.screen, setup.titles()
+    if prints:
+        for each in outcomes:
+            screen.line((f"# {titles[each.client]}: {_short(each.path)}", "bold"))
+            for line in each.content.splitlines():
+                screen.line(line)
+            screen.line("")
+        return
+    rows: list[Sequence[Part]] = []
+    for each in outcomes:
+        style = _STYLES.get(each.state, "dim")
+        rows.append(((each.state, style), titles[each.client], _short(each.path), each.what))
+    screen.table(("", "client", "file", "what"), rows)
+    for each in outcomes:
+        if each.backup is not None:
+            screen.note(("note: ", "dim"), f"{_short(each.path)} was kept as {each.backup}")
+        if each.state == "refused":
+            screen.note(("refused: ", "error"), f"{_short(each.path)}: {each.why}. It stays.")
+            if each.content:
+                screen.note("Add this by hand:")
+                for line in each.content.splitlines():
+                    screen.note("  ", line)
+
+
+def _short(path: Path) -> str:
+    """A path, from the home where it is in it."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -1,0 +1,99 @@
+"""Importing the past of a foreign source's memories: each event there is a commit here."""
+
+from collections.abc import Sequence
+
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import EDIT, FACT, WHOLE, Row
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import NewId, derived_id
+from day1.model.values.instant import show
+from day1.ports.source import EventDraft
+from day1.ports.store import Work
+from day1.services.branches.lookup import find_open_again
+from day1.services.exchange.foreign_rows import (
+    Noting,
+    claimed,
+    give,
+    held_among,
+    note,
+    row_of,
+    why_left,
+)
+from day1.services.exchange.imported import Imported
+from day1.services.repository.repository import Repository
+from day1.services.rows.bulk_writes import LeftReason, LeftRow, edits_of
+from day1.services.rows.recording import EditedCells, changed_groups
+
+_TEXT = "fact_text"
+
+
+def new_events(repo: Repository, branch: Branch, events: Sequence[EventDraft]) -> list[EventDraft]:
+    """Those of a unit's events that are not on the branch yet.
+
+    A change or a removal is known by its edit. An `add` is known by its fact, or by any edit of
+    that: what was removed since, there or here, does not come back.
+    """
+    added = [event.fact.id for event in events if event.name == "add"]
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        known = {*reading.get(EDIT, [event.id for event in events]), *reading.get(FACT, added)}
+        edits = reading.find(EDIT, Query(among={"row_id": added})) if added else ()
+        known |= {str(edit["row_id"]) for edit in edits}
+    return [e for e in events if (e.fact.id if e.name == "add" else e.id) not in known]
+
+
+def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origin) -> Imported:
+    """Make one event durable; a fact that was edited, removed or held here is left."""
+    unit, fact_id = Imported(), event.fact.id
+    with repo.store.changing(find_open_again(repo, branch).name) as work:
+        before = work.get(FACT, [fact_id]).get(fact_id)
+        _, row = row_of(event.fact, origin, work.now)
+        if event.name == "remove" and before is None:
+            return Imported(unchanged=1)
+        if why := _why_left(work, event, before, row):
+            return Imported(left=[LeftRow(fact_id, branch.name, why)])
+        if event.name == "remove":
+            work.apply({FACT.table: {fact_id: None}})
+            note(work, EditedCells(FACT, row, [WHOLE], _reason(event)), _ids_of(event))
+            unit.changed = 1
+        elif before is not None:
+            # It is known by the edit of the text, even if the text stays as it is.
+            give(work, FACT, before, claimed(FACT, row), _noting(event))
+            unit.changed = 1
+        else:
+            work.add(FACT, [row])
+            if event.name == "change":  # the source has forgotten how it began
+                note(work, EditedCells(FACT, row, [_TEXT], _reason(event)), _ids_of(event))
+            unit.added = 1
+        work.commit(Message("import", _reason(event)))
+    return unit
+
+
+def _why_left(work: Work, event: EventDraft, before: Row | None, row: Row) -> LeftReason | None:
+    fact_id = event.fact.id
+    groups = () if before is None else changed_groups(FACT, before, claimed(FACT, row))
+    why = why_left(FACT, before, groups, edits_of(work, [fact_id]).get(fact_id, ()))
+    return why or ("held" if held_among(work, [fact_id]) else None)
+
+
+def _noting(event: EventDraft) -> Noting:
+    return Noting(_ids_of(event), _reason(event), (_TEXT,))
+
+
+def _reason(event: EventDraft) -> str:
+    """What happened, when, and by whom, as the commit and its edits say it."""
+    at = event.fact.happened_at
+    when = "" if at is None else f" of {show(at)}"
+    return f"{event.said}{when}{f' by {event.by}' if event.by else ''}"
+
+
+def _ids_of(event: EventDraft) -> NewId:
+    """The ids of an event's edits: the first is its own."""
+    made = 0
+
+    def make(prefix: str, _now: int) -> str:
+        nonlocal made
+        made += 1
+        return event.id if made == 1 else derived_id(prefix, None, event.id, str(made))
+
+    return make

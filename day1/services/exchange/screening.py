@@ -1,0 +1,55 @@
+"""Another tool's memory without what looks like a secret, where the setting refuses that."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.model.rows.validation import looks_secret
+from day1.ports.source import EventDraft, FactDraft, Item, ObservationDraft, ToolMemory
+
+
+class WithoutSecrets(ToolMemory):
+    """`ToolMemory` that leaves out texts which seem to hold a secret, and says so."""
+
+    def __init__(self, source: ToolMemory) -> None:
+        """Screen a source."""
+        self._source = source
+        self._left_out: dict[str, list[str]] = {}
+
+    @property
+    @override
+    def name(self) -> str:
+        return self._source.name
+
+    @property
+    @override
+    def paths(self) -> Sequence[Path]:
+        return self._source.paths
+
+    @property
+    @override
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        return {**self._source.left_out, **self._left_out}
+
+    @override
+    def total(self) -> int | None:
+        return self._source.total()
+
+    @override
+    def items(self) -> Iterator[Sequence[Item]]:
+        self._left_out.clear()
+        for item in self._source.items():
+            yield [one for one in item if not self._is_secret(one)]
+
+    def _is_secret(self, item: Item) -> bool:
+        draft = item.fact if isinstance(item, EventDraft) else item
+        match draft:
+            case FactDraft(text=text) | ObservationDraft(summary=text):
+                found = looks_secret(text)
+            case _:
+                found = None
+        if found:
+            why = f"texts that look as if they hold {found}"
+            self._left_out.setdefault(why, []).append(draft.id)
+        return found is not None

@@ -1,0 +1,106 @@
+"""Importing what another tool remembers: looked through first, then on a branch of its own."""
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from day1.model.branches.branch import Branch
+from day1.model.branches.names import branch_part
+from day1.model.rows.validation import looks_secret
+from day1.model.values.instant import SECOND
+from day1.ports.source import Draft, EventDraft, FactDraft, ObservationDraft, ToolMemory
+from day1.services.branches.forking import NewBranch, fork_under, new_below
+from day1.services.exchange.foreign_rows import MAX_TEXT
+from day1.services.repository.repository import Repository
+
+_SAMPLES = 5
+
+
+@dataclass(slots=True)
+class Survey:
+    """What an import would bring, before anything of it is written."""
+
+    facts: int = 0
+    observations: int = 0
+    relations: int = 0
+    events: int = 0
+    """Of the facts: each becomes a commit."""
+    samples: list[str] = field(default_factory=list)
+    """The first texts."""
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    """What is not imported: the places, by the reason."""
+    secrets: dict[str, list[str]] = field(default_factory=dict)
+    """What looks like a secret and would be imported: ids of rows, by what it looks like."""
+
+    @property
+    def total(self) -> int:
+        """The number of rows."""
+        return self.facts + self.observations + self.relations
+
+
+def survey(source: ToolMemory) -> Survey:
+    """Read all of a tool's memory, and keep only the counts and five samples.
+
+    Raises:
+        ImportBroken: a file, a line or a row cannot be read; `details` names it.
+        InvalidRequest: what is there is another kind of source.
+    """
+    found = Survey()
+    seen: set[str] = set()
+    for item in source.items():
+        for draft in item:
+            told = draft.fact if isinstance(draft, EventDraft) else draft
+            found.events += told is not draft
+            if told.id not in seen:
+                seen.add(told.id)
+                _count(found, told)
+    found.left_out.update({why: list(places) for why, places in source.left_out.items()})
+    return found
+
+
+def _count(found: Survey, draft: Draft) -> None:
+    match draft:
+        case FactDraft(text=text):
+            found.facts += 1
+        case ObservationDraft(summary=text):
+            found.observations += 1
+        case _:
+            found.relations += 1
+            return
+    if len(found.samples) < _SAMPLES:
+        found.samples.append(text)
+    if secret := looks_secret(text):
+        found.secrets.setdefault(secret, []).append(draft.id)
+    if len(text) > MAX_TEXT:
+        why = f"what comes after the first {MAX_TEXT:,} characters of a text"
+        found.left_out.setdefault(why, []).append(draft.id)
+
+
+def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Branch:
+    """The branch `import/SOURCE-DATE` on which an import lands.
+
+    An import goes on with the branch of the one before it that was forked from the same branch,
+    while that takes rows: what a review left out of a merge is then not offered again.
+
+    Raises:
+        Conflict: other processes take every such name.
+    """
+    stem = f"import/{branch_part(source)}-"
+    mine = re.compile(re.escape(stem) + r"\d{4}-\d\d-\d\d(?:-\d+)?")
+    date = datetime.fromtimestamp(now / SECOND, UTC).date()
+
+    def there() -> Branch | None:
+        open_ones = [
+            branch
+            for branch in repo.ledger.branches()
+            if mine.fullmatch(branch.name)
+            and branch.parent_id == into.id
+            and not (branch.closed or branch.archived or branch.retired_tip)
+        ]
+        return max(open_ones, key=lambda branch: branch.created_at, default=None)
+
+    def make(name: str) -> NewBranch:
+        new = new_below(repo, into, name, now)
+        return replace(new, description=f"Imported from {source}."), ()
+
+    return fork_under(repo, lambda: f"{stem}{date}", make, there)

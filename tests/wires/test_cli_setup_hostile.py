@@ -1,0 +1,181 @@
+"""`day1 setup` on files that cannot be edited, killed, and with others at work."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.wires.clients_files import COMMENTED, TOML, codex, fresh, states, tree, zed
+from tests.wires.command_line import CommandLine
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    """A fresh home, and a project; `day1` is on the PATH."""
+    return fresh(tmp_path)
+
+
+# Files that cannot be edited
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{", b"[]", b'{"a": 1,,}', b'{"a": 1} {}', b"\xff\xfe", b"{'a': 1}", b'{"a": "open}',
+        b'{"context_servers": []}', b'{"context_servers": 3}', b"[" * 100_000,
+        b'{"context_servers": {}, "context_servers": {}}', b'{"a": 1 // }', b"{}/*",
+    ],
+)  # fmt: skip
+def test_json_that_is_not_sound_is_never_touched(cli: CommandLine, content: bytes) -> None:
+    path = zed(cli, content)
+    for more in ([], ["--check"], ["--dry-run"], ["--remove"]):
+        assert "refused" in states(cli, "zed", *more, code=1).values()
+    assert tree(cli.home) == {".config/zed/settings.json": content}
+    assert stat.S_ISREG(path.lstat().st_mode)
+
+
+@pytest.mark.parametrize(
+    "content", [b"a = ", b"[mcp_servers]\n[mcp_servers]\n", b"\xff", b"mcp_servers = {}\n", b"mcp_servers = 1"]
+)  # fmt: skip
+def test_toml_that_is_not_sound_is_never_touched(cli: CommandLine, content: bytes) -> None:
+    path = codex(cli, content)
+    assert states(cli, "codex", code=1)["config.toml mcp_servers.day1"] == "refused"
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"<!-- BEGIN day1\nopen", b"<!-- END day1 -->\n", b"<!-- END day1 --><!-- BEGIN day1 -->"]
+)  # fmt: skip
+def test_marks_that_do_not_fit_are_never_touched(cli: CommandLine, content: bytes) -> None:
+    notes = cli.folder / "CLAUDE.md"
+    notes.write_bytes(content)
+    assert states(cli, "claude", "--project", code=1) == {
+        ".mcp.json mcpServers.day1": "added", "CLAUDE.md section day1": "refused",
+    }  # fmt: skip
+    assert notes.read_bytes() == content
+
+
+def test_a_read_only_file_stays(cli: CommandLine) -> None:
+    path = zed(cli)
+    path.chmod(0o444)
+    assert "read-only" in cli("setup", "zed", code=1).err
+    assert path.read_bytes() == COMMENTED
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_read_only_folder_is_said(cli: CommandLine) -> None:
+    path = zed(cli)
+    path.parent.chmod(0o555)
+    assert "cannot be written" in cli("setup", "zed", code=1).err
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_is_no_file_stays(cli: CommandLine, kind: str) -> None:
+    path = zed(cli, None)
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path)
+    assert states(cli, "zed", code=1)["settings.json context_servers.day1"] == "refused"
+
+
+def test_links_are_followed_and_stay(cli: CommandLine) -> None:
+    path, kept = zed(cli, None), cli.home / "dotfiles" / "zed.json"
+    kept.parent.mkdir()
+    path.symlink_to("../../dotfiles/zed.json")
+    cli("setup", "zed")
+    assert path.is_symlink()
+    assert "day1" in kept.read_text(), "also where the link led nowhere yet"
+    kept.write_bytes(COMMENTED)
+    kept.chmod(0o640)
+    cli("setup", "zed")
+    assert path.is_symlink()
+    assert b"day1" in kept.read_bytes()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o640
+
+
+def test_a_large_file_is_edited_and_a_huge_one_refused(cli: CommandLine) -> None:
+    chats = {str(n): "x" * 1_000 for n in range(5_000)}
+    path = cli.home / ".claude.json"
+    path.write_text(json.dumps({"chats": chats}, indent=2))
+    before = path.read_bytes()
+    cli("setup", "claude")
+    assert json.loads(path.read_text())["chats"] == chats
+    cli("setup", "claude", "--remove")
+    assert path.read_bytes() == before
+    with path.open("r+b") as file:
+        file.truncate(65 * 1024 * 1024)
+    assert "bytes" in cli("setup", "claude", code=1).err
+
+
+def test_an_empty_file_is_filled_and_empty_again(cli: CommandLine) -> None:
+    path = zed(cli, b"")
+    cli("setup", "zed")
+    assert json.loads(path.read_text())["context_servers"]["day1"]
+    cli("setup", "zed", "--remove")
+    assert path.read_bytes() == b""
+
+
+# Backups, kills, others at work
+
+
+def test_one_copy_is_kept_of_what_was_before(cli: CommandLine) -> None:
+    path = zed(cli)
+    path.chmod(0o644)
+    (copy,) = [f["backup"] for f in cli.json("setup", "zed")["files"]]
+    assert Path(copy).read_bytes() == COMMENTED
+    assert stat.S_IMODE(Path(copy).stat().st_mode) == 0o600
+    cli("setup", "zed", "--tools", "core14")
+    assert Path(copy).read_bytes() == COMMENTED, "a later change keeps the first copy"
+    assert len(list(Path(copy).parent.iterdir())) == 1
+    cli("setup", "zed", "--remove")
+    assert path.read_bytes() == COMMENTED
+    assert not Path(copy).exists()
+
+
+@pytest.mark.parametrize("point", ["setup-after-backup", "setup-before-rename"])
+def test_a_kill_leaves_the_file_and_the_next_run_does_it(cli: CommandLine, point: str) -> None:
+    path = zed(cli)
+    killed = cli.process("setup", "zed", DAY1_KILL_AT=point)
+    assert killed.returncode == -signal.SIGKILL
+    assert path.read_bytes() == COMMENTED
+    cli("setup", "zed")
+    assert b"day1" in path.read_bytes()
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+    cli("setup", "zed", "--remove")
+    assert path.read_bytes() == COMMENTED
+
+
+def test_many_at_once_do_it_once(cli: CommandLine) -> None:
+    path, config = zed(cli), codex(cli)
+    command = [sys.executable, "-m", "day1", "setup", "zed", "codex"]
+    running = [
+        subprocess.Popen(command, cwd=cli.folder, env=cli.env, stdout=subprocess.DEVNULL)
+        for _ in range(4)
+    ]
+    assert [process.wait() for process in running] == [0] * 4
+    assert path.read_bytes().count(b'"day1": {') == 1
+    assert config.read_bytes().count(b"[mcp_servers.day1]") == 1
+    cli("setup", "zed", "codex", "--remove")
+    assert (path.read_bytes(), config.read_bytes()) == (COMMENTED, TOML)
+
+
+def test_a_file_that_a_client_changes_meanwhile_is_not_overwritten(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = zed(cli)
+
+    def changing(name: str) -> None:
+        if name == "setup-before-rename":
+            path.write_bytes(b'{"theme": "theirs"}')
+
+    monkeypatch.setattr("day1.app.commands.point", lambda _: changing)
+    assert "try again" in cli("setup", "zed", code=1).err
+    assert path.read_bytes() == b'{"theme": "theirs"}'
