@@ -179,7 +179,8 @@ def recommend(
         except ChatUnavailable as error:
             ids = [str(row["id"]) for row in group]
             plan.errors.append({"ids": ids, "code": error.code, "message": str(error)})
-    plan.recommendations += of_the_others(findings)
+    merged = frozenset(row_id for one in plan.recommendations for row_id in one.touched)
+    plan.recommendations += of_the_others(findings, merged)
     plan.digest = digest_of(findings, plan.recommendations)
     return plan
 
