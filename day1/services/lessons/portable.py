@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import Experience, experience_of
-from day1.model.records.rating import rating_of
+from day1.model.lessons.rating import rating_of
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, kind_of, text_of
 from day1.model.rows.origin import Origin

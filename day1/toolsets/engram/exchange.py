@@ -61,7 +61,21 @@ _Part = Annotated[LongText, Field(max_length=MAX_TEXT), BeforeValidator(_or_empt
 
 
 class MemoryGiven(Request):
-    """A memory in engram's form; what else it has is left out."""
+    """A memory in engram's form; what else it has is left out.
+
+    Attributes:
+        id: Its id there, which is kept; one that is here already is skipped.
+        memory_type: What kind of memory it is; default: context.
+        context: In which situation it was done.
+        action: What was decided or done.
+        result: What came of it; alone it becomes a plain fact.
+        score: The mean of its judgements; it is kept as one.
+        tags: With commas between them, or as a list.
+        project: The project that it is about.
+        created_at: When it was first stored (ISO 8601); it is exported again as it is.
+        updated_at: When it was last changed (ISO 8601); default: as `created_at`.
+        used_count: How often it was shown.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

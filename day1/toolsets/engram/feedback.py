@@ -113,7 +113,7 @@ def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG00
     hints: list[Note] = []
     if pending:
         some = ", ".join(pending[:_SOME])
-        hints.append(Advice("{memory_judge} what was shown: {some}.", some=some))
+        hints.append(f"Shown and not judged yet: {some}.")
     if indexed < len(ids):
         hints.append("`day1 search --wait` indexes what is left.")
     return Status(
