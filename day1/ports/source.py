@@ -18,6 +18,7 @@ class FactDraft:
     category: str | None = None
     happened_at: int | None = None
     """Microseconds UTC at which it was true there; never a file's time of change."""
+    space: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

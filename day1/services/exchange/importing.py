@@ -185,7 +185,7 @@ def _row(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
         case FactDraft():
             text, category = _clean(draft.text, MAX_TEXT), draft.category
             category = None if category is None else _clean(category, _MAX_NAME)
-            fact = NewFact(text, category, happened_at=at)
+            fact = NewFact(text, category, happened_at=at, space=draft.space)
             return FACT, fact_row(draft.id, fact, origin, now)
         case ObservationDraft():
             observation = NewObservation(
