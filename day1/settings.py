@@ -6,7 +6,7 @@ two underscores. A variable that is set to nothing counts as not set.
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -281,6 +281,24 @@ class Settings(BaseSettings):
         Literal["auto", "rules", "chat"],
         Field(description="Who judges facts; auto: the chat model, if there is one."),
     ] = "auto"
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The settings that an agent may know: no key, no address and no folder is among them."""
+        sections = {"embedder": self.embedder, "chat": self.chat, "search": self.search}
+        return {name: _told(section) for name, section in sections.items()} | {"judge": self.judge}
+
+
+def _told(section: _Section) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for name, value in section:
+        if isinstance(value, SecretStr):
+            told["has_api_key"] = bool(value.get_secret_value())
+        elif name == "url":
+            told["has_url"] = value is not None
+        elif not isinstance(value, Path):
+            told[name] = list(value) if isinstance(value, tuple) else value
+    return {name: value for name, value in told.items() if name != "model_dir"}
 
 
 def settings_at(settings: Settings, where: str) -> Settings:

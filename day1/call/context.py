@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from day1.call.fields import Repeatable, WriteRequest
-from day1.errors import Forbidden, InvalidRequest, Refused, Say, UnknownBranch
+from day1.errors import Forbidden, InvalidRequest, Json, Refused, Say, UnknownBranch
 from day1.model.access.permissions import EVERYTHING, Access
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.kind import Row
@@ -125,6 +125,8 @@ class Context:
     """The branch of a call that names none."""
     say: Say = str
     """How the wire names a step that an answer advises."""
+    configuration: Mapping[str, Json] = field(default_factory=dict)
+    """The settings in force, without secrets and places."""
 
     def branch(self, given: str | None) -> str:
         """The name of this call's branch: the one given, else as the rule says.

@@ -49,7 +49,16 @@ class OpenStore:
         if caller.access.branches:
             repo = scoped(repo, caller.access)
             search = replace(search, store=repo.store, history=repo.history)
-        return Context(repo, search, self.clock, self.judge, caller, limits, self.chat)
+        return Context(
+            repo,
+            search,
+            self.clock,
+            self.judge,
+            caller,
+            limits,
+            self.chat,
+            configuration=self.settings.told,
+        )
 
     def obstacles(self) -> list[Day1Error]:
         """Why the store could be read and not written now; empty if nothing is in the way."""

@@ -191,6 +191,9 @@ class Index(Protocol):
     def read_only(self) -> bool:
         """Whether the index cannot be written."""
 
+    def size(self) -> int:
+        """Bytes that its files take on disk."""
+
     def generation(self) -> str:
         """A value that changes when the index is made anew; numbers of texts are void then."""
 

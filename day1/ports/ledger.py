@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from day1.model.branches.branch import Branch
+from day1.model.lessons.rating import Votes
 from day1.model.records.intent import Intent, IntentKind
-from day1.model.records.rating import Votes
 from day1.model.redaction.mask import Mask
 
 P = TypeVar("P")

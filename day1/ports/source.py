@@ -21,6 +21,7 @@ class FactDraft:
     """Microseconds UTC at which it was true there; never a file's time of change."""
     superseded_by: str | None = None
     """The id of the draft that is used in its place now."""
+    space: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from day1.toolsets.day1.admin import ADMIN
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
+from day1.toolsets.engram import ENGRAM
 from day1.toolsets.kompanion import KOMPANION
 
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -29,7 +30,7 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
         "memory_search_task",
         "memory_session_context",
     ),
-    "seeds": (*CORE.tools, *KOMPANION.tools),
+    "seeds": tuple(dict.fromkeys((*CORE.tools, *KOMPANION.tools, *ENGRAM.tools))),
 }
 """What an agent needs daily, for clients that pay for each tool in their context (docs/tools), and
 the tools of all products whose contract day1 keeps."""
@@ -45,7 +46,7 @@ def registered(*toolsets: Toolset) -> Registry:
         ValueError: one clashes with another.
     """
     registry = Registry(LISTS, DEFAULT, EVERYTHING)
-    for toolset in (CORE, REVIEW, BROWSE, ADMIN, KOMPANION, *toolsets):
+    for toolset in (CORE, REVIEW, BROWSE, ADMIN, KOMPANION, ENGRAM, *toolsets):
         registry.register(toolset)
     return registry
 

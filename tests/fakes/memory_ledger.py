@@ -8,8 +8,8 @@ from typing import Any
 
 from day1.errors import BranchExists
 from day1.model.branches.branch import Branch
+from day1.model.lessons.rating import KnownVotes, Rating, Votes
 from day1.model.records.intent import Intent, IntentKind
-from day1.model.records.rating import KnownVotes, Rating, Votes
 from day1.model.redaction.mask import Mask, mask_of
 from day1.model.redaction.redaction import Redaction
 from day1.ports.ledger import Recover

@@ -17,7 +17,7 @@ from day1.interfaces.mcp.schemas import documented_schema, input_schema
 from day1.toolsets import TOOLSETS
 
 OPERATIONS = {
-    operation.name: operation for ops in TOOLSETS.values() for operation in ops.operations
+    tool.qualified_name: tool.operation for one in TOOLSETS.values() for tool in one.tools.values()
 }
 TOOLS = Path(__file__).resolve().parents[2] / "docs" / "tools"
 
@@ -48,21 +48,23 @@ def test_the_pages_of_the_tools_have_no_empty_meaning() -> None:
 
 
 def test_openapi_tells_the_same_meanings() -> None:
-    namespace = TOOLSETS["core"].namespace
-    schemas = openapi(namespace, list(TOOLSETS.values()))["components"]["schemas"]
-    written = schemas["WriteFact"]["properties"]
+    told = {
+        one.name: openapi(one.namespace, [one])["components"]["schemas"]
+        for one in TOOLSETS.values()
+    }
+    written = told["core"]["WriteFact"]["properties"]
     assert written["confidence"]["description"].startswith("How sure you are")
     assert written["agent_id"]["description"].startswith("Who writes")
-    assert '"meaning"' not in json.dumps(schemas)
-    for operation in OPERATIONS.values():
-        shown = schemas[operation.request.__name__]
+    assert '"meaning"' not in json.dumps(told)
+    for name, operation in OPERATIONS.items():
+        shown = told[name.split(".")[0]][operation.request.__name__]
         assert "Attributes:" not in json.dumps(shown)
-        for name, part in shown.get("properties", {}).items():
-            assert part.get("description"), f"{operation.name}: {name}"
+        for argument, part in shown.get("properties", {}).items():
+            assert part.get("description"), f"{name}: {argument}"
 
 
 def test_an_agent_is_told_hints_only() -> None:
-    whole = input_schema(OPERATIONS["memory_write_fact"].request)["properties"]
+    whole = input_schema(OPERATIONS["core.memory_write_fact"].request)["properties"]
     assert whole["fact_text"]["description"] == "One claim; name its subject and date."
     assert "description" not in whole["confidence"]
     assert "meaning" not in json.dumps(whole)

@@ -96,6 +96,8 @@ def test_every_tool_of_the_readme_exists():
     from day1.toolsets import operations
 
     names = {operation.name for operation in operations("core,review")}
+    names |= {operation.name for operation in operations("kompanion")}
+    names |= {operation.name for operation in operations("engram")}
     named = set(re.findall(r"`(memory_\w+)`", README))
     assert named <= names
     short = {f"memory_branch{name}" for name in re.findall(r"`(_\w+)`", README)}

@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from day1.model.lessons.rating import Rating, rating_of
 from day1.model.records.desk import next_desk
-from day1.model.records.rating import Rating, rating_of
 from day1.model.search.worth import Vote
 from day1.ports.ledger import Ledger
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.search.ranking import Candidate, Question, rank
+from day1.model.search.ranking import Candidate, Question, Weights, rank
 from day1.model.search.worth import MOST, Vote, asked_words, moved, worth
 
 NOTHING: frozenset[str] = frozenset()
@@ -61,10 +61,25 @@ def test_votes_move_a_memory_among_the_first() -> None:
 
 def test_votes_lift_a_memory_from_far_below() -> None:
     """Texts are read a portion at a time, and no portion that could hold the best is left out."""
-    candidates = [Candidate(f"fact_{n:03}", n, None, 0.63, 0.0) for n in range(60)]
-    candidates.append(Candidate("low", 99, None, 0.60, 0.0))
+    candidates = [Candidate(f"fact_{n:03}", n, None, 0.68, 0.0) for n in range(50)]
+    candidates.append(Candidate("low", 99, None, 0.65, 0.0))
     long = " ".join(["word"] * 40)
     votes = {"low": {str(n): Vote(1.0) for n in range(50)}}
     question = Question("unlike", "vector", votes=votes)
     (best,) = rank(candidates, question, 1, lambda ids: dict.fromkeys(ids, long))
     assert best.row_id == "low"
+
+
+@pytest.mark.line("S4-004")
+def test_a_cosine_of_0_8_and_words_of_0_4_are_0_68() -> None:
+    """On fixed scales, without what the rules of the order add."""
+    plain = Weights(
+        words_boost=0.0, beside_boost=0.0, length_boost=0.0, subject_boost=0.0, date_boost=0.0
+    )
+    half = plain.bm25_half
+    bm25 = half * (0.4 / 0.6) ** (2 / 3)  # the score of words is s^1.5 / (s^1.5 + half^1.5)
+    question = Question("unlike", "hybrid", plain)
+    one = Candidate("row", 1, None, 0.8, bm25)
+    (found,) = rank([one], question, 1, lambda _: {"row": "one two"})
+    assert found.keyword == pytest.approx(0.4)
+    assert found.score == pytest.approx(0.68)

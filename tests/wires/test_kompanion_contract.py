@@ -229,3 +229,18 @@ def test_a_protected_branch_takes_nothing(both: Both) -> None:
         answer = own.call(tool, more, there)
         assert answer.structured["error"]["code"] == "branch_protected"
         assert set(answer.structured["error"]) == {"code", "message", "details"}
+
+
+@pytest.mark.line("S3-015")
+def test_listeners_are_told_that_memory_was_updated(tmp_path: Path) -> None:
+    with (
+        HttpServer(tmp_path / "store") as server,
+        HttpSession(server, path="/mcp/kompanion") as own,
+        server.http.stream("GET", "/review/events") as page,
+    ):
+        lines = page.iter_lines()
+        assert next(lines).startswith("retry")
+        own.ok("save_context", **METAL, content=1)
+        assert "event: memory.updated" in lines
+        told = json.loads(next(lines).removeprefix("data: "))
+        assert told["branch"] == "main"

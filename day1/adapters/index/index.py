@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from day1.adapters.index import words
 from day1.adapters.index.chroma_address import ChromaAddress
-from day1.adapters.index.database import Database, MemoryDatabase
+from day1.adapters.index.database import FILE, VECTORS, Database, MemoryDatabase
 from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
 from day1.model.rows.kind import KINDS, Kind
@@ -60,6 +61,16 @@ class LocalIndex:
     def in_memory(self) -> MemoryIndex:
         """An empty one of this process's own, for words, which needs no file."""
         return MemoryIndex(self._database.folder)
+
+    def size(self) -> int:
+        """Bytes of words and vectors on disk; Chroma's own files are not counted."""
+        folder = self._database.folder
+        files = [*folder.glob(f"{FILE}*"), *folder.glob(f"{VECTORS}/*")]
+        total = 0
+        for file in files:
+            with suppress(OSError):  # deleted meanwhile
+                total += file.stat().st_size
+        return total
 
     def check(self) -> None:
         """Read all of it and compare what has a hash or a checksum."""

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Connection,
@@ -24,14 +24,15 @@ from sqlalchemy import (
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
+from day1.adapters.ledger.roles import Lock, Watch
 from day1.adapters.ledger.schema import make_tables
 from day1.adapters.ledger.tables import BRANCHES, HEADS, TABLES, as_record, as_row, is_changed
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
+from day1.model.lessons.rating import KnownVotes, Rating, Votes
 from day1.model.records.intent import Intent, IntentKind
-from day1.model.records.rating import KnownVotes, Rating, Votes
 from day1.model.redaction.mask import CLEAR, Mask, mask_of
 from day1.model.redaction.redaction import Redaction
 from day1.model.values.ids import new_id
@@ -41,26 +42,6 @@ P = TypeVar("P")
 T = TypeVar("T")
 _REMEMBERED = 1_000
 """Names; those of branches that there are not are remembered too."""
-
-
-class Lock(Protocol):
-    """Lets one process at a time change engine and ledger together."""
-
-    def held(self) -> AbstractContextManager[None]:
-        """Hold the lock for the block."""
-
-    def held_if_free(self) -> AbstractContextManager[bool]:
-        """Hold the lock for the block if nobody has it; says whether."""
-
-
-class Watch(Protocol):
-    """What tells whether the database was written to."""
-
-    def version(self) -> Hashable:
-        """Another value after every write, whoever wrote."""
-
-    def close(self) -> None:
-        """Close what was opened for it."""
 
 
 class FileWatch(Watch):

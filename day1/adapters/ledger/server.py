@@ -22,7 +22,8 @@ from sqlalchemy import (
 )
 from typing_extensions import override
 
-from day1.adapters.ledger.ledger import SqlLedger, Watch
+from day1.adapters.ledger.ledger import SqlLedger
+from day1.adapters.ledger.roles import Watch
 from day1.adapters.ledger.schema import check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.mysql.failures import server_number

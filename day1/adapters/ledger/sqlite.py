@@ -12,7 +12,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from day1.adapters.failures import of_system
-from day1.adapters.ledger.ledger import FileWatch, Lock, SqlLedger, renew
+from day1.adapters.ledger.ledger import FileWatch, SqlLedger, renew
+from day1.adapters.ledger.roles import Lock
 from day1.adapters.ledger.schema import check_version, own_tables
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.sqlite_failures import translated

@@ -103,8 +103,8 @@ def by_rules(group: Sequence[Row], scores: Mapping[str, float]) -> Recommendatio
     return Recommendation("keep", ids, 0.5, "They are alike, but differ in words that may matter.")
 
 
-def of_the_others(findings: Findings) -> list[Recommendation]:
-    """What to do with stale lessons and with relations to nothing."""
+def of_the_others(findings: Findings, merged: frozenset[str]) -> list[Recommendation]:
+    """What to do with stale lessons, if they are not merged, and with relations to nothing."""
     stale = [
         Recommendation(
             "archive",
@@ -114,6 +114,7 @@ def of_the_others(findings: Findings) -> list[Recommendation]:
             + ("was found of little use." if row_id in findings.scores else "nobody rated it."),
         )
         for row_id in (str(row["id"]) for row in findings.stale)
+        if row_id not in merged
     ]
     gone = [
         Recommendation("delete", (str(row["id"]),), 1.0, "It relates rows that are gone.")

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
+from day1.errors import Refused
 from day1.model.rows.kind import canonical
 
 MAX_TEXT: Final = 32_768
@@ -88,3 +89,17 @@ def looks_secret(*texts: str | None) -> str | None:
             if text and shape.search(text):
                 return name
     return None
+
+
+def secret_notes(rule: str, *texts: str | None) -> list[str]:
+    """Warn of, or refuse, what looks like a secret (`rule` is the setting).
+
+    Raises:
+        Refused: the rule is to refuse it.
+    """
+    found = None if rule == "ignore" else looks_secret(*texts)
+    if found is None:
+        return []
+    if rule == "refuse":
+        raise Refused(f"The text looks as if it holds {found}: leave it out.", looks_like=found)
+    return [f"This looks as if it holds {found}; memory is shared and keeps its history."]

@@ -16,9 +16,9 @@ from day1.errors import Forbidden, NotFound
 from day1.model.access.permissions import Access
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
+from day1.model.lessons.rating import Votes
 from day1.model.records.intent import Intent, IntentKind
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.rating import Votes
 from day1.model.records.sharing import Bundle
 from day1.model.redaction.mask import Mask
 from day1.ports.history import History

@@ -106,7 +106,7 @@ def row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
         case FactDraft():
             text, category = _clean(draft.text, MAX_TEXT), draft.category
             category = None if category is None else _clean(category, _MAX_NAME)
-            fact = NewFact(text, category, happened_at=at)
+            fact = NewFact(text, category, happened_at=at, space=draft.space)
             row = fact_row(draft.id, fact, origin, now)
             if draft.superseded_by is not None:
                 row |= {"status": "superseded", "superseded_by": draft.superseded_by}

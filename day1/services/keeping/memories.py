@@ -63,7 +63,7 @@ def _own(reading: Reading, space: str | None, ids: Sequence[str]) -> set[str]:
     return {row_id for row_id, row in rows.items() if row["space"] == space}
 
 
-_ALIVE: Mapping[str, Cell] = {"status": "active", "superseded_by": None}
+_ALIVE: Mapping[str, Cell] = {"status": "active", "superseded_by": None, "valid_until": None}
 
 
 def _row(space: str | None, item: NewMemory, given: str, *, own: bool) -> KeyedRow:

@@ -125,6 +125,7 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
         "sensitivity": context["sensitivity"],
         "status": "active",
         "superseded_by": None,
+        "valid_until": None,
     }
     facts = [
         KeyedRow(FACT, passage_id(row_id, number), {"fact_text": text, **shared}, origin_id=row_id)

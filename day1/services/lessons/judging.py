@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from day1.errors import ChatUnavailable, EmbedderUnavailable, Json
-from day1.model.records.rating import Rating, rating_of
+from day1.model.lessons.rating import Rating, rating_of
 from day1.model.search.wording import content_words
 from day1.ports.chat import Chat
 from day1.ports.judge import Judge

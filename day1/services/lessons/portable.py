@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import Experience, experience_of
-from day1.model.records.rating import rating_of
+from day1.model.lessons.rating import rating_of
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, kind_of, text_of
 from day1.model.rows.origin import Origin
@@ -86,12 +86,17 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
                 **_content(row),
                 "id": detail.get("id", row["id"]),
                 "score": scores.get(str(row["id"]), 0.0),
-                "created_at": detail.get("created_at", show(int(row["created_at"] or 0))),
+                "created_at": detail.get("created_at", _shown(int(row["created_at"] or 0))),
                 "updated_at": _updated(row, detail, edits.get(str(row["id"]), ())),
                 "used_count": detail.get("used_count", 0) + (0 if use is None else use.times),
             }
         )
-    return {"version": 1, "memories": memories, "exported_at": show(now), "count": len(memories)}
+    return {"version": 1, "memories": memories, "exported_at": _shown(now), "count": len(memories)}
+
+
+def _shown(instant: int) -> str:
+    """An instant as engram writes it."""
+    return show(instant).replace("+00:00", "Z")
 
 
 def _content(row: Row) -> dict[str, Any]:
@@ -124,8 +129,8 @@ def _updated(row: Row, detail: Mapping[str, Any], edits: Sequence[Row]) -> str:
     value = cell_value(FACT, row, "fact_text")
     at = max((int(e["created_at"] or 0) for e in edits if e["value"] == value), default=None)
     if at is not None:
-        return show(at)
-    given: str = detail.get("updated_at", show(int(row["created_at"] or 0)))
+        return _shown(at)
+    given: str = detail.get("updated_at", _shown(int(row["created_at"] or 0)))
     return given
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from day1.errors import Advice, ChatUnavailable, Json, PlanChanged, Refused
+from day1.errors import ChatUnavailable, Json, PlanChanged, Refused
 from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import experience_of
 from day1.model.lessons.tidy import (
@@ -179,7 +179,8 @@ def recommend(
         except ChatUnavailable as error:
             ids = [str(row["id"]) for row in group]
             plan.errors.append({"ids": ids, "code": error.code, "message": str(error)})
-    plan.recommendations += of_the_others(findings)
+    merged = frozenset(row_id for one in plan.recommendations for row_id in one.touched)
+    plan.recommendations += of_the_others(findings, merged)
     plan.digest = digest_of(findings, plan.recommendations)
     return plan
 
@@ -278,8 +279,7 @@ def tidy(repo: Repository, ports: SearchPorts, request: TidyRequest, applying: A
     plan = plan or recommend(findings, applying.chat)
     if expect not in {None, plan.digest}:
         raise PlanChanged(
-            "The plan is another one by now: look at it again, then pass its digest.",
-            Advice("{memory_consolidate} makes it."),
+            "The plan is another one by now: look at it once more, then pass its digest.",
             digest=plan.digest,
         )
     chosen = tuple(
@@ -309,7 +309,6 @@ def _refuse_too_much(work: Work, touched: int, digest: str) -> None:
         raise Refused(
             f"This would touch {touched} of {rows} rows, more than a third of the branch: look "
             "at the plan, then pass its digest as `expect`.",
-            Advice("{memory_consolidate} shows it."),
             touched=touched,
             rows=rows,
             digest=digest,

@@ -17,7 +17,7 @@ from day1.services.search.nearest import QueryVectorCache, SearchLimits
 from day1.services.search.views import ViewCache
 
 if TYPE_CHECKING:
-    from day1.model.records.rating import Votes
+    from day1.model.lessons.rating import Votes
     from day1.ports.embedder import Embedder
     from day1.ports.history import History
     from day1.ports.index import Index, Vector

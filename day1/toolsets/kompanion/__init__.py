@@ -2,36 +2,9 @@
 
 from typing import Final
 
-from day1.call.toolset import ErrorShape, Hints, Namespace, Toolset
-from day1.errors import Day1Error, Json, Say
+from day1.call.toolset import Hints, Namespace, Toolset
 from day1.toolsets.kompanion import contexts, memories, upkeep
-
-
-def _body(error: Day1Error, say: Say) -> dict[str, Json]:
-    """An error as Kompanion has it: its message says what to do next."""
-    told: dict[str, Json] = {
-        "code": error.code,
-        "message": error.worded(say),
-        "details": error.details,
-    }
-    return {"error": told}
-
-
-_SHAPE: Final = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message"],
-            "properties": {
-                "code": {"type": "string"},
-                "message": {"type": "string"},
-                "details": {},
-            },
-        }
-    },
-}
+from day1.toolsets.shared.errors import PLAIN
 
 KOMPANION: Final = Toolset(
     "kompanion",
@@ -42,7 +15,7 @@ KOMPANION: Final = Toolset(
         about="Contexts of a companion and its threads: JSON by key, and texts by meaning.",
         document="/api/kompanion/openapi.json",
     ),
-    ErrorShape(_body, _SHAPE),
+    PLAIN,
     hints=Hints(
         (
             "{save_context} keeps what you need again, {recall_context} fetches it by its key.",

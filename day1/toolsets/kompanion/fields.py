@@ -1,6 +1,6 @@
 """Types of arguments that the tools of Kompanion share."""
 
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -8,18 +8,6 @@ from day1.call.fields import Label
 from day1.errors import InvalidRequest
 from day1.model.rows.validation import clean
 from day1.model.values.space import MAX_SPACE, space_name
-
-T = TypeVar("T")
-
-
-def _without_null(schema: dict[str, Any]) -> None:
-    schema.pop("default", None)
-    (there,) = (choice for choice in schema.pop("anyOf") if choice != {"type": "null"})
-    schema |= there
-
-
-Maybe = Annotated[T | None, Field(json_schema_extra=_without_null)]
-"""An argument that may be left out; its schema is the contract's, which knows no null."""
 
 _MOST_TAGS: Final = 100
 SHARED: Final = "shared"

@@ -1,17 +1,8 @@
 """What the tools of Kompanion that write share, and the form of their answers."""
 
-from typing import Any
-
-from pydantic import Field
-
 from day1.call.context import Context, Writing
 from day1.call.fields import Repeatable, WriteRequest, Written, written
 from day1.services.keeping.keyed_rows import Kept
-
-
-def absent() -> Any:
-    """A field of an answer that is left out where there is nothing to say."""
-    return Field(default=None, exclude_if=lambda value: value is None)
 
 
 def writing(ctx: Context, request: Repeatable) -> Writing:

@@ -1,11 +1,28 @@
 """Types of arguments that tools share."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
+
+T = TypeVar("T")
 
 ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight"]
 Sensitivity = Literal["secret", "public"]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Limit = Annotated[int, Field(ge=1, le=200)]
 """How many rows of a list to answer at most."""
+
+
+def _without_null(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+    (there,) = (choice for choice in schema.pop("anyOf") if choice != {"type": "null"})
+    schema |= there
+
+
+Maybe = Annotated[T | None, Field(json_schema_extra=_without_null)]
+"""An argument that may be left out; its schema is the contract's, which knows no null."""
+
+
+def absent() -> Any:
+    """A field of an answer that is left out where there is nothing to say."""
+    return Field(default=None, exclude_if=lambda value: value is None)

@@ -117,6 +117,15 @@ def import_graph(session: Session, path: Path, **given: Any) -> None:
     _foreign(session, "graph", [path], given)
 
 
+@import_command.command("engram")
+@click.argument("path", type=click.Path(path_type=Path), default=Path("~/.engram"))
+@_importing
+@porcelain
+def import_engram(session: Session, path: Path, **given: Any) -> None:
+    """Import engram's observations: its database, or a folder with its manifest and chunks."""
+    _foreign(session, "engram", [path.expanduser()], given)
+
+
 @import_command.command("jsonl")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @_importing

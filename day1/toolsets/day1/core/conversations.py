@@ -23,6 +23,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import MESSAGE, canonical, text_of
+from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.conversations.excerpts import (
     unknown_conversation,
@@ -34,7 +35,6 @@ from day1.services.rows.spaces import empty_space
 from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
-from day1.toolsets.day1.core.memory import secret_notes
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import in_brief, read_found
 from day1.toolsets.shared.fields import Limit
@@ -90,7 +90,7 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     if given is not None and request.space is not None:
         raise InvalidRequest("`space` goes with a new conversation, so without conversation_id.")
     calls = None if request.tool_calls is None else canonical(request.tool_calls)
-    notes = secret_notes(ctx, request.content, request.thinking, calls)
+    notes = secret_notes(ctx.limits.secrets, request.content, request.thinking, calls)
     happened_at = None if request.happened_at is None else parse(request.happened_at)
     message = NewMessage(
         request.role, request.content, request.thinking, calls, request.model, happened_at

@@ -20,10 +20,9 @@ from day1.call.fields import (
     Written,
 )
 from day1.call.operation import Effect, Operation
-from day1.errors import Refused
 from day1.model.redaction.veil import is_expired, is_secret
 from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row
-from day1.model.rows.validation import looks_secret
+from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
 from day1.ports.additions import Additions
 from day1.services.rows.recording import (
@@ -85,7 +84,7 @@ class FactWritten(Response):
 
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
-    notes = secret_notes(ctx, request.fact_text)
+    notes = secret_notes(ctx.limits.secrets, request.fact_text)
     write = ctx.writing(request, request.branch)
     branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     fact = NewFact(
@@ -152,7 +151,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     """Log what a tool call or a moment of work showed, compressed; raw texts are cut."""
     most = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
-    notes = secret_notes(ctx, request.summary, *raw)
+    notes = secret_notes(ctx.limits.secrets, request.summary, *raw)
     write = ctx.writing(request, request.branch)
     branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     observation = NewObservation(
@@ -243,16 +242,6 @@ def _may_be_named(twin: Row, space: str | None, now: int) -> bool:
     """Whether somebody who writes in a space is told of a fact with the same text."""
     here = space is None or twin["space"] == space
     return here and not is_secret(twin) and not is_expired(twin, now)
-
-
-def secret_notes(ctx: Context, *texts: str | None) -> list[str]:
-    """Warn of, or refuse, what looks like a secret (setting)."""
-    found = None if ctx.limits.secrets == "ignore" else looks_secret(*texts)
-    if found is None:
-        return []
-    if ctx.limits.secrets == "refuse":
-        raise Refused(f"The text looks as if it holds {found}: leave it out.", looks_like=found)
-    return [f"This looks as if it holds {found}; memory is shared and keeps its history."]
 
 
 OPERATIONS = (

@@ -1,0 +1,228 @@
+"""Tools of engram that consolidate lessons: preview, plan, apply."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    Label,
+    Note,
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    WriteRequest,
+    Written,
+    written,
+)
+from day1.call.operation import Effect, Operation
+from day1.errors import StoreReadOnly
+from day1.model.branches.branch import Branch
+from day1.model.lessons.tidy import Findings, Recommendation, is_exact
+from day1.services.lessons.tidying import (
+    Applying,
+    TidyRequest,
+    find_untidy,
+    keep_plan,
+    recommend,
+    tidy,
+)
+from day1.toolsets.shared.fields import Confidence, Maybe, absent
+from day1.toolsets.shared.state import state_of
+
+_Days = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
+
+
+class Preview(Request):
+    """The arguments of `memory_consolidate_preview` (S4-013).
+
+    Attributes:
+        stale_days: A lesson that is older, and was not shown for so long, may be stale; default:
+            30.
+        min_score: Such a lesson is stale if its mean judgement is below this; default: 0.3.
+            Without a judgement it is 0.
+    """
+
+    stale_days: Maybe[_Days] = 30
+    min_score: Maybe[Confidence] = 0.3
+
+
+class DuplicateGroup(Response):
+    """Lessons that say nearly the same."""
+
+    ids: list[str]
+    how: str
+    """exact, or alike."""
+
+
+class Previewed(Response):
+    """What was found, as counts and as ids (S4-013)."""
+
+    duplicates: int
+    stale: int
+    garbage: int
+    duplicate_groups: list[DuplicateGroup]
+    stale_ids: list[str]
+    garbage_ids: list[str]
+    read: Read
+
+
+def preview(ctx: Context, request: Preview) -> Previewed:
+    """Find duplicates and stale memories; changes nothing, asks no LLM."""
+    branch = ctx.find(None)
+    found = find_untidy(ctx.repo, ctx.search, _asked(ctx, branch, request))
+    groups = [
+        DuplicateGroup(ids=_ids(group), how="exact" if is_exact(group) else "alike")
+        for group in found.groups
+    ]
+    return Previewed(
+        duplicates=sum(len(group.ids) - 1 for group in groups),
+        stale=len(found.stale),
+        garbage=len(found.garbage),
+        duplicate_groups=groups,
+        stale_ids=_ids(found.stale),
+        garbage_ids=_ids(found.garbage),
+        read=_read(ctx, branch, found),
+    )
+
+
+class Consolidate(Preview):
+    """The arguments of `memory_consolidate` (S4-014)."""
+
+
+class Recommended(Response):
+    """What to do with some rows: merge, archive, delete or keep."""
+
+    action: str
+    ids: list[str]
+    into: str | None = absent()
+    confidence: float
+    reason: str
+
+
+class Planned(Response):
+    """What is recommended (S4-014); `digest` names this very plan."""
+
+    analyzed_count: int
+    recommendations: list[Recommended]
+    errors: list[dict[str, Any]]
+    degraded: bool
+    """By rules, without a chat model."""
+    digest: str
+    read: Read
+
+
+def consolidate(ctx: Context, request: Consolidate) -> Planned:
+    """Recommend what to merge, archive, delete or keep; changes no memory."""
+    branch = ctx.find(None)
+    asked = _asked(ctx, branch, request)
+    found = find_untidy(ctx.repo, ctx.search, asked)
+    plan = recommend(found, ctx.chat, ctx.stopped)
+    notes: list[str] = []
+    if ctx.chat is not None:
+        try:
+            keep_plan(ctx.repo, asked, _client(ctx), found, plan)
+        except StoreReadOnly:
+            notes.append("The store is read-only, so this plan is not kept for applying.")
+    return Planned(
+        analyzed_count=found.analyzed,
+        recommendations=_recommended(plan.recommendations),
+        errors=plan.errors,
+        degraded=ctx.chat is None,
+        digest=plan.digest,
+        read=_read(ctx, branch, found, *notes),
+    )
+
+
+class Apply(Repeatable):
+    """The arguments of `memory_consolidate_apply` (S4-015).
+
+    Attributes:
+        stale_days: As with `memory_consolidate`; default: 30.
+        min_score: As with `memory_consolidate`; default: 0.3.
+        expect: The digest of the plan that you looked at; any other plan is refused. Without it,
+            no more than a third of the branch is touched.
+        min_confidence: Only recommendations of this confidence or more are done; default: 0.
+    """
+
+    stale_days: Maybe[_Days] = 30
+    min_score: Maybe[Confidence] = 0.3
+    expect: Maybe[Annotated[Label, Field(description="digest of the plan you saw")]] = None
+    min_confidence: Maybe[Confidence] = 0.0
+
+
+class Applied(Response):
+    """What was done, as one commit (S4-015)."""
+
+    merged: int
+    archived: int
+    deleted: int
+    applied: list[Recommended]
+    errors: list[dict[str, Any]]
+    written: Written
+
+
+def apply(ctx: Context, request: Apply) -> Applied:
+    """Merge, archive and delete as recommended: one commit, which can be reverted."""
+    write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+    done = tidy(
+        ctx.repo,
+        ctx.search,
+        _asked(ctx, write.branch, request),
+        Applying(
+            write.origin, ctx.chat, _client(ctx), request.expect, request.min_confidence or 0.0
+        ),
+    )
+    counts = {
+        action: sum(len(one.touched) for one in done.done if one.action == action)
+        for action in ("merge", "archive", "delete")
+    }
+    return Applied(
+        merged=counts["merge"],
+        archived=counts["archive"],
+        deleted=counts["delete"],
+        applied=_recommended(done.done),
+        errors=done.plan.errors,
+        written=written(write.branch.name, done.commit),
+    )
+
+
+def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> TidyRequest:
+    days = 30.0 if request.stale_days is None else request.stale_days
+    score = 0.3 if request.min_score is None else request.min_score
+    return TidyRequest(branch, ctx.clock(), days, score)
+
+
+def _client(ctx: Context) -> str:
+    return ctx.agent(None) or ""
+
+
+def _read(ctx: Context, branch: Branch, found: Findings, *notes: Note) -> Read:
+    read = state_of(ctx, branch.name)
+    return read.model_copy(update={"notes": [*read.notes, *found.notes, *notes]})
+
+
+def _ids(rows: Any) -> list[str]:
+    return [str(row["id"]) for row in rows]
+
+
+def _recommended(plan: Any) -> list[Recommended]:
+    return [_one(recommendation) for recommendation in plan]
+
+
+def _one(given: Recommendation) -> Recommended:
+    return Recommended(
+        action=given.action,
+        ids=list(given.ids),
+        into=given.into,
+        confidence=given.confidence,
+        reason=given.reason,
+    )
+
+
+OPERATIONS: Final = (
+    Operation("memory_consolidate_preview", Preview, Previewed, preview, Effect.READ),
+    Operation("memory_consolidate", Consolidate, Planned, consolidate, Effect.READ),
+    Operation("memory_consolidate_apply", Apply, Applied, apply, Effect.DESTROY, idempotent=True),
+)

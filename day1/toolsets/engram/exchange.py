@@ -1,0 +1,180 @@
+"""Tools of engram that exchange memories in its form, version 1."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    Label,
+    LongText,
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    When,
+    WriteRequest,
+    Written,
+    written,
+)
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest
+from day1.model.lessons.experience import Experience
+from day1.model.rows.change import Ref
+from day1.model.rows.validation import MAX_INTEGER, MAX_TEXT
+from day1.services.lessons.portable import Memory, bring_in, export, space_of, tags_of
+from day1.toolsets.engram.fields import Tags
+from day1.toolsets.shared.fields import Confidence, Maybe
+from day1.toolsets.shared.state import state_of
+
+_VERSION: Final = 1
+_WRONG_VERSION: Final = 6010
+_MOST: Final = 100_000
+
+
+class MemoryExport(Request):
+    """`memory_export` takes no arguments (S4-010)."""
+
+
+class Exported(Response):
+    """All active memories in engram's form (S4-010, S4-011)."""
+
+    version: int
+    memories: list[dict[str, Any]]
+    exported_at: str
+    count: int
+    read: Read
+
+
+def memory_export(ctx: Context, request: MemoryExport) -> Exported:  # noqa: ARG001 - there are none
+    """All active memories as portable JSON, without secrets."""
+    branch = ctx.branch(None)
+    found = export(ctx.repo, ctx.search.uses, branch, ctx.clock())
+    return Exported(**found, read=state_of(ctx, branch))
+
+
+def _or_empty(value: object) -> object:
+    return "" if value is None else value
+
+
+_Part = Annotated[LongText, Field(max_length=MAX_TEXT), BeforeValidator(_or_empty)]
+
+
+class MemoryGiven(Request):
+    """A memory in engram's form; what else it has is left out.
+
+    Attributes:
+        id: Its id there, which is kept; one that is here already is skipped.
+        memory_type: What kind of memory it is; default: context.
+        context: In which situation it was done.
+        action: What was decided or done.
+        result: What came of it; alone it becomes a plain fact.
+        score: The mean of its judgements; it is kept as one.
+        tags: With commas between them, or as a list.
+        project: The project that it is about.
+        created_at: When it was first stored (ISO 8601); it is exported again as it is.
+        updated_at: When it was last changed (ISO 8601); default: as `created_at`.
+        used_count: How often it was shown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: Label
+    memory_type: Maybe[Label] = None
+    context: _Part = ""
+    action: _Part = ""
+    result: _Part = ""
+    score: Maybe[Confidence] = None
+    tags: Tags = None
+    project: Maybe[Label] = None
+    created_at: When
+    updated_at: Maybe[When] = None
+    used_count: Maybe[Annotated[int, Field(ge=0, le=MAX_INTEGER)]] = None
+
+
+class MemoryImport(Repeatable):
+    """The arguments of `memory_import` (S4-012).
+
+    Attributes:
+        version: The version of the form, which is 1.
+        memories: As `memory_export` answers them.
+    """
+
+    version: int
+    memories: Annotated[list[MemoryGiven], Field(max_length=_MOST)]
+
+
+class MemoriesImported(Response):
+    """What was added and what was there (S4-012)."""
+
+    imported: int
+    skipped: int
+    indexed: bool
+    reindex: str
+    """The command that indexes now what a search would index later."""
+    written: Written
+
+
+def memory_import(ctx: Context, request: MemoryImport) -> MemoriesImported:
+    """Import memories; those whose id is there are skipped."""
+    if request.version != _VERSION:
+        raise InvalidRequest(
+            f"[{_WRONG_VERSION}] The form has version {_VERSION}, and this one says another: "
+            "export it anew with a program that writes version 1.",
+            number=_WRONG_VERSION,
+            version=request.version,
+        )
+    memories = [_memory(number, one) for number, one in enumerate(request.memories)]
+    write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+    added, left = bring_in(ctx.repo, write.branch, memories, write.origin, ctx.progress)
+    with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
+        state = written(write.branch.name, reading.tip, reading.pending.count)
+    return MemoriesImported(
+        imported=added,
+        skipped=left,
+        indexed=False,
+        reindex="day1 search --wait QUERY",
+        written=state,
+    )
+
+
+def _memory(number: int, given: MemoryGiven) -> Memory:
+    """A memory whose parts fit together.
+
+    Raises:
+        InvalidRequest: they do not; the message says which one it is.
+    """
+    where = f"memories.{number}"
+    parts = Experience(given.context, given.action, given.result)
+    if not any(part.strip() for part in parts.parts):
+        raise InvalidRequest(f"{where}: context, action and result are all empty.", id=given.id)
+    if len(parts.text) > MAX_TEXT:
+        raise InvalidRequest(f"{where}: it has more than {MAX_TEXT} characters.", id=given.id)
+    try:
+        space_of(given.project)
+    except InvalidRequest as exc:
+        raise InvalidRequest(f"{where}: {exc}", id=given.id) from exc
+    return Memory(
+        given.id,
+        given.memory_type or "context",
+        *parts.parts,
+        given.score or 0.0,
+        tags_of(given.tags),
+        given.project,
+        given.created_at,
+        given.updated_at or given.created_at,
+        given.used_count or 0,
+    )
+
+
+OPERATIONS: Final = (
+    Operation("memory_export", MemoryExport, Exported, memory_export, Effect.READ),
+    Operation(
+        "memory_import",
+        MemoryImport,
+        MemoriesImported,
+        memory_import,
+        Effect.WRITE,
+        idempotent=True,
+    ),
+)

@@ -1,0 +1,42 @@
+"""Types of arguments that the tools of engram share."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from day1.call.fields import Label
+from day1.errors import InvalidRequest
+from day1.model.rows.origin import MAX_LABEL
+from day1.model.rows.validation import clean
+from day1.services.lessons.portable import space_of, tags_of
+
+_MOST_TAGS = 100
+
+
+def _known(project: str) -> str:
+    try:
+        space_of(project)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from exc
+    return project
+
+
+Project = Annotated[Label, AfterValidator(_known)]
+"""A project's name, as the caller writes it."""
+
+
+def _short(given: str | list[str] | None) -> str | list[str] | None:
+    tags = tags_of(given)
+    if len(tags) > _MOST_TAGS or any(len(clean(tag)) > MAX_LABEL for tag in tags):
+        raise ValueError(f"at most {_MOST_TAGS} tags of {MAX_LABEL} characters each")
+    return given
+
+
+def _text(schema: dict[str, Any]) -> None:
+    """Say that it is a text, which is the contract's; a list is taken too."""
+    schema.clear()
+    schema["type"] = "string"
+
+
+Tags = Annotated[str | list[str] | None, AfterValidator(_short), Field(json_schema_extra=_text)]
+"""Tags with commas between them, or as a list."""

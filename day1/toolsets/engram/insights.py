@@ -1,0 +1,114 @@
+"""The tool of engram for what was derived from lessons."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, Repeatable, Response, WriteRequest, Written, written
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest
+from day1.model.lessons.experience import experience_of
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import Row
+from day1.model.values.instant import show
+from day1.services.lessons.insights import delete, generate, insights_of, sources_of
+from day1.services.lessons.portable import project_of, row_id_of
+from day1.toolsets.shared.fields import Maybe, absent
+
+
+class MemoryInsights(Repeatable):
+    """The arguments of `memory_insights` (S4-016).
+
+    Attributes:
+        action: list shows them; generate makes them anew from the lessons; delete removes one.
+        id: The insight to delete.
+    """
+
+    action: Maybe[Literal["list", "generate", "delete"]] = "list"
+    id: Maybe[Annotated[Label, Field(description="for delete")]] = None
+
+
+class Insight(Response):
+    """What several lessons have in common."""
+
+    id: str
+    memory_type: str
+    text: str
+    context: str | None = absent()
+    action: str | None = absent()
+    result: str | None = absent()
+    project: str | None = absent()
+    source_ids: list[str]
+    created_at: str
+
+
+class Insights(Response):
+    """The insights after the call, and what was done (S4-017)."""
+
+    insights: list[Insight]
+    generated: int | None = absent()
+    replaced: int | None = absent()
+    deleted: str | None = absent()
+    degraded: bool | None = absent()
+    written: Written
+
+
+def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
+    """List, generate or delete what lessons have in common."""
+    match request.action or "list":
+        case "generate":
+            write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+            made = generate(ctx.repo, write.branch, write.origin, ctx.chat, ctx.clock())
+            return Insights(
+                insights=[_shown(row) for row in made.insights],
+                generated=made.added,
+                replaced=made.removed,
+                degraded=made.degraded,
+                written=written(write.branch.name, made.commit),
+            )
+        case "delete":
+            if request.id is None:
+                raise InvalidRequest("Say by `id` which insight to delete.")
+            write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+            gone = row_id_of(request.id)
+            commit = delete(ctx.repo, write.branch, gone, write.origin)
+            left, _ = _listed(ctx, write.branch.name)
+            state = written(write.branch.name, commit)
+            return Insights(insights=left, deleted=request.id, written=state)
+        case _:
+            found, state = _listed(ctx, ctx.branch(None))
+            return Insights(insights=found, written=state)
+
+
+def _listed(ctx: Context, branch: str) -> tuple[list[Insight], Written]:
+    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        rows = insights_of(reading, ctx.clock())
+        return [_shown(row) for row in rows], written(branch, reading.tip, reading.pending.count)
+
+
+def _shown(row: Row) -> Insight:
+    parts = experience_of(row)
+    return Insight(
+        id=str(row["id"]),
+        memory_type=str(row["category"]),
+        text=str(row["fact_text"]),
+        context=None if parts is None else parts.context,
+        action=None if parts is None else parts.action,
+        result=None if parts is None else parts.result,
+        project=project_of(row["space"]),
+        source_ids=sources_of(row),
+        created_at=show(int(row["created_at"] or 0)),
+    )
+
+
+OPERATIONS: Final = (
+    Operation(
+        "memory_insights",
+        MemoryInsights,
+        Insights,
+        memory_insights,
+        Effect.DESTROY,
+        idempotent=True,
+    ),
+)

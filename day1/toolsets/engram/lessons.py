@@ -1,0 +1,177 @@
+"""Tools of engram that store lessons and find them."""
+
+from typing import Any, Final, Literal
+
+from pydantic import model_validator
+
+from day1.call.context import Context
+from day1.call.fields import (
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+    written,
+)
+from day1.call.operation import Effect, Operation
+from day1.model.lessons.experience import Experience, experience_of
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import FACT, Row, revision, text_of
+from day1.model.rows.validation import MAX_TEXT, secret_notes
+from day1.model.values.instant import show
+from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
+from day1.services.lessons.storing import Lesson, store_lesson
+from day1.services.search.request import Hit, SearchRequest
+from day1.services.search.searching import search
+from day1.toolsets.engram.fields import Project, Tags
+from day1.toolsets.shared.fields import Limit, Maybe, absent
+
+MemoryType = Literal["decision", "pattern", "bugfix", "context", "antipattern"]
+
+
+class MemoryStore(Repeatable):
+    """The arguments of `memory_store` (S4-001).
+
+    Attributes:
+        context: In which situation it was done.
+        action: What was decided or done.
+        result: What came of it.
+        memory_type: What kind of lesson it is.
+        tags: Words to find it by, with commas between them, or as a list.
+        project: The project that it is about; default: it belongs to all.
+    """
+
+    context: Text
+    action: Text
+    result: Text
+    memory_type: Maybe[MemoryType] = "decision"
+    tags: Tags = None
+    project: Maybe[Project] = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> "MemoryStore":
+        if len(Experience(self.context, self.action, self.result).text) > MAX_TEXT:
+            raise ValueError(f"context, action and result have at most {MAX_TEXT} characters")
+        return self
+
+
+class MemoryStored(Response):
+    """The memory, and what was done (S4-001, S4-002)."""
+
+    id: str
+    updated: bool
+    created_at: str
+    indexed: bool
+    deduplicated: bool
+    merged_into: str | None = absent()
+    written: Written
+
+
+def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
+    """Store a lesson. One that is there in nearly the same words is updated."""
+    parts = Experience(request.context, request.action, request.result)
+    notes = secret_notes(ctx.limits.secrets, *parts.parts)
+    kind = request.memory_type or "decision"
+    lesson = Lesson(parts, kind, tags_of(request.tags), space_of(request.project))
+    write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+    done = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
+    row_id = str(done.row["id"])
+    known = ctx.search.index.words.known(FACT, [str(done.row["content_hash"])])
+    return MemoryStored(
+        id=row_id,
+        updated=done.updated,
+        created_at=show(int(done.row["created_at"] or 0)),
+        indexed=bool(known),
+        deduplicated=done.updated or done.deduplicated,
+        merged_into=row_id if done.updated or done.deduplicated else None,
+        written=written(write.branch.name, done.commit, done.pending, [*notes, *done.notes]),
+    )
+
+
+class MemorySearch(Request):
+    """The arguments of `memory_search` (S4-003).
+
+    Attributes:
+        query: What to look for, as a question or as words.
+        limit: How many memories to answer at most; default: 10.
+        project: Only memories of this project; default: of all, and of none.
+    """
+
+    query: Text
+    limit: Maybe[Limit] = 10
+    project: Maybe[Project] = None
+
+
+class MemoryHit(Response):
+    """A memory that was found; a lesson with its parts (S4-003)."""
+
+    id: str
+    type: str
+    fact_text: str
+    category: str | None
+    score: float
+    context: str | None = absent()
+    action: str | None = absent()
+    result: str | None = absent()
+    tags: str | None = absent()
+    project: str | None = absent()
+    created_at: str
+    revision: str
+
+
+class Hits(Response):
+    """The memories that were found, best first (S4-003)."""
+
+    result: list[MemoryHit]
+    read: Read
+
+
+def memory_search(ctx: Context, request: MemorySearch) -> Hits:
+    """Find memories by meaning and words."""
+    branch = ctx.find(None)
+    space = space_of(request.project)
+    equal: Row = {} if space is None else {"space": space}
+    asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
+    answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
+    ctx.search.uses.shown([str(hit.row["id"]) for hit in answer.hits], ctx.clock())
+    notes = list(answer.notes)
+    if answer.pending_vectors:
+        notes.append(f"pending_vectors: {answer.pending_vectors}")
+    read = Read(
+        branch=branch.name,
+        commit=answer.commit,
+        pending=answer.pending.count,
+        mode=answer.mode_used,
+        notes=notes,
+    )
+    return Hits(result=[_shown(hit) for hit in answer.hits], read=read)
+
+
+def _shown(hit: Hit) -> MemoryHit:
+    row = hit.row
+    parts = experience_of(row)
+    own: dict[str, Any] = {}
+    if parts is not None:
+        own = {"context": parts.context, "action": parts.action, "result": parts.result}
+    return MemoryHit(
+        id=str(row["id"]),
+        type=hit.kind.name,
+        fact_text=str(row["fact_text"]),
+        category=text_of(row["category"]),
+        score=round(hit.score, 6),
+        tags=shown_tags(row),
+        project=project_of(row["space"]),
+        created_at=show(int(row["created_at"] or 0)),
+        revision=revision(hit.kind, row),
+        **own,
+    )
+
+
+OPERATIONS: Final = (
+    Operation(
+        "memory_store", MemoryStore, MemoryStored, memory_store, Effect.WRITE, idempotent=True
+    ),
+    Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ),
+)

@@ -1,0 +1,36 @@
+"""The form of errors that other products' contracts have."""
+
+from typing import Final
+
+from day1.call.toolset import ErrorShape
+from day1.errors import Day1Error, Json, Say
+
+
+def _body(error: Day1Error, say: Say) -> dict[str, Json]:
+    """An error without steps as data: its message says what to do next."""
+    told: dict[str, Json] = {
+        "code": error.code,
+        "message": error.worded(say),
+        "details": error.details,
+    }
+    return {"error": told}
+
+
+_SHAPE: Final = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+                "code": {"type": "string"},
+                "message": {"type": "string"},
+                "details": {},
+            },
+        }
+    },
+}
+
+PLAIN: Final = ErrorShape(_body, _SHAPE)
+"""`{"error": {"code", "message", "details"}}`."""
