@@ -125,6 +125,19 @@ def test_what_is_sensitive_comes_only_when_it_is_asked_for(cli: CommandLine) -> 
     assert rows["Gateway\n\nFound in the log.\n\nFiles: a.py"]["observation_type"] == "discovery"
 
 
+def test_an_older_database_names_its_sessions_otherwise(cli: CommandLine) -> None:
+    file = tools.claude_mem(cli)
+    with closing(database(file)) as there:
+        for table in ("observations", "session_summaries"):
+            there.execute(f"ALTER TABLE {table} RENAME memory_session_id TO sdk_session_id")
+        there.execute("ALTER TABLE observations DROP COLUMN merged_into_project")
+    assert cli.json("import", "claude-mem")["added"] == 4
+    with closing(database(file)) as there:
+        for table in ("observations", "session_summaries"):
+            there.execute(f"ALTER TABLE {table} RENAME sdk_session_id TO memory_session_id")
+    assert cli.json("import", "claude-mem")["added"] == 0
+
+
 def test_a_broken_list_is_said_and_the_rest_of_its_row_comes(cli: CommandLine) -> None:
     file = tools.claude_mem(cli)
     with closing(database(file)) as there:

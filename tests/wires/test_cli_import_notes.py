@@ -59,12 +59,15 @@ def test_a_note_that_changed_is_changed_and_one_edited_here_is_left(cli: Command
 def test_sessions_of_other_projects_are_left_out_and_said(cli: CommandLine) -> None:
     codex(cli)
     done = cli.json("import", "codex")
-    (why,) = (why for why in done["left_out"] if "other projects" in why)
+    (why,) = (why for why in done["left_out"] if "sessions" in why)
     assert [Path(place).name for place in done["left_out"][why]] == ["b.md"]
     row = texts(cli, done["branch"])["On branch fix: # Login\n\nFixed it."]
     assert row["happened_at"] == instant.parse("2025-03-01T10:00:00Z")
     assert row["observation_type"] == "insight"
-    assert cli.json("import", "codex", "--dry-run", "--all-projects")["observations"] == 2
+    (why,) = (why for why in done["left_out"] if "known of other projects" in why)
+    assert done["left_out"][why][0].endswith("MEMORY.md: Mill")
+    everywhere = cli.json("import", "codex", "--dry-run", "--all-projects")
+    assert (everywhere["observations"], everywhere["facts"]) == (2, 5)
 
 
 def test_lines_come_from_stdin_with_their_dates(cli: CommandLine) -> None:

@@ -71,7 +71,12 @@ def codex(cli: CommandLine) -> Path:
     folder = cli.home / ".codex" / "memories"
     summary = "# Preferences\n\n- Short answers.\n- Tests first,\n  then code.\n\nNo emoji.\n"
     note(folder, "memory_summary.md", summary)
-    note(folder, "MEMORY.md", "# Build\n\n- Run `make`.\n- Run `make`.\n")
+    groups = (
+        f"# Build\n\napplies_to: cwd={cli.folder}; reuse_rule=look again\n\n"
+        "- Run `make`.\n- Run `make`.\n\n### keywords\n\n- make, build\n\n"
+        "# Mill\n\napplies_to: cwd=/elsewhere\n\n## Task 1\n\n- Turn it.\n"
+    )
+    note(folder, "MEMORY.md", groups)
     note(folder, "raw_memories.md", "raw\n")
     head = "thread_id: {}\nupdated_at: 2025-03-01T10:00:00+00:00\ncwd: {}\ngit_branch: fix\n\n"
     sessions = folder / "rollout_summaries"

@@ -13,7 +13,7 @@ from day1.errors import Json
 from day1.ports.source import Draft, Machine
 
 _MILLISECOND = 1_000
-_NEEDED = ("id", "memory_session_id", "project", "type", "created_at_epoch")
+_NEEDED = ("id", "project", "type", "created_at_epoch")
 _WANTED = (
     "title",
     "subtitle",
@@ -23,7 +23,9 @@ _WANTED = (
     "files_modified",
     "merged_into_project",
 )
-_SUMMARY_NEEDED = ("id", "memory_session_id", "project", "created_at_epoch")
+_SUMMARY_NEEDED = ("id", "project", "created_at_epoch")
+_SESSION = ("memory_session_id", "sdk_session_id")
+"""Its present name, and that of older versions."""
 _PARTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _TYPES = frozenset(("discovery", "decision"))
 """Types of its observations that day1 has too; the others become insights."""
@@ -48,11 +50,13 @@ class ClaudeMem(ToolSource):
             yield from self._export(path)
             return
         with opened(path) as file:
-            for row in self.readable(file.rows("observations", _NEEDED, _WANTED), "id"):
+            for row in self.readable(
+                file.rows("observations", _NEEDED, (*_WANTED, *_SESSION)), "id"
+            ):
                 yield self._observation(row)
             if file.has("session_summaries"):
                 moved = ("merged_into_project",)
-                rows = file.rows("session_summaries", _SUMMARY_NEEDED, (*_PARTS, *moved))
+                rows = file.rows("session_summaries", _SUMMARY_NEEDED, (*_PARTS, *moved, *_SESSION))
                 for row in self.readable(rows, "id"):
                     yield self._summary(row)
             if file.has("user_prompts"):
@@ -132,4 +136,5 @@ class ClaudeMem(ToolSource):
 
 def _key(row: Row) -> tuple[str, ...]:
     """What tells a row from those of this and of other machines."""
-    return tuple(str(row.get(name)) for name in ("memory_session_id", "created_at_epoch", "id"))
+    session = next((text_at(row, name) for name in _SESSION if row.get(name)), "")
+    return (session, str(row.get("created_at_epoch")), str(row.get("id")))

@@ -18,6 +18,9 @@ from day1.ports.source import Draft, Machine
 
 _POINTS = frozenset(("memory_summary.md", "MEMORY.md"))
 _SUMMARIES = "rollout_summaries"
+_INDEX = frozenset(("rollout_summary_files", "keywords"))
+"""Headings of the handbook below which it lists where its points are from."""
+_GROUP = re.compile(r"applies_to:[ \t]*cwd=([^;,\n]+)")
 _HEAD = re.compile(r"(thread_id|updated_at|cwd|git_branch|rollout_path):[ \t]*(.*)")
 
 
@@ -46,7 +49,17 @@ class Codex(ToolSource):
 
     def _points(self, file: Path) -> list[Draft]:
         facts: dict[str, Draft] = {}
+        group, wanted = "", True
         for section in sections(self.text(file)):
+            title = section.headings[0] if section.headings else ""
+            applies = next(filter(None, map(_GROUP.match, section.lines)), None)
+            if title != group or applies:
+                group, wanted = title, self._is_wanted(applies[1].strip() if applies else None)
+                if not wanted:
+                    self.leave_out("what is known of other projects", f"{file}: {title}")
+            if not wanted or (section.headings and section.headings[-1] in _INDEX):
+                continue
+            section.lines[:] = [line for line in section.lines if not _GROUP.match(line)]
             for point in section.points():
                 text = ": ".join((*section.headings[-1:], point))
                 # A point has no name but its text: one that was rewritten is another fact.

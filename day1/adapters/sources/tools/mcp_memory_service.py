@@ -34,6 +34,8 @@ class McpMemoryService(ToolSource):
         usual = (
             ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
         )
+        if named := machine.environment.get("MCP_MEMORY_SQLITE_PATH"):
+            return [file for file in [Path(named).expanduser()] if file.is_file()]
         folder = machine.place("MCP_MEMORY_BASE_DIR", *usual, "mcp-memory")
         file = folder / "sqlite_vec.db"
         return [file] if file.is_file() else []
