@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 
 
-def change_documents(changes: Changes) -> dict[str, list[dict[str, Any]]]:
-    """Changed memories as `day1 diff` has them: added, changed, removed."""
+def change_documents(changes: Changes, at: int) -> dict[str, list[dict[str, Any]]]:
+    """Changed memories as `day1 diff` shows them at an instant: added, changed, removed."""
+    from day1.model.redaction.veil import shown_change
     from day1.model.rows.kind import MEMORIES
     from day1.toolsets.shared.shown import changed, shown
 
     found: dict[str, list[dict[str, Any]]] = {"added": [], "changed": [], "removed": []}
     for kind in MEMORIES:
-        for change in changes.get(kind.table, ()):
+        for change in (shown_change(kind, one, at) for one in changes.get(kind.table, ())):
             row = change.after if change.before is None else change.before
             if change.how == "changed":
                 found["changed"].append(changed(kind, change))
@@ -31,9 +32,8 @@ def change_documents(changes: Changes) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def draw_changes(screen: Screen, changes: Changes) -> None:
-    """Draw changed memories."""
-    found = change_documents(changes)
+def draw_changes(screen: Screen, found: Mapping[str, Iterable[Document]]) -> None:
+    """Draw changed memories, as `change_documents` has them."""
     draw(screen, found["added"], found["changed"], found["removed"])
 
 

@@ -21,6 +21,7 @@ from day1.services.rows.transplanting import (
     put,
     select_rows,
     without_private,
+    without_secrets,
 )
 
 
@@ -70,10 +71,9 @@ def create_bundle(repo: Repository, source: Branch, asked: NewBundle, now: int) 
 
 
 def _chosen(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind, list[Row]]:
-    with repo.store.reading(Ref(commit=commit)) as reading:
-        return select_rows(
-            reading, Selection(verified_only=verified_only, relations=not verified_only)
-        )
+    with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
+        chosen = Selection(verified_only=verified_only, relations=not verified_only)
+        return without_secrets(select_rows(reading, chosen))
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:

@@ -1,11 +1,12 @@
 """Writing memory out as JSON Lines that come back byte for byte (`model.files.export`)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import itemgetter
 
 from day1.model.files.export import BranchLine, branch_line, end_line, header_line, row_line
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import KINDS
+from day1.model.rows.kind import KINDS, Cell
 from day1.ports.store import Store
 from day1.services.branches.tree import BranchState, states
 from day1.services.repository.repository import Repository
@@ -14,8 +15,9 @@ from day1.services.repository.repository import Repository
 def export_branch(store: Store, ref: Ref, *, with_thinking: bool = False) -> Iterator[bytes]:
     """The rows of one state as lines, pending rows included.
 
-    Edits and held items are among them; the thinking of messages only `with_thinking`. The rows of
-    one table are in memory at a time.
+    Edits and held items are among them; the thinking of messages only `with_thinking`. Secret rows
+    and those that have expired when the state is shown (`Ref.shown_at`) are not, nor is what
+    was edited or held of them. The rows of one table are in memory at a time.
 
     Raises:
         UnknownBranch, NotFound: there is no such state.
@@ -34,7 +36,7 @@ def export_store(repo: Repository, *, with_thinking: bool = False) -> Iterator[b
     count = 0
     for state in _parents_first(states(repo)):
         yield branch_line(_line(state))
-        ref = Ref(branch=state.branch.name)
+        ref = repo.shown(Ref(branch=state.branch.name))
         for line in _rows(repo.store, ref, with_thinking=with_thinking):
             count += 1
             yield line
@@ -42,10 +44,18 @@ def export_store(repo: Repository, *, with_thinking: bool = False) -> Iterator[b
 
 
 def _rows(store: Store, ref: Ref, *, with_thinking: bool) -> Iterator[bytes]:
-    with store.reading(ref) as reading:
+    hidden: set[Cell] = set()
+    with store.reading(replace(ref, shown_at=None)) as reading:
         for kind in KINDS:
+            told = Query(alive_at=ref.shown_at, public=True)
+            if "sensitivity" in kind.column:
+                some = {row[0] for row in reading.scan(kind, ("id",), told)}
+                hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - some
+            about = kind.columns.index(kind.about)
             # Sorted here: engines do not all collate ids alike.
-            for values in sorted(reading.scan(kind, kind.columns, Query()), key=itemgetter(0)):
+            for values in sorted(reading.scan(kind, kind.columns, told), key=itemgetter(0)):
+                if values[about] in hidden:
+                    continue
                 row = dict(zip(kind.columns, values, strict=True))
                 if not with_thinking:
                     row.update(dict.fromkeys(kind.private))

@@ -6,6 +6,7 @@ not depend on" have a similarity of 0.94), so a person or an agent decides.
 
 from dataclasses import dataclass
 
+from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import Changes
 from day1.model.rows.kind import FACT, Row
 from day1.services.merges.planning import Preview
@@ -42,7 +43,7 @@ def possible_duplicates(ports: SearchPorts, seen: Preview) -> list[Twin]:
     mine = {
         str(row.source["content_hash"]): (row.id, str(row.source["fact_text"]))
         for row in seen.plan.rows
-        if row.kind is FACT and row.source is not None and _has_new_text(row.base, row.source)
+        if row.kind is FACT and row.source is not None and _compared(row.base, row.source)
     }
     theirs = _new_texts(seen.target_changes) if mine else {}
     if not theirs:
@@ -60,7 +61,10 @@ def possible_duplicates(ports: SearchPorts, seen: Preview) -> list[Twin]:
     return sorted(twins, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))
 
 
-def _has_new_text(before: Row | None, after: Row) -> bool:
+def _compared(before: Row | None, after: Row) -> bool:
+    """Whether a text is new, and none of which others are told."""
+    if is_secret(after) or after["expires_at"] is not None:
+        return False
     return before is None or before["content_hash"] != after["content_hash"]
 
 
@@ -68,5 +72,5 @@ def _new_texts(changes: Changes) -> dict[str, tuple[str, str]]:
     return {
         str(change.after["content_hash"]): (change.id, str(change.after["fact_text"]))
         for change in changes.get(FACT.table, ())
-        if change.after is not None and _has_new_text(change.before, change.after)
+        if change.after is not None and _compared(change.before, change.after)
     }

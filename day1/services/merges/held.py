@@ -14,6 +14,7 @@ from day1.model.merge.held import (
     value_json,
     value_of,
 )
+from day1.model.redaction.veil import mark_of
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Row, canonical, complete
 from day1.model.rows.origin import Origin
@@ -33,6 +34,8 @@ class Offer:
     offered: Row | None
     source: str | None
     """The source branch's name, if it still is."""
+    mark: str | None = None
+    """What stands for the words of its row where they are not shown."""
 
     @property
     def item(self) -> HeldItem:
@@ -82,8 +85,30 @@ def offers_of(
         present = value_of(item.kind, item.cell, value_json(item.kind, row, item.cell))
         offered = value_of(item.kind, item.cell, value)
         source_name = names.get(item.source_branch)
-        found.append(Offer((item,), present, offered, source_name))
+        both = (present, offered) if item.cell == WHOLE else ()
+        there = sources.get(item.source_branch, {}).get(item.row_id)
+        mark = mark_of(repo.clock(), row, there, *both)
+        found.append(Offer((item,), present, offered, source_name, mark))
     return _once(found)
+
+
+def marks_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, str]:
+    """By row what stands for its words, of the rows whose words are not shown at an instant."""
+    here = _rows(reading, items)
+    found = {
+        item.row_id: mark_of(
+            at,
+            here.get(item.row_id),
+            *(value_of(item.kind, WHOLE, side) for side in _wholes(item)),
+        )
+        for item in items
+    }
+    return {row_id: mark for row_id, mark in found.items() if mark is not None}
+
+
+def _wholes(item: HeldItem) -> tuple[str | None, ...]:
+    """The sides of an item that are versions of the row, and not one cell of it."""
+    return (item.ours, item.theirs) if item.cell == WHOLE else ()
 
 
 def _once(offers: Iterable[Offer]) -> list[Offer]:

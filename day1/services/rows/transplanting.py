@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from day1.errors import NotFound
 from day1.model.merge.plan import follow_supersession
+from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MEMORIES, MESSAGE, RELATION, Kind, Row
 from day1.ports.reading import Reading
@@ -148,6 +149,15 @@ def _same(kind: Kind, there: Row, row: Row) -> bool:
 def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId | None:
     """End a unit that copied: a commit if it added anything, else None."""
     return work.commit(Message(op, line)) if copied.total else None
+
+
+def without_secrets(rows: RowsByKind) -> dict[Kind, list[Row]]:
+    """The rows that may be taken to other branches and stores: no secret one, nor edits of one."""
+    secret = {row["id"] for some in rows.values() for row in some if is_secret(row)}
+    return {
+        kind: [row for row in some if row["id"] not in secret and row.get("row_id") not in secret]
+        for kind, some in rows.items()
+    }
 
 
 def without_private(rows: RowsByKind) -> dict[Kind, list[Row]]:

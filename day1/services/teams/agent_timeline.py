@@ -28,7 +28,7 @@ def agent_timeline(
     window = Query(equal={"agent_id": agent_id}, limit=limit)
     own_first = sorted(found, key=lambda place: place.branch.agent_id != agent_id)
     for place in own_first:
-        with repo.store.reading(place.ref) as reading:
+        with repo.store.reading(repo.shown(place.ref)) as reading:
             for moment in timeline(reading, window):
                 moments.setdefault(str(moment.row["id"]), AgentMoment(moment, place.branch.name))
     ordered = sorted(moments.items(), key=lambda item: (item[1].moment.at, item[0]))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.records.sharing import Handoff
+from day1.model.redaction.veil import mark_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
 from day1.services.branches.lookup import find_open_again, name_of, refuse_protected
@@ -19,6 +20,7 @@ from day1.services.rows.transplanting import (
     counts,
     put,
     select_rows,
+    without_secrets,
 )
 from day1.services.teams.session_context import ConversationEnd, QuotedRow, TextBudget
 
@@ -68,8 +70,8 @@ def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
     facts, conversations = _own(repo, source, commit)
     wanted = {"verified", "unverified"} if asked.include_unverified else {"verified"}
     carried = [str(fact["id"]) for fact in facts if fact["verification"] in wanted]
-    with repo.store.reading(Ref(commit=commit)) as reading:
-        rows = select_rows(reading, Selection(carried, conversations))
+    with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
+        rows = without_secrets(select_rows(reading, Selection(carried, conversations)))
     handoff = Handoff(
         id=handoff_id,
         **ends,
@@ -89,17 +91,25 @@ def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
 
 
 def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
-    """The active facts and the conversations that a branch has beyond what it was forked with."""
-    with repo.store.reading(Ref(commit=commit)) as reading:
+    """The active facts and the conversations that a branch has beyond what it was forked with.
+
+    Secret and expired facts are handed to nobody.
+    """
+    with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
         if source.fork_commit is None:
-            chosen = select_rows(reading, Selection())
+            chosen = without_secrets(select_rows(reading, Selection()))
             return chosen[FACT], [str(row["id"]) for row in chosen[CONVERSATION]]
         changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
         present = {
             kind: [c.after for c in changes.get(kind.table, ()) if c.after is not None]
             for kind in (FACT, CONVERSATION, MESSAGE)
         }
-        facts = [fact for fact in present[FACT] if fact["status"] == "active"]
+        now = repo.clock()
+        facts = [
+            fact
+            for fact in present[FACT]
+            if fact["status"] == "active" and mark_of(now, fact) is None
+        ]
         ids = [str(row["id"]) for row in present[CONVERSATION]]
         ids += [str(row["conversation_id"]) for row in present[MESSAGE]]
         known = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
@@ -144,12 +154,14 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
             Advice("{memory_handoff_create} answers the id to use."),
             handoff_id=handoff_id,
         )
-    with repo.store.reading(Ref(commit=handoff.commit)) as reading:
+    with repo.store.reading(repo.shown(Ref(commit=handoff.commit))) as reading:
         facts = reading.get(FACT, handoff.facts)
         conversations = reading.get(CONVERSATION, handoff.conversations)
         orders = {talk: messages_of(repo, reading, talk) for talk in handoff.conversations}
     source, room = name_of(repo, handoff.source_id), TextBudget(MOST_CHARACTERS, MAX_TEXT)
-    given = [QuotedRow(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts]
+    given = [
+        QuotedRow(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts if i in facts
+    ]
     carried = list(room.fitting(given))
     said = [
         QuotedRow(source, row, str(row["content"])) for order in orders.values() for _, row in order

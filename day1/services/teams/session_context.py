@@ -1,11 +1,10 @@
 """The context of a session: what an agent needs to continue it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from day1.errors import NotFound
 from day1.model.records.session import Session
-from day1.model.rows.change import Query
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.ports.reading import Reading
 from day1.services.conversations.order import messages_of
@@ -112,7 +111,7 @@ class _Rows:
 
     def read(self, place: WrittenBranch, limits: dict[Kind, int]) -> None:
         """Read a branch; rows that another branch had are skipped."""
-        with self._repo.store.reading(place.ref) as reading:
+        with self._repo.store.reading(self._repo.shown(place.ref)) as reading:
             for kind, limit in limits.items():
                 known = self._found.setdefault(kind, {})
                 for row in self._newest(reading, kind, limit):
@@ -122,7 +121,8 @@ class _Rows:
     def _newest(self, reading: Reading, kind: Kind, limit: int) -> list[Row]:
         active = active_rows(kind, inactive=False)
         equal = {**active.equal, "session_id": self._session_id}
-        query = Query(equal=equal, without=active.without, descending=True, limit=limit)
+        present = self._repo.clock()
+        query = replace(active, equal=equal, present_at=present, descending=True, limit=limit)
         return reading.find(kind, query)
 
     def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:

@@ -43,21 +43,25 @@ def newest_rows(
     columns: Sequence[str],
     wanted: Query,
 ) -> NewestRows:
-    """Some columns (`id` and `created_at` too) of the newest rows, each once wherever it is."""
+    """Some columns (`id` and `created_at` too) of the newest rows, each once wherever it is.
+
+    Rows that are secret or have expired are not among them.
+    """
     names = ("id", "created_at", *columns)
     limit = wanted.limit
-    query = replace(wanted, descending=True, limit=None if limit is None else limit + 1)
+    most = None if limit is None else limit + 1
+    query = replace(wanted, public=True, descending=True, limit=most)
     rows: dict[str, Row] = {}
     branch_of: dict[str, str] = {}
     for place in found:
-        with repo.store.reading(place.ref) as reading:
+        with repo.store.reading(repo.shown(place.ref)) as reading:
             for cells in reading.scan(kind, names, query):
                 row: Row = dict(zip(names, cells, strict=True))
                 rows.setdefault(str(row["id"]), row)
                 branch_of.setdefault(str(row["id"]), place.branch.name)
     ordered = sorted(rows.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
-    most = len(ordered) if limit is None else limit
-    return NewestRows(ordered[-most:], branch_of, len(ordered) > most)
+    few = len(ordered) if limit is None else limit
+    return NewestRows(ordered[-few:], branch_of, len(ordered) > few)
 
 
 def count_rows(
@@ -66,7 +70,7 @@ def count_rows(
     """How many facts, observations and messages there are, each counted once wherever it is."""
     ids: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
     for place in found:
-        with repo.store.reading(place.ref) as reading:
+        with repo.store.reading(repo.shown(place.ref)) as reading:
             for kind in _COUNTED:
                 rows = reading.scan(kind, ("id",), Query(equal=equal))
                 ids[kind.table].update(row_id for (row_id,) in rows)

@@ -14,6 +14,7 @@ from typing import Any
 from day1.errors import Advice, ChatUnavailable, NotFound, Refused
 from day1.model.branches.branch import Branch
 from day1.model.records.judgement import DIMENSIONS, Case, Evidence, Judgement, Score, Verdict
+from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
 from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when, words_of
 from day1.model.rows.origin import Origin
@@ -67,12 +68,14 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
 
     Raises:
         NotFound: it is not there; the message names the branches that have it.
-        Refused: it is no fact.
+        Refused: it is no fact, or a secret one.
     """
     if kind_of(fact_id) not in {FACT, None}:
         raise Refused("Only a fact can be verified.", id=fact_id)
-    with repo.store.reading(Ref(branch=branch.name)) as reading:
+    with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [fact_id]).get(fact_id)
+    if is_secret(row):
+        raise Refused("A secret fact is shown to no judge.", id=fact_id)
     if row is not None:
         return row
     having = list(branches_with(repo, FACT, fact_id))
@@ -287,7 +290,8 @@ def verify_many(
     Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
     """
     batch, unwritten = VerifiedBatch(), list[Judged]()
-    with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
+    shown = verification.repo.shown(Ref(branch=branch.name))
+    with verification.repo.store.reading(shown) as reading:
         rows = _chosen(reading, selection)
     try:
         for number, row in enumerate(rows, start=1):
@@ -307,11 +311,11 @@ def verify_many(
 
 def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
     equal, limit = selection.equal, selection.limit
-    unseen = Query(equal={**equal, "scores": None}, descending=True, limit=limit)
+    unseen = Query(equal={**equal, "scores": None}, public=True, descending=True, limit=limit)
     first = reading.find(FACT, unseen)
     if len(first) == limit:
         return first
-    rest = reading.find(FACT, Query(equal=equal, descending=True, limit=limit))
+    rest = reading.find(FACT, Query(equal=equal, public=True, descending=True, limit=limit))
     return [*first, *(row for row in rest if row["scores"] is not None)][:limit]
 
 

@@ -11,11 +11,13 @@ from day1.model.merge.held import HeldItem, value_of
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import Choice
 from day1.model.records.merge_record import MergeRecord
+from day1.model.redaction.veil import without_words
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import HELD, MEMORIES, WHOLE, kind_of
 from day1.services.branches.lookup import name_of
+from day1.services.merges.held import marks_of
 from day1.toolsets.shared.given import given_columns
-from day1.toolsets.shared.shown import cell_text
+from day1.toolsets.shared.shown import cell_text, row_shown
 
 
 class ConflictShown(Response):
@@ -29,8 +31,8 @@ class ConflictShown(Response):
     reason: str
 
 
-def conflicts_of(plan: MergePlan) -> list[ConflictShown]:
-    """The cells of a plan that are held, with both values."""
+def conflicts_of(plan: MergePlan, at: int) -> list[ConflictShown]:
+    """The cells of a plan that are held, with both values as they are shown at an instant."""
     return [
         ConflictShown(
             id=row.id,
@@ -40,7 +42,7 @@ def conflicts_of(plan: MergePlan) -> list[ConflictShown]:
             target=cell_text(row.kind, row.target, cell),
             reason=reason,
         )
-        for row in plan.rows
+        for row in (row_shown(row, at) for row in plan.rows if row.held)
         for cell, reason in row.held.items()
     ]
 
@@ -94,17 +96,26 @@ def held_by(ctx: Context, record: MergeRecord) -> list[ConflictShown]:
     target = Ref(branch=name_of(ctx.repo, record.target_id))
     with ctx.repo.store.reading(target) as reading:
         rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
+        items = [HeldItem.of(row) for row in rows]
+        marks = marks_of(reading, items, ctx.clock())
     return [
         ConflictShown(
             id=item.row_id,
             type=item.kind.name,
             cell=item.cell,
-            source=cell_text(item.kind, value_of(item.kind, item.cell, item.theirs), item.cell),
-            target=cell_text(item.kind, value_of(item.kind, item.cell, item.ours), item.cell),
+            source=_held_text(item, item.theirs, marks.get(item.row_id)),
+            target=_held_text(item, item.ours, marks.get(item.row_id)),
             reason=item.reason,
         )
-        for item in map(HeldItem.of, rows)
+        for item in items
     ]
+
+
+def _held_text(item: HeldItem, side: str | None, mark: str | None) -> str:
+    value = value_of(item.kind, item.cell, side)
+    if value is not None:
+        value = without_words(item.kind, value, mark)
+    return cell_text(item.kind, value, item.cell)
 
 
 def chosen(given: list[ChoiceGiven] | None) -> tuple[Choice, ...]:

@@ -1,9 +1,11 @@
 """Rows, their columns and their changes, as tools show them."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from day1.model.merge.row_merge import PlanRow
+from day1.model.redaction.veil import SECRET_MARK, mark_of, shown_row, without_words
 from day1.model.rows.change import RowChange
 from day1.model.rows.kind import MEMORIES, WHOLE, Cell, Kind, Row, revision, words_of
 from day1.model.values.instant import show
@@ -15,9 +17,16 @@ _YOUNGER = frozenset[str]().union(*(kind.younger for kind in MEMORIES))
 _HIDDEN = frozenset(name for name, c in _COLUMNS.items() if c.private or not c.shown)
 
 
-def shown(kind: Kind, row: Row) -> dict[str, Any]:
-    """A row as tools show it, with its revision."""
-    return {"type": kind.name, **shown_columns(row), "revision": revision(kind, row)}
+def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
+    """A row as tools show it, with its revision; a secret one without its words unless `whole`.
+
+    The revision of a row that was read without its words is none.
+    """
+    plain = whole or row.get("sensitivity") is None
+    said = row if plain else shown_row(kind, row)
+    known = row.get(kind.text or "") != SECRET_MARK
+    number = revision(kind, row) if known else None
+    return {"type": kind.name, **shown_columns(said), "revision": number}
 
 
 def shown_columns(columns: Row) -> dict[str, Any]:
@@ -62,8 +71,21 @@ def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
     return "" if value is None else str(value)
 
 
-def summary(row: PlanRow) -> dict[str, Any]:
-    """One row of a plan in short."""
+def row_shown(row: PlanRow, at: int) -> PlanRow:
+    """A row of a plan as it is shown at an instant: its words are marked if they are not."""
+    sides = (row.base, row.source, row.target)
+    mark = mark_of(at, *sides)
+    if mark is None:
+        return row
+    base, source, target = (
+        None if side is None else without_words(row.kind, side, mark) for side in sides
+    )
+    return replace(row, base=base, source=source, target=target)
+
+
+def summary(row: PlanRow, at: int) -> dict[str, Any]:
+    """One row of a plan in short, as it is shown at an instant."""
+    row = row_shown(row, at)
     text = cell_text(row.kind, row.source or row.target, WHOLE)
     return {
         "id": row.id,

@@ -61,9 +61,9 @@ def _since(session: Session, commit: str, branch: str) -> None:
     from day1.model.rows.change import Ref
 
     changes = session.repo().history.changes(commit, Ref(branch=branch))
-    documents = change_documents(changes)
+    documents = change_documents(changes, session.now())
     if not session.answer({**documents, "since": commit, "branch": branch}):
-        draw_changes(session.screen, changes)
+        draw_changes(session.screen, documents)
 
 
 def _draw_diff(session: Session, answer: dict[str, Any], source: str, target: str) -> None:

@@ -48,6 +48,8 @@ def edit_command(session: Session, fact_id: str, text: str | None, **given: Any)
     columns |= {name: given[name] for name in ("space", "sensitivity")}
     text = given_text(session, text) if text == "-" else text
     if text is None and (given["supersede"] or not any(v is not None for v in columns.values())):
+        if row["sensitivity"] == "secret":
+            raise click.UsageError("Give TEXT: the words of a secret fact are shown nowhere.")
         text = _edited(session, str(row["fact_text"]))
     common = {
         "fact_id": row["id"],

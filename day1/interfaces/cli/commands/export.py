@@ -47,7 +47,7 @@ def export_command(session: Session, **given: Any) -> None:
     else:
         branch = session.branch(given["branch"])
         ref = Ref(branch=branch, until=None if at is None else parse(at))
-        lines = export_branch(repo.store, ref, with_thinking=given["with_thinking"])
+        lines = export_branch(repo.store, repo.shown(ref), with_thinking=given["with_thinking"])
     if output is None:
         write_lines(lines, sys.stdout.buffer)
         return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--history", is_flag=True, help="Of a memory: every edit of it.")
 @at_option
 @branch_option
+@click.option("--space", metavar="NAME", help="Of a secret memory its own, to see its words.")
 @porcelain
 def show_command(session: Session, name: str, **given: Any) -> None:
     """Show a memory with the author of each part, or the changes of a commit.
@@ -51,6 +52,7 @@ def _show_state(session: Session, found: NamedState) -> None:
     changes = {}
     if commit.parents:
         changes = repo.history.changes(commit.parents[0], Ref(commit=commit.id))
+    shown = change_documents(changes, session.now())
     document = {
         "type": found.how,
         "name": found.name,
@@ -61,7 +63,7 @@ def _show_state(session: Session, found: NamedState) -> None:
         "at": show(commit.ts),
         "line": commit.line,
         "meta": dict(commit.meta),
-        "changes": change_documents(changes),
+        "changes": shown,
     }
     if session.answer(document):
         return
@@ -77,14 +79,16 @@ def _show_state(session: Session, found: NamedState) -> None:
     screen.line()
     screen.line(f"    {told(commit)}")
     screen.line()
-    draw_changes(screen, changes)
+    draw_changes(screen, shown)
 
 
 def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     from day1.errors import NotFound
+    from day1.model.redaction.veil import is_expired
     from day1.model.rows.change import Query, Ref
     from day1.model.rows.kind import EDIT, kind_of
     from day1.model.values.instant import parse, show
+    from day1.model.values.space import asked_space
     from day1.services.branches.resolving import row_id
     from day1.services.rows.editing import authors
     from day1.toolsets.shared.shown import shown
@@ -94,10 +98,13 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     repo = session.repo()
     with repo.store.reading(ref) as reading:
         whole = row_id(reading, name)
+        space = given["space"]
         kind = kind_of(whole)
         row = None if kind is None else reading.get(kind, [whole]).get(whole)
-        if kind is None or row is None:
+        if kind is None or row is None or is_expired(row, repo.shown(ref).shown_at or 0):
             raise NotFound(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
+        asked = {} if space is None else session.context().in_space(asked_space(space))
+        own = asked == {"space": row.get("space")}
         edits = reading.find(EDIT, Query(equal={"row_id": whole})) if given["history"] else []
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
     by = {
@@ -113,7 +120,7 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
         }
         for edit in edits
     ]
-    document = {**shown(kind, row), "authors": by, "read": read}
+    document = {**shown(kind, row, whole=own), "authors": by, "read": read}
     if given["history"]:
         document["edits"] = history
     if not session.answer(document):

@@ -72,7 +72,7 @@ def memory_get(ctx: Context, request: Get) -> Got:
                 id=request.id,
                 branch=branch.name,
             )
-        return Got(row=shown(kind, row), read=_read(reading, branch.name))
+        return Got(row=shown(kind, row, whole=own), read=_read(reading, branch.name))
 
 
 class ListRows(Request):

@@ -54,6 +54,7 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
     source = ctx.find(request.source_branch)
     target = ctx.find(request.target_branch)
     both = compare(ctx.repo, source, target, request.category)
+    conflicts = conflicts_of(both.plan, ctx.clock())
     rows = both.changes
     ids = {c.id for table in rows.values() for c in table}
     return Diff(
@@ -66,7 +67,7 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
             for t, c in _every(rows)
             if c.before is not None and c.after is None
         ],
-        conflicts=[c for c in conflicts_of(both.plan) if request.category is None or c.id in ids],
+        conflicts=[c for c in conflicts if request.category is None or c.id in ids],
         held=[item.id for item in both.held],
         read=Read(branch=source.name, commit=both.source_commit, pending=both.pending.count),
     )
@@ -142,7 +143,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     notes += [BY_REQUEST] if done.repeated else []
     conflicts: list[ConflictShown] = []
     if record.rejected_count:
-        conflicts = held_by(ctx, record) if done.repeated else conflicts_of(done.plan)
+        conflicts = held_by(ctx, record) if done.repeated else conflicts_of(done.plan, ctx.clock())
     return BranchMerged(
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,

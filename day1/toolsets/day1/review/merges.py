@@ -19,6 +19,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.merge.plan import Strategy
+from day1.model.redaction.veil import without_words
 from day1.model.rows.kind import Row
 from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
@@ -91,8 +92,8 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
         digest=seen.plan.digest,
         merged_count=seen.plan.merged_count,
         rejected_count=seen.plan.rejected_count,
-        rows=[summary(row) for row in seen.plan.rows],
-        conflicts=conflicts_of(seen.plan),
+        rows=[summary(row, ctx.clock()) for row in seen.plan.rows],
+        conflicts=conflicts_of(seen.plan, ctx.clock()),
         held=held,
         possible_duplicates=[_duplicate(t) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],
@@ -196,16 +197,18 @@ def _held(offer: Offer) -> HeldShown:
         type=item.kind.name,
         cell=item.cell,
         reason=item.reason,
-        present=_shown(offer.present),
-        offered=_shown(offer.offered),
+        present=_shown(offer, offer.present),
+        offered=_shown(offer, offer.offered),
         source_branch=offer.source,
         merge_id=item.merge_id,
         held_at=show(item.created_at),
     )
 
 
-def _shown(columns: Row | None) -> dict[str, Any] | None:
-    return None if columns is None else shown_columns(columns)
+def _shown(offer: Offer, columns: Row | None) -> dict[str, Any] | None:
+    if columns is None:
+        return None
+    return shown_columns(without_words(offer.item.kind, columns, offer.mark))
 
 
 OPERATIONS = (

@@ -69,32 +69,33 @@ def undo(ctx: Context, request: Undo) -> Undone:
         read = Read(
             branch=branch.name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen)
         )
-        return _answer(seen, read, None)
+        return _answer(ctx, seen, read, None)
     branch = ctx.find(request.branch)
     ctx.note_token(branch)
     asked = RevertRequest(branch, request.commit, choices, request.expect)
     done = revert(ctx.repo, asked, ctx.origin(request, branch))
     notes = _notes(ctx, done) if done.done else ["Nothing was undone: all of it stays."]
-    return _answer(done, None, Written(branch=branch.name, commit=done.tip, notes=notes))
+    here = Written(branch=branch.name, commit=done.tip, notes=notes)
+    return _answer(ctx, done, None, here)
 
 
-def _answer(found: Revert, read: Read | None, written: Written | None) -> Undone:
+def _answer(ctx: Context, found: Revert, read: Read | None, written: Written | None) -> Undone:
     plan = found.plan
     return Undone(
         reverts=found.undone.id,
         op=found.undone.op,
         digest=plan.digest,
         reverted_count=found.count,
-        rows=[_row(row) for row in plan.rows],
-        kept=conflicts_of(plan),
+        rows=[_row(row, ctx.clock()) for row in plan.rows],
+        kept=conflicts_of(plan, ctx.clock()),
         depends=[Depends(type=d.type, id=d.id, name=d.name) for d in found.depends],
         read=read,
         written=written,
     )
 
 
-def _row(row: PlanRow) -> dict[str, Any]:
-    said = summary(row)
+def _row(row: PlanRow, at: int) -> dict[str, Any]:
+    said = summary(row, at)
     kept = said.pop("held")
     return {**said, "effect": "restored" if row.effect == "new" else row.effect, "kept": kept}
 

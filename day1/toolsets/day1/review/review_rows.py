@@ -13,7 +13,7 @@ from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin
 from day1.services.merges.reviews import Examined
 from day1.services.repository.repository import Repository
-from day1.toolsets.shared.shown import shown_columns
+from day1.toolsets.shared.shown import row_shown, shown_columns
 
 _WORDS_ROOM = 20_000_000
 """Of a page: lengths of two texts multiplied, which is what comparing them word by word costs."""
@@ -102,7 +102,8 @@ def review_rows(
         decisions.setdefault(one.row_id, []).append(decision_shown(one, stale=one in found.stale))
     room, rows = _WORDS_ROOM, []
     for group, row in page:
-        before, after = _texts(row)
+        seen = row_shown(row, repo.clock())
+        before, after = _texts(seen)
         room -= len(before) * len(after)
         rows.append(
             ReviewRow(
@@ -111,9 +112,9 @@ def review_rows(
                 group=group,
                 effect=planned.get(row.id, row).effect,
                 seen=fingerprint(row, WHOLE),
-                base=_columns(row, row.base),
-                ours=_columns(row, row.target),
-                theirs=_columns(row, row.source),
+                base=_columns(seen, seen.base),
+                ours=_columns(seen, seen.target),
+                theirs=_columns(seen, seen.source),
                 clashes=dict(row.held),
                 belongs_to=row.belongs_to,
                 words=_words(before, after) if room >= 0 else None,

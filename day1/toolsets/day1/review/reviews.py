@@ -242,7 +242,7 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     if record.rejected_count:
         held = record.rejected_count
         notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held))
-    return _merged(ctx, record, conflicts_of(done.plan), notes)
+    return _merged(ctx, record, conflicts_of(done.plan, ctx.clock()), notes)
 
 
 def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeRecord | None:

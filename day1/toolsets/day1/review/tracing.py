@@ -8,7 +8,8 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Request, Response
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import Branch
-from day1.model.rows.kind import Row, text_of
+from day1.model.redaction.veil import SECRET_MARK, is_secret, shown_row, without_words
+from day1.model.rows.kind import Row, revision, text_of
 from day1.model.values.instant import show
 from day1.services.history.tracing import Blame, Passage, Traced, Version, blame, history
 from day1.toolsets.shared.shown import shown, shown_columns
@@ -65,10 +66,12 @@ def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
     branch = ctx.find(request.branch)
     traced, versions = history(ctx.repo, branch, request.id)
     limit = request.limit or 50
+    secret = any(is_secret(version.row) for version in versions)
+    mark = SECRET_MARK if secret else None  # a version before it was may hold the same words
     return RowHistory(
         id=request.id,
         type=traced.kind.name,
-        versions=[_version(traced, version) for version in versions[:limit]],
+        versions=[_version(traced, version, mark) for version in versions[:limit]],
         left_out=max(0, len(versions) - limit),
         read=_read(branch, traced),
     )
@@ -78,7 +81,7 @@ def _read(branch: Branch, traced: Traced) -> Read:
     return Read(branch=branch.name, commit=traced.tip, pending=traced.pending)
 
 
-def _version(traced: Traced, version: Version) -> VersionShown:
+def _version(traced: Traced, version: Version, mark: str | None) -> VersionShown:
     commit, writer = version.commit, version.edit
     if writer is None and version.how == "added":
         writer = version.row
@@ -94,7 +97,9 @@ def _version(traced: Traced, version: Version) -> VersionShown:
         line=None if commit is None else commit.line,
         agents=list(agents),
         branch=_name(version.branch),
-        row=None if version.row is None else shown(traced.kind, version.row),
+        row=None
+        if version.row is None
+        else shown(traced.kind, without_words(traced.kind, version.row, mark)),
     )
 
 
@@ -164,7 +169,7 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
     return RowBlame(
         id=request.id,
         type=traced.kind.name,
-        revision=str(shown(traced.kind, row)["revision"]),
+        revision=revision(traced.kind, row),
         cells=[_cell(traced, row, cell) for cell in cells],
         read=_read(branch, traced),
     )
@@ -172,7 +177,8 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
 
 def _cell(traced: Traced, row: Row, cell: Blame) -> CellBlame:
     writer, commit = cell.writer, cell.commit
-    columns = {c: row[c] for c in traced.kind.group(cell.cell)}
+    said = shown_row(traced.kind, row)
+    columns = {c: said[c] for c in traced.kind.group(cell.cell)}
     return CellBlame(
         cell=cell.cell,
         value=shown_columns(columns),

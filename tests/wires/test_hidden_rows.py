@@ -1,0 +1,238 @@
+"""Secret and expired rows are in no answer, page, file or index: every reading call, one table."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from mcp_types import ReadResourceRequestParams
+
+from day1.app.open import open_store
+from day1.call.context import Caller, Context
+from day1.errors import NotFound, Refused
+from day1.interfaces.mcp import resources
+from day1.interfaces.open_store import OpenStore
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, HELD, OBSERVATION
+from day1.model.rows.origin import Origin
+from day1.services.exchange.bundles import export_bundle
+from day1.services.exchange.exporting import export_branch, export_store
+from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
+from day1.settings import EmbedderSettings, Settings
+from day1.toolsets import TOOLSETS
+from tests.wires.command_line import CommandLine
+
+WORDS = ("quokka", "numbat", "bandicoot", "potoroo")
+"""Of a secret fact, a secret observation, an expired fact and an expired observation."""
+PAST = 1_700_000_000_000_000
+
+
+class Scene(NamedTuple):
+    store: OpenStore
+    ctx: Context
+    ids: dict[str, str]
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        return TOOLSETS.tools[tool].call(self.ctx, arguments)
+
+
+def hide(store: OpenStore, branch: str, who: Origin) -> list[str]:
+    """Write the four rows that are to be seen nowhere."""
+    secret: dict[str, Any] = {"sensitivity": "secret"}
+    expired: dict[str, Any] = {"expires_at": PAST}
+    with store.repo.store.adding(branch) as work:
+        new, now = store.repo.new_id, work.now
+        facts = [
+            fact_row(
+                new("fact", now), NewFact("The quokka PIN is 1.", "quokka", **secret), who, now
+            ),
+            fact_row(new("fact", now), NewFact("The bandicoot is gone.", **expired), who, now),
+        ]
+        seen = [
+            NewObservation("insight", "The numbat PIN is 2.", "numbat", "numbat", **secret),
+            NewObservation("insight", "The potoroo is gone.", "potoroo", **expired),
+        ]
+        rows = [observation_row(new("obs", now), one, who, now) for one in seen]
+        work.add(FACT, facts)
+        work.add(OBSERVATION, rows)
+    return [str(row["id"]) for row in (*facts, *rows)]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """The rows on main, on a task's branch and on a branch that is to be merged, some in conflict."""
+    folder = tmp_path_factory.mktemp("hidden")
+    settings = Settings(home=folder / "store", embedder=EmbedderSettings(kind="none"))
+    store = open_store(settings, create=True)
+    scene = Scene(store, store.context(Caller("ada", "s1")), {})
+    scene.call("memory_write_fact", fact_text="The wombat digs.")
+    task = scene.call("memory_task_create", name="dig", task_type="bug_fix")["task_id"]
+    scene.call("memory_task_join", task_id=task, agent_id="ada")
+    joined = scene.call("memory_task_status", task_id=task)
+    branch = next(b for b in store.repo.history.branches() if b != "main" and "ada" in b)
+    first = hide(store, "main", Origin("ada", "s1"))
+    hide(store, branch, Origin("ada", "s1", task))
+    store.repo.store.commit_pending("main")
+    scene.call("memory_branch_create", branch_name="side", parent_branch="main")
+    hide(store, "side", Origin("ada", "s1"))
+    for where, text in (("side", "The quokka PIN is 3."), ("main", "The quokka PIN is 4.")):
+        scene.call("memory_update_fact", fact_id=first[0], fact_text=text, branch=where)
+    for where, text in (("side", "The bandicoot went."), ("main", "The bandicoot left.")):
+        scene.call("memory_update_fact", fact_id=first[1], fact_text=text, branch=where)
+    commit = store.repo.history.branches()["main"]
+    scene.ids.update(
+        task=task,
+        branch=branch,
+        secret=first[0],
+        expired=first[1],
+        commit=commit,
+        snapshot=scene.call("memory_snapshot", branch="main", label="kept")["snapshot_id"],
+        bundle=scene.call(
+            "knowledge_bundle_create", name="b", source_branch="main", only_verified=False
+        )["id"],
+        review=scene.call("review_open", source_branch="side", target_branch="main")["id"],
+    )
+    scene.ids["handoff"] = scene.call(
+        "memory_handoff_create",
+        source_branch="side",
+        target_branch=branch,
+        handoff_type="escalation",
+        include_unverified=True,
+    )["handoff_id"]
+    assert joined
+    yield scene
+    store.close()
+
+
+BOTH = {"source_branch": "side", "target_branch": "main"}
+READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
+    "memory_search": lambda _: {
+        "query": "quokka numbat bandicoot potoroo gone",
+        "types": ["fact", "observation"],
+        "include_inactive": True,
+    },
+    "memory_time_travel": lambda _: {"timestamp": "2100-01-01", "query": "quokka bandicoot"},
+    "memory_timeline": lambda _: {},
+    "memory_graph_query": lambda _: {"entity": "quokka"},
+    "memory_list": lambda _: {"type": "fact"},
+    "memory_branch_diff": lambda _: BOTH,
+    "memory_merge_preview": lambda _: {**BOTH, "hold_duplicates": True},
+    "verify_merge_gate": lambda _: BOTH,
+    "memory_session_context": lambda _: {"session_id": "s1"},
+    "memory_agent_timeline": lambda _: {"agent_id": "ada"},
+    "memory_search_task": lambda ids: {"task_id": ids["task"], "query": "quokka bandicoot PIN"},
+    "memory_replay_task_type": lambda _: {"task_type": "bug_fix"},
+    "memory_handoff_get": lambda ids: {"handoff_id": ids["handoff"]},
+    "memory_log": lambda _: {},
+    "memory_get": lambda ids: {"id": ids["secret"]},
+    "memory_history": lambda ids: {"id": ids["secret"]},
+    "memory_blame": lambda ids: {"id": ids["secret"]},
+    "review_show": lambda ids: {"review_id": ids["review"]},
+    "review_list": lambda _: {},
+    "memory_revert": lambda ids: {"commit": ids["commit"], "preview": True},
+    "memory_consolidate": lambda ids: {"level": "task", "task_id": ids["task"]},
+}
+
+
+def clean(said: object) -> None:
+    text = said if isinstance(said, str) else json.dumps(said, default=str)
+    assert [word for word in WORDS if word in text.casefold()] == []
+
+
+@pytest.mark.parametrize("tool", READS)
+def test_no_answer_has_the_words(scene: Scene, tool: str) -> None:
+    answer = scene.call(tool, **READS[tool](scene.ids))
+    if tool == "memory_graph_query":
+        answer = answer["result"]
+    clean(answer)
+
+
+MARKED = {
+    "memory_list": {"[secret]"},
+    "memory_timeline": {"[secret]"},
+    "memory_agent_timeline": {"[secret]"},
+    "memory_branch_diff": {"[secret]", "[expired]"},
+    "memory_merge_preview": {"[secret]", "[expired]"},
+    "memory_get": {"[secret]"},
+}
+
+
+@pytest.mark.parametrize("tool", MARKED)
+def test_a_row_that_is_there_says_why_its_words_are_not(scene: Scene, tool: str) -> None:
+    said = json.dumps(scene.call(tool, **READS[tool](scene.ids)))
+    assert {mark for mark in ("[secret]", "[expired]") if mark in said} == MARKED[tool]
+
+
+def test_what_was_merged_and_held_is_told_without_the_words(scene: Scene) -> None:
+    scene.call("memory_branch_create", branch_name="merged", parent_branch="main")
+    done = scene.call(
+        "memory_branch_merge", source_branch="side", target_branch="merged", strategy="auto"
+    )
+    assert done["rejected_count"] >= 2
+    clean(done)
+    held = scene.call("memory_held", branch="merged")
+    assert {item["present"]["fact_text"] for item in held["items"]} == {"[secret]", "[expired]"}
+    clean(held)
+    with scene.store.repo.store.reading(Ref(branch="merged")) as reading:
+        rows = reading.get(FACT, [scene.ids["secret"], scene.ids["expired"]])
+        texts = {str(row["fact_text"]) for row in rows.values()}
+        assert texts == {"The quokka PIN is 4.", "The bandicoot left."}  # a merge merges the words
+        assert len(reading.find(HELD, Query())) >= 2
+    lines = b"".join(export_branch(scene.store.repo.store, scene.store.repo.shown(Ref("merged"))))
+    clean(lines.decode())
+
+
+def test_files_and_resources_have_not_the_words(scene: Scene) -> None:
+    repo = scene.store.repo
+    clean(b"".join(export_store(repo)).decode())
+    clean(b"".join(export_bundle(repo, scene.ids["bundle"])).decode())
+    for uri in (
+        "day1://branches",
+        "day1://branches/main",
+        f"day1://snapshots/{scene.ids['snapshot']}",
+    ):
+        clean(repr(resources.read(scene.ctx, ReadResourceRequestParams(uri=uri))))
+    folder = scene.store.folder
+    for file in [*folder.glob("index.db*"), *folder.glob("vectors/*")]:
+        content = file.read_bytes()
+        assert [word for word in ("quokka", "numbat") if word.encode() in content] == [], file.name
+
+
+def test_an_expired_row_is_no_row_and_its_own_space_shows_a_secret(scene: Scene) -> None:
+    with pytest.raises(NotFound):
+        scene.call("memory_get", id=scene.ids["expired"])
+    told = scene.call("memory_get", id=scene.ids["secret"], space="shared")["row"]
+    assert told["fact_text"] == "The quokka PIN is 4."
+    assert (
+        scene.call("memory_get", id=scene.ids["secret"], space="*")["row"]["fact_text"]
+        == "[secret]"
+    )
+    with pytest.raises(NotFound):
+        scene.call("memory_get", id=scene.ids["secret"], space="project:other")
+    with pytest.raises(Refused, match="no judge"):
+        scene.call("verify_fact", fact_id=scene.ids["secret"])
+
+
+def test_the_command_line_has_not_the_words(scene: Scene, tmp_path: Path) -> None:
+    line = CommandLine(tmp_path)
+    line.env["DAY1_HOME"] = str(scene.store.folder)
+    for command in (
+        ("search", "quokka bandicoot", "--all-types", "--all-states"),
+        ("diff", "side", "main"),
+        ("diff", scene.ids["commit"]),
+        ("show", scene.ids["commit"]),
+        ("show", scene.ids["secret"], "--history"),
+        ("log",),
+        ("merge", "side", "--dry-run"),
+        ("held",),
+        ("export",),
+        ("review", "show", scene.ids["review"]),
+    ):
+        out = line(*command).out
+        if command[0] != "search":
+            clean(out)
+        else:
+            assert "PIN" not in out
+    line("show", scene.ids["expired"], code=1)
+    assert "quokka PIN is 4" in line("show", scene.ids["secret"], "--space", "shared").out
