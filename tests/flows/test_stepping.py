@@ -14,7 +14,9 @@ from day1.errors import StoreVersionUnknown
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, Row
+from day1.services.branches import lookup
 from day1.services.exchange.exporting import export_store
+from day1.services.merges import planning
 from tests.flows.copied_store import copy
 from tests.flows.kill_scenarios import Killed, Process, check_after_kill, fact_id, facts_on
 from tests.flows.opened_store import MERGE, call, opened
@@ -99,6 +101,9 @@ def test_a_branch_that_is_not_stepped_merges_with_one_that_is(memory: EngineMemo
     memory.update_fact("side", "fact_a", space="project:a")
     memory.merge("old", "side")
     assert fact(memory, "side")["category"] == "blue"
+    sides = (lookup.find(memory.repo, name) for name in ("side", "old"))
+    seen = planning.preview(memory.repo, planning.MergeRequest(*sides, "auto"))
+    assert [row.result and row.result["space"] for row in seen.plan.rows] == ["project:a"]
     assert "schema" not in ops(memory, "old")
     memory.merge("side", "old")
     assert fact(memory, "old") == fact(memory, "side")
