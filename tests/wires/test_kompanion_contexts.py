@@ -1,6 +1,9 @@
 """Contexts over both wires: JSON byte for byte, keys, expiry, secrets, branches and the past."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from tests.wires.kompanion_client import (
     found,
     model,
 )
+from tests.wires.mcp_session import environment
 from tests.wires.raw_pipe import RawPipe
 
 PLAN: Any = {"a": [1, 2.5, None, "ü"]}
@@ -160,10 +164,11 @@ def test_what_has_expired_is_gone_without_a_write_and_there_in_the_past(both: Bo
             own.ok("recall_context", **METAL),
             own.ok("search_memory", **METAL, query={"text": "bluebell"}),
             day1.ok("memory_search", query="bluebell", types=["observation"]),
+            day1.ok("memory_list", type="observation"),
         )
         return ["bluebell" in dumped(answer) for answer in everywhere]
 
-    assert seen() == [True] * 3
+    assert seen() == [True] * 4
     until(lambda: not any(seen()), "the context to expire", 10)
     assert contents(own, **METAL) == ["daisies"]
     assert day1.ok("memory_timeline")["read"] == alive, "nothing was written meanwhile"
@@ -210,9 +215,15 @@ def test_a_secret_is_told_by_its_own_space_alone(tmp_path: Path, said: dict[str,
         for answer in (
             own.ok("search_memory", **METAL, query={"text": "vault PIN 4711"}),
             day1.ok("memory_search", query="vault PIN 4711", types=["fact", "observation"]),
+            day1.ok("memory_list", type="observation"),
+            day1.ok("memory_list", type="fact"),
+            day1.ok("memory_timeline"),
             day1.ok("knowledge_bundle_create", name="all", source_branch="main"),
         ):
             assert "4711" not in dumped(answer)
+    export = [sys.executable, "-m", "day1", "export", "-o", str(tmp_path / "all.jsonl")]
+    subprocess.run(export, env={**os.environ, **environment(folder)}, check=True, cwd=tmp_path)
+    assert (tmp_path / "all.jsonl").exists()
     holding = sorted(
         file.name for file in tmp_path.rglob("*") if file.is_file() and b"4711" in file.read_bytes()
     )
