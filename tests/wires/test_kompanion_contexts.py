@@ -28,6 +28,7 @@ from tests.wires.kompanion_client import (
 from tests.wires.mcp_session import environment
 from tests.wires.raw_pipe import RawPipe
 
+SESSION = {"day1/session_id": "s1"}
 PLAN: Any = {"a": [1, 2.5, None, "ü"]}
 
 
@@ -241,3 +242,20 @@ def test_a_context_that_becomes_secret_takes_its_facts_with_it(tmp_path: Path) -
         assert "bluebell" not in dumped(own.ok("search_memory", **METAL, query={"text": "gate"}))
         own.ok("save_context", **METAL, key="code", content="open again", sensitivity="normal")
         assert contents(own, **METAL) == ["open again"]
+
+
+@pytest.mark.line("S3-011")
+def test_no_fact_is_made_of_a_secret_or_of_what_has_expired(both: Both) -> None:
+    own, day1 = both
+    for content, more in (
+        ("Lilies open at dawn.", {}),
+        ("Bluebells open the vault.", {"sensitivity": "secret"}),
+        ("Daisies opened once.", {"ttl_seconds": 0.001}),
+    ):
+        saved = own.call("save_context", {**METAL, "content": content, **more}, SESSION)
+        assert not saved.is_error
+    until(lambda: len(contents(own, **METAL)) == 2, "the context to expire")
+    made = day1.ok("memory_consolidate", level="session", session_id="s1")
+    assert made["new_facts"] == 1
+    facts = [row["fact_text"] for row in day1.ok("memory_list", type="fact")["rows"]]
+    assert facts == ["Lilies open at dawn."]
