@@ -100,6 +100,8 @@ class CopyingMemory:
             raise Refusal("refused")
         new = _new(new_id, {TEXT: text, "category": before["category"]})
         after = {**before, "status": "superseded", "superseded_by": new_id}
+        if before["valid_until"] is None:
+            after["valid_until"] = max(self.next_time or self.clock(), before["happened_at"] or 0)
         settled = self._tip(branch).open(fact_id, STATUS, WHOLE, new=False)
         return self._write(branch, {fact_id: after, new_id: new}, settled)
 

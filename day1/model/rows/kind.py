@@ -177,6 +177,8 @@ FACT: Final = Kind(
                 choices=("active", "archived"),
             ),
             Column("superseded_by", "id", points_to="fact"),
+            # Who supersedes a fact ends its valid time: the two are decided together.
+            _VALID_UNTIL,
         ),
         (
             Column(
@@ -189,7 +191,6 @@ FACT: Final = Kind(
             Column("scores", "json", redacted="with_text"),
         ),
         (_HAPPENED_AT,),
-        (_VALID_UNTIL,),
         *_KEPT,
     ),
     says=("fact_text",),
