@@ -128,6 +128,7 @@ LINES = {
     "S4-014": "memory_consolidate recommends by a chat model or by rules, and changes nothing.",
     "S4-015": "memory_consolidate_apply merges, archives and deletes in one revertible commit.",
     "S4-016": "memory_insights takes an action of three, and an id for delete.",
+    "X6-001": "What one system writes each other finds, in the same space or in none.",
     "S4-017": "Insights are listed, generated from lessons, and alone deleted by delete.",
 }
 """Line -> what is promised."""

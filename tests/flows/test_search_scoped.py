@@ -94,6 +94,7 @@ def test_a_row_that_shares_its_text_with_an_expired_one_is_found(memory, ask):
     memory.add_fact("main", "fact_b", fact_text="The gateway waits.")
     memory.clock.now = end
     assert ask.ids("gateway") == ["fact_b"]
+    assert ask.ids("gateway", mode="vector", wait=True) == ["fact_b"]
 
 
 def test_a_secret_row_is_neither_found_nor_indexed(memory, ask, tmp_path):

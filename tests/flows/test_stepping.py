@@ -213,6 +213,7 @@ def test_a_step_that_is_killed_on_a_server_is_done_by_the_next_write(dolt_databa
         connection.exec_driver_sql("CREATE INDEX facts_space ON facts (space)")
     memory.add_fact("main", "fact_b", fact_text="b")
     assert fact(memory, "main")["space"] is None
+    EngineMemory(dolt_database).close()  # making it finds that it is there
     memory.store.version = tables.SCHEMA_VERSION
     memory.update_fact("main", "fact_a", space="project:a")
     assert fact(memory, "main")["space"] == "project:a"

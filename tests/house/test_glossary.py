@@ -38,6 +38,7 @@ EVERYDAY = {
     "revision",
     "row",
     "session",
+    "space",
     "store",
     "task",
     "tip",

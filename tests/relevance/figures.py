@@ -16,11 +16,12 @@ from typing_extensions import override
 
 from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
+from day1.model.lessons.rating import Votes
 from day1.model.rows.change import Ref
 from day1.ports.embedder import Embedder
 from day1.services.branches.lookup import find
 from day1.services.search.nearest import QueryVectorCache
-from day1.services.search.request import SearchPorts, SearchRequest
+from day1.services.search.request import Hit, SearchPorts, SearchRequest
 from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
 from tests.relevance.written import HERE, Question, fill, questions, written_id
@@ -69,6 +70,7 @@ class Measuring:
     """A store with the written memories, which is asked the questions."""
 
     def __init__(self, opened: OpenStore) -> None:
+        self.opened = opened
         self._repo = opened.repo
         self._ports = replace(opened.search, questions=Remembered(), embedded_at_once=0)
 
@@ -79,11 +81,27 @@ class Measuring:
             ports = replace(ports, reach=replace(ports.reach, candidates=SHORT))
         return _means([(asked, self._answer(ports, mode, asked)) for asked in questions()])
 
-    def _answer(self, ports: SearchPorts, mode: Any, asked: Question) -> Figures:
+    def weigh(self, votes: Votes) -> None:
+        """Search with these votes on rows."""
+        self._ports = replace(self._ports, votes=lambda: votes)
+
+    def recall(self, mode: Any, asked: Sequence[Question]) -> float:
+        """The mean recall in the first ten hits of questions."""
+        answers = [self._answer(self._ports, mode, one).recall_at_10 for one in asked]
+        return sum(answers) / len(answers)
+
+    def found(self, mode: Any, asked: Question) -> list[tuple[str, bool]]:
+        """The rows that a question finds, and whether each answers it."""
+        hits = self._hits(self._ports, mode, asked)
+        return [(str(hit.row["id"]), written_id(hit.row) in asked.relevant) for hit in hits]
+
+    def _hits(self, ports: SearchPorts, mode: Any, asked: Question) -> list[Hit]:
         branch = find(self._repo, asked.branch)
         request = SearchRequest(query=asked.question, mode=mode, kinds=KINDS)
-        found = search(ports, Ref(branch=asked.branch), branch.id, request)
-        ids = [written_id(hit.row) for hit in found.hits]
+        return search(ports, Ref(branch=asked.branch), branch.id, request).hits
+
+    def _answer(self, ports: SearchPorts, mode: Any, asked: Question) -> Figures:
+        ids = [written_id(hit.row) for hit in self._hits(ports, mode, asked)]
         places = [place for place, row_id in enumerate(ids, 1) if row_id in asked.relevant]
         count = len(asked.relevant)
         return Figures(

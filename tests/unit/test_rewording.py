@@ -31,6 +31,7 @@ def test_some_rephrasings_are_one_lesson() -> None:
         ("Raised the HTTP client timeout to 30 seconds", True),
         ("Raised the client timeout to 60 seconds", False),
         ("Never raised the client timeout to 30 seconds", False),
+        ("Haven't raised the client timeout to 30 seconds", False),
         ("Avoided that we raised the client timeout to 30 seconds", False),
         ("Raised the client timeout from 30 seconds", False),
         ("Raised the client timeout 3 times to 30 seconds", False),

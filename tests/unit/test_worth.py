@@ -31,8 +31,13 @@ def test_a_vote_for_a_similar_query_counts_twice() -> None:
     similar = Vote(1.0, asked_words("Why does the deploy job wait?"))
     other = Vote(1.0, asked_words("which database is used"))
     assert worth([similar], asked) == pytest.approx(0.4)
-    assert worth([other], asked) == 0.25
-    assert worth([Vote(1.0)], NOTHING) == 0.25
+    assert 0 < worth([other], asked) < worth([Vote(1.0)], NOTHING) == 0.25
+
+
+def test_a_vote_for_another_query_counts_a_quarter() -> None:
+    asked = asked_words("why does the deploy job wait")
+    other = Vote(0.0, asked_words("which database is used"))
+    assert worth([other], asked) == pytest.approx(2 * (1.5 / 3.25 - 0.5))
 
 
 @given(parts, st.lists(parts, max_size=20))

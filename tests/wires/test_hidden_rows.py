@@ -199,6 +199,13 @@ def test_files_and_resources_have_not_the_words(scene: Scene) -> None:
         assert [word for word in ("quokka", "numbat") if word.encode() in content] == [], file.name
 
 
+def test_a_bundle_has_no_secret_row(scene: Scene) -> None:
+    lines = b"".join(export_bundle(scene.store.repo, scene.ids["bundle"])).decode()
+    assert scene.ids["secret"] not in lines
+    assert scene.ids["expired"] not in lines
+    assert "wombat" in lines
+
+
 def test_an_expired_row_is_no_row_and_its_own_space_shows_a_secret(scene: Scene) -> None:
     with pytest.raises(NotFound):
         scene.call("memory_get", id=scene.ids["expired"])

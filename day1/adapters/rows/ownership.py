@@ -1,6 +1,6 @@
 """Which program made the tables of a database. Where another program has some, day1 makes none.
 
-day1 never drops a table, and alters only the ledger of an earlier day1.
+day1 never drops a table, and alters only what an earlier day1 made.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -7,8 +7,7 @@
 The index finds texts, whatever branch they are on; which rows have them at the state that is asked
 for is decided by SQL (`views`). Up to `exact_rows` visible rows the vectors of exactly those are
 compared. Above, the nearest of all branches are asked for, more and more until enough are visible:
-approximately where this process can, else by comparing all. When they do not suffice, all visible
-rows are compared.
+approximately where this process can, else by comparing all; if too few are, all visible rows are.
 """
 
 from __future__ import annotations

@@ -1,0 +1,85 @@
+"""kill -9 at each named point of what engram does: all of it is there, or none, and it can go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wires.engram_session import LESSON, lesson
+from tests.wires.mcp_session import ROOT, environment
+
+
+def call(folder: Path, tool: str, arguments: Any = None, kill_at: str | None = None) -> Any:
+    """Call a tool in a process of its own; None if it was killed, as it must be then."""
+    killed = {} if kill_at is None else {"DAY1_KILL_AT": kill_at}
+    done = subprocess.run(
+        [sys.executable, "-m", "day1", "call", f"engram.{tool}", "-"],
+        input=json.dumps(arguments or {}),
+        env={**os.environ, **environment(folder, **killed)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if kill_at is not None:
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        return None
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def memories(folder: Path) -> Any:
+    return call(folder, "memory_export")["memories"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Four lessons of one cause, and one that is there in two wordings."""
+    folder = tmp_path / "store"
+    given = [lesson(number, action="Renewed the token in time") for number in range(4)]
+    given += [LESSON, {**LESSON, "result": LESSON["result"] + "."}]
+    at = {"created_at": "2026-01-02T00:00:00Z"}
+    rows = [{"id": f"m{n}", **one, **at} for n, one in enumerate(given)]
+    call(folder, "memory_import", {"version": 1, "memories": rows})
+    return folder
+
+
+APPLY = {"min_confidence": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("point", "left"), [("consolidate.written", 6), ("consolidate.committed", 5)]
+)
+def test_a_consolidation_is_whole_or_absent(store: Path, point: str, left: int) -> None:
+    before = memories(store)
+    call(store, "memory_consolidate_apply", APPLY, kill_at=point)
+    found = memories(store)
+    assert len(found) == left
+    assert left == 5 or found == before
+    call(store, "memory_consolidate_apply", APPLY)
+    assert len(memories(store)) == 5
+
+
+def test_a_run_of_insights_is_whole_or_absent(store: Path) -> None:
+    generate = {"action": "generate"}
+    call(store, "memory_insights", generate, kill_at="insights.written")
+    assert call(store, "memory_insights")["insights"] == []
+    assert len(call(store, "memory_insights", generate)["insights"]) == 1
+
+
+def test_an_import_goes_on_where_it_was_killed(store: Path) -> None:
+    at = {"created_at": "2026-01-02T00:00:00Z"}
+    rows = [{"id": f"n{n}", **lesson(n), **at, "score": 0.5} for n in range(2_100)]
+    given = {"version": 1, "memories": rows}
+    call(store, "memory_import", given, kill_at="import.after_unit")
+    assert len(memories(store)) == 6 + 2_000
+    done = call(store, "memory_import", given)
+    assert (done["imported"], done["skipped"]) == (100, 2_000)
+    found = [memory for memory in memories(store) if memory["id"].startswith("n")]
+    assert len(found) == 2_100
+    assert {memory["score"] for memory in found} == {0.5}

@@ -1,0 +1,154 @@
+"""Spaces and valid time as agents use them: over MCP, the command line and `_meta`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wires.command_line import CommandLine
+from tests.wires.mcp_session import Session
+
+Fork = Any
+
+
+def texts(found: list[dict[str, Any]]) -> list[str]:
+    return sorted(str(one.get("fact_text") or one.get("content")) for one in found)
+
+
+def result(core: Session, tool: str, **given: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = core.ok(tool, **given)["result"]
+    return rows
+
+
+def test_superseding_ends_the_old_facts_valid_time_unless_told_otherwise(
+    core: Session, branch: str
+) -> None:
+    here = {"branch": branch}
+
+    def head(text: str, since: str) -> str:
+        made = core.ok("memory_write_fact", fact_text=text, happened_at=since, **here)
+        return str(made["id"])
+
+    old = head("Ada heads the kiln team.", "2020-01-01")
+    core.ok(
+        "memory_supersede_fact",
+        fact_id=old,
+        fact_text="Bo heads the kiln team.",
+        happened_at="2024-01-01",
+        **here,
+    )
+    wrong = head("Cy heads the forge team.", "2020-01-01")
+    core.ok(
+        "memory_supersede_fact",
+        fact_id=wrong,
+        fact_text="Di heads the forge team.",
+        happened_at="2020-01-01",
+        keep_valid_time=True,
+        **here,
+    )
+
+    def then(query: str, when: str | None) -> list[str]:
+        return texts(result(core, "memory_search", query=query, as_of_event=when, **here))
+
+    assert then("kiln", None) == ["Bo heads the kiln team."]
+    assert then("kiln", "2023-12-31") == ["Ada heads the kiln team."]
+    assert then("kiln", "2024-01-01") == ["Bo heads the kiln team."]
+    assert then("kiln", "2019-12-31") == []
+    assert then("forge", "2023-01-01") == ["Di heads the forge team."]
+
+
+def test_relations_and_timelines_are_asked_as_of_an_event(core: Session, branch: str) -> None:
+    here = {"branch": branch}
+    ends = {"source_entity": "kiln", "relation_type": "stands_in", **here}
+    core.ok(
+        "memory_write_relation",
+        target_entity="the barn",
+        happened_at="2020-01-01",
+        valid_until="2024-01-01",
+        **ends,
+    )
+    core.ok("memory_write_relation", target_entity="the hall", happened_at="2024-01-01", **ends)
+
+    def where(when: str | None) -> list[str]:
+        edges = result(core, "memory_graph_query", entity="kiln", as_of_event=when, **here)
+        return [str(edge["target"]) for edge in edges]
+
+    assert (where(None), where("2023-05-01"), where("2019-05-01")) == (
+        ["the hall"],
+        ["the barn"],
+        [],
+    )
+    core.ok(
+        "memory_write_fact",
+        fact_text="The kiln is cold.",
+        happened_at="2020-01-01",
+        valid_until="2021-01-01",
+        **here,
+    )
+    assert len(result(core, "memory_timeline", **here)) == 1
+    assert len(result(core, "memory_timeline", as_of_event="2020-06-01", **here)) == 1
+    assert result(core, "memory_timeline", as_of_event="2022-06-01", **here) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"happened_at": "2024-01-01", "valid_until": "2023-01-01"}, "earlier than"),
+        ({"expires_at": "2001-01-01"}, "over already"),
+        ({"space": "*"}, "one space or none"),
+        ({"space": "a\nb"}, "kind:name"),
+        ({"sensitivity": "hush"}, "sensitivity"),
+        ({"valid_until": "soon"}, "ISO 8601"),
+    ],
+)
+def test_what_cannot_be_kept_so_is_refused(
+    core: Session, branch: str, given: dict[str, str], said: str
+) -> None:
+    error = core.refused(
+        "memory_write_fact", "invalid_request", fact_text="x", branch=branch, **given
+    )
+    assert said in error["message"]
+
+
+def test_a_call_in_a_space_sees_its_rows_and_is_told_of_names_that_drifted(
+    core: Session, branch: str
+) -> None:
+    here = {"branch": branch}
+    core.ok("memory_write_fact", fact_text="The kiln is hot.", space="Project:Metal", **here)
+    core.ok("memory_write_fact", fact_text="The kiln is old.", **here)
+    for tool, given in (("memory_search", {"query": "kiln"}), ("memory_timeline", {})):
+        assert texts(result(core, tool, space="project:metal", **given, **here)) == [
+            "The kiln is hot."
+        ]
+        assert texts(result(core, tool, space="shared", **given, **here)) == ["The kiln is old."]
+        assert len(result(core, tool, **given, **here)) == 2
+        empty = core.ok(tool, space="project:metals", **given, **here)
+        assert (empty["result"], "project:metal (1)" in str(empty["read"]["notes"])) == ([], True)
+    twin = core.ok("memory_write_fact", fact_text="The kiln is hot.", space="project:b", **here)
+    assert twin["near_duplicate_of"] is None  # what another space says is not told
+
+
+def test_a_connection_has_a_space_that_calls_may_leave(tmp_path: Path) -> None:
+    line = CommandLine(tmp_path)
+    line("init")
+    line("add", "The kiln is old.")
+    line.env["DAY1_SPACE"] = "project:metal"
+    line("add", "The kiln is hot.")
+
+    def found(*options: str) -> list[str]:
+        said = json.loads(line("search", "kiln", "--json", *options).out)
+        return texts(said["result"])
+
+    assert found() == ["The kiln is hot."]
+    assert found("--space", "shared") == ["The kiln is old."]
+    assert len(found("--space", "*")) == 2
+    assert found("--space", "project:other") == []
+    (hit,) = json.loads(line("search", "kiln", "--json").out)["result"]
+    line("edit", hit["id"], "--valid-until", "2020-01-01", "--happened-at", "2019-01-01")
+    assert (found(), found("--as-of-event", "2019-06-01")) == ([], ["The kiln is hot."])
+    line("edit", hit["id"], "--valid-until", "never", "--expires-at", "2099-01-01")
+    assert found() == ["The kiln is hot."]
+    line("edit", hit["id"], "--sensitivity", "secret")
+    assert found("--all-states") == []
+    line("edit", hit["id"], code=2)  # an editor would show its words

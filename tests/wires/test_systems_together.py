@@ -1,0 +1,116 @@
+"""What one system writes the others find, in the same space or in none, and nothing else (X6-001).
+
+Five writers and five readers of one store: day1's tools over MCP, the command line, REST,
+Kompanion and engram.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.wires.http_server import HttpServer, HttpSession
+from tests.wires.mcp_session import ROOT, Session, environment
+
+SPACE, PROJECT = "project:metal", "metal"
+WRITERS = ("day1", "cli", "rest", "kompanion", "engram")
+READERS = WRITERS
+
+
+class Systems:
+    """All wires of one store."""
+
+    def __init__(self, server: HttpServer, entered: ExitStack) -> None:
+        self.server = server
+        self.clients: dict[str, Session] = {
+            name: entered.enter_context(HttpSession(server, path=path))
+            for name, path in (
+                ("day1", "/mcp"),
+                ("kompanion", "/mcp/kompanion"),
+                ("engram", "/mcp/engram"),
+            )
+        }
+
+    def cli(self, tool: str, **arguments: Any) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "day1", "call", tool, json.dumps(arguments)],
+            env=environment(self.server.folder),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    def write(self, writer: str, text: str, space: str | None) -> None:
+        fact = {"fact_text": text, "space": space}
+        if writer == "day1":
+            self.clients["day1"].ok("memory_write_fact", **fact)
+        elif writer == "cli":
+            self.cli("memory_write_fact", **fact)
+        elif writer == "rest":
+            self.server.ok("memory_write_fact", **fact)
+        elif writer == "kompanion":
+            given = {"namespace": space or "shared", "items": [{"text": text}]}
+            self.clients["kompanion"].ok("upsert_memory", **given)
+        else:
+            parts = {"context": text, "action": "noted", "result": "kept"}
+            project = None if space is None else PROJECT
+            self.clients["engram"].ok("memory_store", **parts, project=project)
+
+    def read(self, reader: str, query: str, space: str | None) -> list[str]:
+        asked = {"query": query, "space": space, "limit": 50}
+        if reader == "kompanion":
+            given = {"namespace": space or "shared", "query": {"text": query, "k": 50}}
+            found = self.clients["kompanion"].ok("search_memory", **given)["matches"]
+            return [match["text"] for match in found]
+        if reader == "engram":
+            project = None if space is None else PROJECT
+            hits = self.clients["engram"].found(
+                "memory_search", query=query, limit=50, project=project
+            )
+        elif reader == "day1":
+            hits = self.clients["day1"].found("memory_search", **asked)
+        elif reader == "rest":
+            hits = self.server.ok("memory_search", **asked)["result"]
+        else:
+            hits = self.cli("memory_search", **asked)["result"]
+        return [hit["fact_text"] for hit in hits]
+
+
+@pytest.fixture(scope="module")
+def systems(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Systems]:
+    """Each writer has written one memory in a space and one in none."""
+    with ExitStack() as entered:
+        folder = tmp_path_factory.mktemp("systems") / "store"
+        made = Systems(entered.enter_context(HttpServer(folder)), entered)
+        for writer in WRITERS:
+            made.write(writer, f"The lathe of {writer} stands apart", SPACE)
+            made.write(writer, f"The lathe of {writer} is for all", None)
+        yield made
+
+
+def said_by(texts: list[str], what: str) -> set[str]:
+    return {w for w in WRITERS for text in texts if f"lathe of {w} {what}" in text}
+
+
+@pytest.mark.line("X6-001")
+@pytest.mark.parametrize("reader", READERS)
+def test_each_finds_what_each_has_written_in_the_same_space(systems: Systems, reader: str) -> None:
+    inside = systems.read(reader, "lathe", SPACE)
+    assert said_by(inside, "stands apart") == set(WRITERS)
+    assert said_by(inside, "is for all") == set()
+
+
+@pytest.mark.line("X6-001")
+@pytest.mark.parametrize("reader", READERS)
+def test_each_finds_what_each_has_written_in_no_space(systems: Systems, reader: str) -> None:
+    outside = systems.read(reader, "lathe", None)
+    assert said_by(outside, "is for all") == set(WRITERS)
+    # To Kompanion `shared` is a namespace as any other; the others search all without a space.
+    there = set() if reader == "kompanion" else set(WRITERS)
+    assert said_by(outside, "stands apart") == there
