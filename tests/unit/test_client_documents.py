@@ -40,7 +40,8 @@ def texts(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
             else [shown(each) for each in part]
         )
         inner = ",".join(draw(GAPS) + member + draw(GAPS) for member in members)
-        if members and draw(st.booleans()):
+        trails: bool = draw(st.booleans())
+        if members and trails:
             inner += "," + draw(GAPS)
         return opened + (inner or draw(GAPS)) + closed
 
