@@ -96,8 +96,8 @@ class Machine:
 
     home: Path
     environment: Mapping[str, str]
-    project: Path | None = None
-    """The folder whose memory is wanted; None for that of all projects."""
+    projects: tuple[Path, ...] = ()
+    """The folders whose memory is wanted, such as a repository and a worktree of it; () for all."""
     sensitive: bool = False
     """Whether what its tool calls sensitive is wanted too."""
     stdin: bytes = b""

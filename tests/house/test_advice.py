@@ -75,7 +75,9 @@ def test_no_message_of_services_and_adapters_names_a_tool_but_as_a_step() -> Non
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
             if id(node) not in within and "Raises:" not in node.value
         ]
-        assert not [text for text in texts if NAMED.search(text)], path
+        # A name alone is no message: another program has a table `memory_graph`.
+        told = [text for text in texts if NAMED.search(text) and not NAMED.fullmatch(text)]
+        assert not told, path
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS.values()))

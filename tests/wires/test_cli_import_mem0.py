@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from day1.model.values import instant
+from day1.services.exchange import importing
 from tests.wires import tool_memories as tools
 from tests.wires.command_line import CommandLine
 from tests.wires.tool_memories import database, note, texts
@@ -126,6 +127,21 @@ def test_the_answer_of_get_all_is_the_same_facts(cli: CommandLine) -> None:
     assert "Another." in texts(cli, branch)
     note(cli.folder, "other.json", '{"results": 1}')
     assert cli.refused("import", "mem0", "other.json")["details"]["line"] == 1
+
+
+def test_a_long_history_tells_how_far_it_is(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "EVENTS", 2)
+    tools.mem0(cli)
+    told = cli("import", "mem0").err.splitlines()
+    assert [line for line in told if line.startswith("Importing")] == [
+        "Importing: 1",
+        "Importing: 3",
+        "Importing: 5",
+        "Importing: 6",
+        "Importing: 6",
+    ]
 
 
 class Planted:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from day1.model.values import instant
+from tests.flows.git_repository import GitRepository
 from tests.wires.command_line import CommandLine
 from tests.wires.tool_memories import claude_code, codex, lines, note, texts
 
@@ -42,6 +43,18 @@ def test_only_this_projects_memory_is_read_unless_all_are_asked_for(cli: Command
     below.mkdir(parents=True)
     cli.folder = below
     assert cli.json("import", "claude-code", "--dry-run")["facts"] == 3
+
+
+def test_a_worktree_has_the_memory_of_its_repository(cli: CommandLine, tmp_path: Path) -> None:
+    git = GitRepository(cli.folder / "first")
+    git.commit("One", {"a": "1"})
+    git.git("worktree", "add", "-q", str(tmp_path / "second"))
+    cli.folder = git.folder
+    claude_code(cli)
+    codex(cli)  # its session was in a folder of the first one
+    cli.folder = tmp_path / "second"
+    assert cli.json("import", "claude-code", "--dry-run")["facts"] == 3
+    assert cli.json("import", "codex", "--dry-run")["observations"] == 1
 
 
 def test_a_note_that_changed_is_changed_and_one_edited_here_is_left(cli: CommandLine) -> None:

@@ -86,6 +86,21 @@ def test_every_tool_of_the_instructions_is_one_of_every_day() -> None:
     assert len(INSTRUCTIONS) < 1_000
 
 
+def test_without_day1_on_the_path_a_users_entry_says_where_it_is(cli: CommandLine) -> None:
+    cli.env["PATH"] = "/usr/bin:/bin"
+    beside = Path(sys.executable).with_name("day1")
+    if not beside.is_file():
+        pytest.skip("day1 is not installed beside this Python")
+    cli("setup", "zed")
+    entry = json.loads(zed(cli, None).read_text())["context_servers"]["day1"]
+    assert entry["command"] == str(beside)
+    cli("setup", "zed")
+    assert set(states(cli, "zed", "--check").values()) == {"same"}
+    assert "not on the PATH" in cli("setup", "zed", "--project").err
+    project = json.loads((cli.folder / ".zed" / "settings.json").read_text())
+    assert project["context_servers"]["day1"]["command"] == "day1", "others have it elsewhere"
+
+
 def test_the_help_names_every_client(cli: CommandLine) -> None:
     shown = cli("setup", "--help").out
     assert [name for name in CLIENTS if name not in shown] == []

@@ -101,6 +101,22 @@ def test_links_are_followed_and_stay(cli: CommandLine) -> None:
     assert stat.S_IMODE(kept.stat().st_mode) == 0o640
 
 
+def test_a_link_that_led_nowhere_leads_nowhere_again(cli: CommandLine) -> None:
+    path, kept = zed(cli, None), cli.home / "zed.json"
+    path.symlink_to(kept)
+    cli("setup", "zed")
+    cli("setup", "zed", "--remove")
+    assert path.is_symlink()
+    assert not kept.exists()
+
+
+def test_without_a_place_for_copies_nothing_is_done(cli: CommandLine) -> None:
+    path = zed(cli)
+    (cli.home / ".local").write_text("in the way")
+    assert "XDG_DATA_HOME" in cli.refused("setup", "zed")["message"]
+    assert path.read_bytes() == COMMENTED
+
+
 def test_a_large_file_is_edited_and_a_huge_one_refused(cli: CommandLine) -> None:
     chats = {str(n): "x" * 1_000 for n in range(5_000)}
     path = cli.home / ".claude.json"

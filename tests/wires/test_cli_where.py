@@ -169,6 +169,15 @@ def test_a_store_is_made_though_git_cannot_be_told(cli: CommandLine) -> None:
     assert cli.json("where")["exists"]
 
 
+def test_a_damaged_store_is_still_said(cli: CommandLine) -> None:
+    cli("init")
+    (cli.folder / ".day1" / "memory.db").write_bytes(b"no store at all" * 1_000)
+    found = cli.json("where")
+    assert found["store"] == str(cli.folder / ".day1")
+    assert found["branch"]["name"] is None
+    assert found["branch"]["why"] in cli("where").out
+
+
 def test_where_says_branch_and_agent(cli: CommandLine) -> None:
     cli("init")
     cli("switch", "-c", "ops")

@@ -71,13 +71,13 @@ def replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) ->
 
 
 def remove(path: Path) -> None:
-    """Remove a file that day1 made.
+    """Remove a file that day1 made; a link to it stays.
 
     Raises:
         NotTouched: it cannot be removed.
     """
     try:
-        path.unlink()
+        path.resolve().unlink()
     except OSError as exc:
         raise NotTouched(f"it cannot be removed: {exc.strerror}") from exc
 

@@ -118,11 +118,12 @@ def _inserted(read: _Read, node: Node, key: str, value: Any) -> bytes:
     trails = any(last <= comma < close for comma in read.trailing)
     comma = b"," if pairs and not trails else b""
     end = "," if trails else ""
-    if pairs and b"\n" not in read.data[node.start_byte : pairs[0].start_byte]:
+    if pairs and b"\n" not in read.data[node.start_byte : close]:
         member = f" {name}: {json.dumps(value, ensure_ascii=False)}{end}"
         return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
     base = read.indent(node)
-    indent = read.indent(pairs[0]) if pairs else base + read.unit
+    own_lines = pairs and b"\n" in read.data[node.start_byte : pairs[0].start_byte]
+    indent = read.indent(pairs[0]) if own_lines else base + read.unit
     member = f"{read.newline}{indent}{name}: {read.text(value, indent)}{end}"
     if b"\n" not in read.data[body_end:close] and not pairs:
         member += read.newline + base

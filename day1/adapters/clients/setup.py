@@ -17,7 +17,7 @@ from day1.adapters.clients.edits import Edit, NotesEdit, ServerEdit
 from day1.adapters.clients.files import Backups, NotTouched, read, remove, replace
 from day1.adapters.clients.table import CLIENTS, PLACES, Files
 from day1.adapters.flock import take
-from day1.errors import StoreBusy
+from day1.errors import Refused, StoreBusy
 from day1.model.values.callbacks import KillPoint
 from day1.ports.setup import Asked, Outcome, Setup
 
@@ -162,8 +162,14 @@ class ClientSetup(Setup):
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Be the one process of day1's that edits clients' files, for the block."""
-        self._own.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = take(self._own / "setup.lock", _WAIT_S)
+        try:
+            self._own.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = take(self._own / "setup.lock", _WAIT_S)
+        except OSError as exc:
+            raise Refused(
+                f"{self._own} cannot be written, and copies of what clients had are kept there: "
+                "give yourself access, or name another folder with XDG_DATA_HOME."
+            ) from exc
         if handle is None:
             raise StoreBusy(f"Another `day1 setup` has run for {_WAIT_S:g} s; try again.")
         try:

@@ -142,6 +142,7 @@ CLIENTS: Final[dict[str, Client]] = {
         Files(["{project}/.gemini/settings.json"], Notes("{project}/GEMINI.md")),
         ["{home}/.gemini"],
         ["gemini"],
+        remarks=["Gemini CLI starts servers only in folders that it was told to trust."],
     ),
     "opencode": Client(
         "opencode",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.errors import Day1Error
-from day1.git_folders import STORE
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.indexing import bring_up
 from day1.interfaces.cli.render import one_line, plural, short
@@ -107,20 +106,28 @@ def _machine(given: Document, paths: Sequence[Path] = ()) -> Machine:
     return Machine(
         home,
         os.environ,
-        None if given["all_projects"] else _project(Path.cwd(), home),
+        () if given["all_projects"] else _projects(Path.cwd(), home),
         sensitive=given["sensitive"],
         stdin=sys.stdin.buffer.read() if Path("-") in paths else b"",
     )
 
 
-def _project(here: Path, home: Path) -> Path | None:
-    """The project that a folder is part of: the nearest one upward with a repository or a store."""
+def _projects(here: Path, home: Path) -> tuple[Path, ...]:
+    """The project that a folder is part of: its repository, else the nearest store upward.
+
+    A worktree counts with the repository's first one. The home folder is no project.
+    """
+    from day1.git_folders import STORE, repository_of
+
+    repository = repository_of(here)
+    if repository is not None and repository.worktree != home:
+        return tuple(dict.fromkeys((repository.folder, repository.worktree)))
     for folder in (here, *here.parents):
         if folder == home:
             break
-        if (folder / ".git").exists() or (folder / STORE).is_dir():
-            return folder
-    return None
+        if (folder / STORE).is_dir():
+            return (folder,)
+    return ()
 
 
 def _described(source: ToolMemory, found: Survey) -> Document:

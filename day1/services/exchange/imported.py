@@ -19,6 +19,11 @@ class Imported:
     branches: list[str] = field(default_factory=list)
     """The branches that were created."""
 
+    @property
+    def rows(self) -> int:
+        """How many rows and events were looked at."""
+        return self.added + self.changed + self.unchanged + len(self.left)
+
     def take(self, unit: "Imported") -> None:
         """Count a unit that has become durable."""
         self.added += unit.added

@@ -24,6 +24,9 @@ UNIT_ROWS: Final = 5_000
 """Rows in one unit: half a second under the lock. A larger unit keeps history smaller, since each
 commit keeps its own version of nearly the whole index by `content_hash`."""
 
+EVENTS: Final = 250
+"""Events between two reports: each is a commit, so a unit of them takes a minute."""
+
 T = TypeVar("T")
 
 
@@ -52,8 +55,10 @@ def import_foreign(
 
     try:
         for unit in in_units(drafts(), UNIT_ROWS):
-            for part in _put(repo, branch, unit, origin):
+            for number, part in enumerate(_put(repo, branch, unit, origin), start=1):
                 imported.take(part)
+                if number % EVENTS == 0:
+                    report(imported.rows, total)
             repo.point("import.after_unit")
             report(done, total)
     except Day1Error as failed:

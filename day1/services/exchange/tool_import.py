@@ -14,6 +14,8 @@ from day1.services.exchange.foreign_rows import MAX_TEXT
 from day1.services.repository.repository import Repository
 
 _SAMPLES = 5
+_DATED = re.compile(r"-\d{4}-\d\d-\d\d(?:-\d+)?")
+"""What the name of an import's branch ends with."""
 
 
 @dataclass(slots=True)
@@ -85,15 +87,15 @@ def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Bran
     Raises:
         Conflict: other processes take every such name.
     """
-    stem = f"import/{branch_part(source)}-"
-    mine = re.compile(re.escape(stem) + r"\d{4}-\d\d-\d\d(?:-\d+)?")
+    stem = f"import/{branch_part(source)}"
     date = datetime.fromtimestamp(now / SECOND, UTC).date()
 
     def there() -> Branch | None:
         open_ones = [
             branch
             for branch in repo.ledger.branches()
-            if mine.fullmatch(branch.name)
+            if branch.name.startswith(stem)
+            and _DATED.fullmatch(branch.name.removeprefix(stem))
             and branch.parent_id == into.id
             and not (branch.closed or branch.archived or branch.retired_tip)
         ]
@@ -103,4 +105,4 @@ def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Bran
         new = new_below(repo, into, name, now)
         return replace(new, description=f"Imported from {source}."), ()
 
-    return fork_under(repo, lambda: f"{stem}{date}", make, there)
+    return fork_under(repo, lambda: f"{stem}-{date}", make, there)

@@ -18,8 +18,9 @@ class Beads(ToolSource):
     @classmethod
     @override
     def found(cls, machine: Machine) -> list[Path]:
-        file = (machine.project or machine.home) / ".beads" / "issues.jsonl"
-        return [file] if file.is_file() else []
+        folders = machine.projects or (machine.home,)
+        files = (folder / ".beads" / "issues.jsonl" for folder in folders)
+        return [file for file in files if file.is_file()]
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:

@@ -35,11 +35,11 @@ class ClaudeCode(ToolSource):
     @override
     def found(cls, machine: Machine) -> list[Path]:
         projects = machine.place("CLAUDE_CONFIG_DIR", ".claude") / "projects"
-        if machine.project is None:
+        if not machine.projects:
             return sorted(path for path in projects.glob("*/memory") if path.is_dir())
-        slug = re.sub(r"[^A-Za-z0-9]", "-", str(machine.project))
-        memory = projects / slug / "memory"
-        return [memory] if memory.is_dir() else []
+        slugs = (re.sub(r"[^A-Za-z0-9]", "-", str(project)) for project in machine.projects)
+        folders = (projects / slug / "memory" for slug in slugs)
+        return [folder for folder in folders if folder.is_dir()]
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:

@@ -113,8 +113,8 @@ class ClaudeMem(ToolSource):
 
     def _is_wanted(self, row: Row) -> bool:
         project = text_at(row, "merged_into_project") or text_at(row, "project")
-        wanted = self._machine.project
-        if wanted is not None and project and Path(project).name != wanted.name:
+        wanted = {folder.name for folder in self._machine.projects}
+        if wanted and project and Path(project).name not in wanted:
             self.leave_out("notes of other projects", f"id {row.get('id')}")
         elif row.get("type") == "sensitive" and not self._machine.sensitive:
             self.leave_out("sensitive notes (--sensitive)", f"id {row.get('id')}")

@@ -85,5 +85,5 @@ class Codex(ToolSource):
         return [self.observation((key,), f"{branch}{body}", instant_of(head.get("updated_at")))]
 
     def _is_wanted(self, folder: str | None) -> bool:
-        project = self._machine.project
-        return project is None or not folder or Path(folder).is_relative_to(project)
+        projects = self._machine.projects
+        return not (projects and folder) or any(map(Path(folder).is_relative_to, projects))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from day1.errors import Day1Error
 from day1.interfaces.cli.session import Session, porcelain
+from day1.model.branches.branch import MAIN
 
 if TYPE_CHECKING:
     from day1.settings import Settings
@@ -17,16 +20,21 @@ if TYPE_CHECKING:
 def where_command(session: Session) -> None:
     """Say which store, branch and agent a call from this folder has, and why.
 
-    Nothing is made: without a store it says where one would be. --json has the same.
+    Nothing is made: without a store it says where one would be. --json has the same. A store that
+    cannot be opened has no branch here; `day1 doctor` says what is wrong.
     """
     from day1.home import WHY, is_store, locate
 
     settings, home = session.settings, locate(session.settings)
     exists = settings.store.url is not None or is_store(home.folder)
-    where = session.store().where if exists else str(home.folder)
+    where, branch = str(home.folder), dict(_BEGINS)
+    if exists:
+        try:
+            where, branch = session.store().where, _branch(session)
+        except Day1Error as exc:
+            branch = {"name": None, "why": f"It cannot be opened: {exc}"}
     project = home.repository and str(home.repository.common)
-    branch, starts = _branch(session, exists=exists), _server_branch(settings)
-    agent = _agent(settings)
+    starts, agent = _server_branch(settings), _agent(settings)
     document = {
         "store": where,
         "exists": exists,
@@ -48,19 +56,19 @@ def where_command(session: Session) -> None:
         screen.line(f"{label:8}", (found["name"] or "(no name)", "branch"), f"  {found['why']}")
 
 
-def _branch(session: Session, *, exists: bool) -> dict[str, Any]:
-    from day1.model.branches.branch import MAIN
+_BEGINS: Final[Mapping[str, Any]] = {
+    "name": MAIN,
+    "why": "A command begins here; `day1 switch` goes elsewhere.",
+}
 
-    head = session.context().caller.head if exists else None
+
+def _branch(session: Session) -> dict[str, Any]:
+    head = session.context().caller.head
     name = None if head is None else head.name()
-    if name is None:
-        return {"name": MAIN, "why": "A command begins here; `day1 switch` goes elsewhere."}
-    return {"name": name, "why": "`day1 switch` took commands there."}
+    return dict(_BEGINS) if name is None else {"name": name, "why": "`day1 switch` went there."}
 
 
 def _server_branch(settings: Settings) -> dict[str, Any]:
-    from day1.model.branches.branch import MAIN
-
     if settings.branch is not None:
         return {"name": settings.branch, "why": "`day1 mcp` begins here: DAY1_BRANCH says so."}
     return {"name": MAIN, "why": "`day1 mcp` begins here; --branch or DAY1_BRANCH names another."}

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Write the plugin folder and its marketplaces from the program; with --check, only compare.
+
+With `--server-json OWNER` print the entry for the MCP registry: the name there begins with the
+owner of the repository, so it is made when the owner publishes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from day1 import __version__
+from day1.adapters.clients.edits import agent_of
+from day1.adapters.clients.table import CLIENTS, INSTRUCTIONS, SERVER
+
+ROOT = Path(__file__).resolve().parent.parent
+PLUGIN = "plugin"
+SKILL = "day1-memory"
+ABOUT = "Git for agent memory: remember, branch, review, merge, travel in time."
+WHEN = (
+    "Remembers across sessions with the MCP server day1. Use it at the start of a task, and when "
+    "something is decided, found out or fixed."
+)
+OPEN = "https://agent-plugins.org/schemas/1.0.0"
+REGISTRY = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+COMMON = {"name": SERVER, "version": __version__, "description": ABOUT, "license": "Apache-2.0"}
+
+
+def files() -> dict[str, str]:
+    """Every generated file by its path in the repository, with its text."""
+    documents = {
+        f"{PLUGIN}/plugin.json": {"$schema": f"{OPEN}/plugin.schema.json", **COMMON},
+        f"{PLUGIN}/mcp.json": {"$schema": f"{OPEN}/mcp.schema.json", **server(None)},
+        f"{PLUGIN}/.claude-plugin/plugin.json": {**COMMON, "author": {"name": SERVER}},
+        f"{PLUGIN}/.mcp.json": server("claude"),
+        f"{PLUGIN}/.codex-plugin/plugin.json": {
+            **COMMON,
+            "skills": "./skills/",
+            "mcpServers": "./.codex-plugin/mcp.json",
+            "interface": {"displayName": SERVER},
+        },
+        f"{PLUGIN}/.codex-plugin/mcp.json": server("codex"),
+        f"{PLUGIN}/.cursor-plugin/plugin.json": {
+            **COMMON,
+            "skills": "./skills/",
+            "mcpServers": "./.cursor-plugin/mcp.json",
+        },
+        f"{PLUGIN}/.cursor-plugin/mcp.json": server("cursor"),
+        ".claude-plugin/marketplace.json": {
+            "name": SERVER,
+            "description": ABOUT,
+            "owner": {"name": SERVER},
+            "plugins": [{"name": SERVER, "source": f"./{PLUGIN}", "description": ABOUT}],
+        },
+        ".agents/plugins/marketplace.json": {
+            "name": SERVER,
+            "interface": {"displayName": SERVER},
+            "plugins": [
+                {
+                    "name": SERVER,
+                    "source": {"source": "local", "path": f"./{PLUGIN}"},
+                    "policy": {"installation": "AVAILABLE", "authentication": "ON_INSTALL"},
+                    "category": "Productivity",
+                }
+            ],
+        },
+    }
+    skill = f"---\nname: {SKILL}\ndescription: {WHEN}\n---\n\n{INSTRUCTIONS.strip()}\n"
+    return {
+        f"{PLUGIN}/skills/{SKILL}/SKILL.md": skill,
+        **{path: json.dumps(found, indent=2) + "\n" for path, found in documents.items()},
+    }
+
+
+def server(client: str | None) -> dict[str, Any]:
+    """The server as a client's plugin names it; None: any client."""
+    entry: dict[str, Any] = {"type": "stdio", "command": "day1", "args": ["mcp"]}
+    if client is not None:
+        agent = agent_of(client)
+        entry = {"type": "stdio", **CLIENTS[client].entry(["day1", "mcp"], agent)}
+    return {"mcpServers": {SERVER: entry}}
+
+
+def server_json(owner: str, repository: str) -> dict[str, Any]:
+    """The entry for the MCP registry."""
+    return {
+        "$schema": REGISTRY,
+        "name": f"io.github.{owner}/{SERVER}",
+        "description": ABOUT,
+        "version": __version__,
+        "repository": {"url": repository, "source": "github"},
+        "packages": [
+            {
+                "registryType": "pypi",
+                "identifier": SERVER,
+                "version": __version__,
+                "runtimeHint": "uvx",
+                "packageArguments": [{"type": "positional", "value": "mcp"}],
+                "environmentVariables": [
+                    {"name": "DAY1_AGENT_ID", "description": "The agent that writes."},
+                    {
+                        "name": "DAY1_HOME",
+                        "description": "The store's folder.",
+                        "format": "filepath",
+                    },
+                ],
+                "transport": {"type": "stdio"},
+            }
+        ],
+    }
+
+
+def main() -> int:
+    """Write, or compare and say what differs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="only compare")
+    parser.add_argument("--server-json", metavar="OWNER", help="print the registry's entry")
+    asked = parser.parse_args()
+    if asked.server_json:
+        url = f"https://github.com/{asked.server_json}/{SERVER}"
+        print(json.dumps(server_json(asked.server_json, url), indent=2))
+        return 0
+    stale = []
+    for name, text in files().items():
+        path = ROOT / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if not asked.check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"{'stale' if asked.check else 'wrote'}: {', '.join(stale)}")
+    return 1 if stale and asked.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
