@@ -12,13 +12,14 @@ from benchmarks.report import Row, quotient
 from benchmarks.texts import facts
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.app.engines import create_store
+from day1.call.context import now
+from day1.home import find_home
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.services.branches import forking
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import find
-from day1.settings import find_home
 from tests.suites.schema_one import schema_one
 
 
@@ -28,16 +29,16 @@ def rows(bench: Bench) -> Iterator[Row]:
     settings = bench.settings(bench.folder / "stepped")
     bench.remove(bench.folder / "stepped")
     with schema_one():
-        create_store(settings, find_home(settings), stores.now)
+        create_store(settings, find_home(settings), now)
     with stores.opened(settings) as repo:
-        adopt(repo, stores.now())
+        adopt(repo, now())
         repo.store.version = 1  # type: ignore[attr-defined]  # every store here is of SQL
         texts = list(facts(sizes.large, "step"))
         for start in range(0, len(texts), stores.UNIT_ROWS):
             stores.add(repo, texts[start : start + stores.UNIT_ROWS])
         branches = [MAIN, *(f"side-{number}" for number in range(sizes.repeats))]
         for name in branches[1:]:
-            forking.create(repo, name, find(repo, MAIN), stores.now())
+            forking.create(repo, name, find(repo, MAIN), now())
         repo.store.version = SCHEMA_VERSION  # type: ignore[attr-defined]
         steps, readings = [], []
         for name in branches:

@@ -101,8 +101,8 @@ def test_a_branch_that_is_not_stepped_merges_with_one_that_is(memory: EngineMemo
     memory.update_fact("side", "fact_a", space="project:a")
     memory.merge("old", "side")
     assert fact(memory, "side")["category"] == "blue"
-    sides = (lookup.find(memory.repo, name) for name in ("side", "old"))
-    seen = planning.preview(memory.repo, planning.MergeRequest(*sides, "auto"))
+    source, target = (lookup.find(memory.repo, name) for name in ("side", "old"))
+    seen = planning.preview(memory.repo, planning.MergeRequest(source, target, "auto"))
     assert [row.result and row.result["space"] for row in seen.plan.rows] == ["project:a"]
     assert "schema" not in ops(memory, "old")
     memory.merge("side", "old")
