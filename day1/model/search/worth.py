@@ -54,8 +54,9 @@ def worth(votes: Iterable[Vote], asked: frozenset[str]) -> float:
 
 
 def _similar(some: frozenset[str], others: frozenset[str]) -> bool:
-    shared = len(some & others)
-    return shared > 0 and shared >= _SIMILAR * len(some | others)
+    if some.isdisjoint(others):  # as nearly always
+        return False
+    return len(some & others) >= _SIMILAR * len(some | others)
 
 
 def moved(score: float, by: float) -> float:

@@ -1,0 +1,110 @@
+"""engram's tools: against a fact with its vector, a smaller store, and a store without ratings."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from benchmarks.bench import Bench
+from benchmarks.report import Row, quotient, skipped
+from benchmarks.texts import facts, questions
+from day1.call.context import Caller
+from day1.call.toolset import Tool
+from day1.interfaces.open_store import OpenStore
+from day1.model.lessons.rating import rating_of
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT
+from day1.toolsets.day1.core import CORE
+from day1.toolsets.engram import ENGRAM
+
+_STORE, _LARGE, _RATED = 1.5, 1.3, 1.1
+_RATINGS = 10_000
+Work = Callable[[int], object]
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    """One row for each of engram's promises."""
+    if bench.model_dir is None or bench.server is not None:
+        yield skipped("engram", "its ratios", "no model, or a server's row")
+        return
+    yield _stores(bench)
+    yield _stores_in_a_large_store(bench)
+    yield _searches(bench)
+
+
+def _lessons(bench: Bench, seed: str) -> list[dict[str, Any]]:
+    count = bench.sizes.warm + bench.sizes.calls
+    texts = [text for text, _ in facts(2 * count, seed)]
+    pairs = zip(texts[::2], texts[1::2], strict=True)
+    return [{"context": one, "action": other, "result": "it holds"} for one, other in pairs]
+
+
+def _called(store: OpenStore, tool: Tool, arguments: Sequence[dict[str, Any]]) -> Work:
+    return lambda number: tool.call(store.context(Caller()), arguments[number])
+
+
+def _by_turns(bench: Bench, *works: Work) -> list[float]:
+    """The median seconds of each, after calls that warm up."""
+    spent: list[list[float]] = [[] for _ in works]
+    for number in range(bench.sizes.warm + bench.sizes.calls):
+        for times, work in zip(spent, works, strict=True):
+            started = time.perf_counter()
+            work(number)
+            if number >= bench.sizes.warm:
+                times.append(time.perf_counter() - started)
+    return [statistics.median(times) for times in spent]
+
+
+def _opened(bench: Bench, entered: ExitStack, size: int) -> OpenStore:
+    store = bench.open(bench.copy(size, f"copy-{size}"))
+    entered.callback(store.close)
+    return store
+
+
+def _stores(bench: Bench) -> Row:
+    given = _lessons(bench, "lessons")
+    plain = [{"fact_text": " ".join(one.values())} for one in _lessons(bench, "plain")]
+    with ExitStack() as entered:
+        store = _opened(bench, entered, bench.sizes.small)
+        embedder = store.search.embedder
+        assert embedder is not None  # noqa: S101 - there is a model
+        write = _called(store, CORE.tools["memory_write_fact"], plain)
+        above, below = _by_turns(
+            bench,
+            _called(store, ENGRAM.tools["memory_store"], given),
+            lambda number: (write(number), embedder.embed([plain[number]["fact_text"]])),
+        )
+    return quotient("memory_store", above, below, _STORE, "memory_write_fact's and one embedding's")
+
+
+def _stores_in_a_large_store(bench: Bench) -> Row:
+    given = _lessons(bench, "lessons")
+    sizes = bench.sizes
+    with ExitStack() as entered:
+        stores = [_opened(bench, entered, size) for size in (sizes.large, sizes.small)]
+        works = [_called(store, ENGRAM.tools["memory_store"], given) for store in stores]
+        above, below = _by_turns(bench, *works)
+    name = f"memory_store, {sizes.large:,} facts beside it"
+    return quotient(name, above, below, _LARGE, f"with {sizes.small:,}")
+
+
+def _searches(bench: Bench) -> Row:
+    asked = [{"query": one} for one in questions(bench.sizes.warm + bench.sizes.calls, "rated")]
+    with ExitStack() as entered:
+        stores = [_opened(bench, entered, bench.sizes.small)]
+        rated = bench.open(bench.copy(bench.sizes.small, "copy-rated"))
+        entered.callback(rated.close)
+        with rated.repo.store.reading(Ref(branch="main")) as reading:
+            ids = [str(row["id"]) for row in reading.find(FACT, Query())]
+        rated.repo.ledger.put(
+            *(
+                rating_of(ids[n % len(ids)], f"agent {n}", "a question of it", n % 10 / 10, n + 1)
+                for n in range(_RATINGS)
+            )
+        )
+        works = [_called(one, ENGRAM.tools["memory_search"], asked) for one in (rated, *stores)]
+        above, below = _by_turns(bench, *works)
+    return quotient(f"memory_search with {_RATINGS:,} judgements", above, below, _RATED, "without")
