@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from mcp_types import ReadResourceRequestParams
+from mcp.types import ReadResourceRequestParams
 
 from day1.app.open import open_store
 from day1.call.context import Caller, Context
