@@ -177,8 +177,7 @@ FACT: Final = Kind(
                 choices=("active", "archived"),
             ),
             Column("superseded_by", "id", points_to="fact"),
-            # Who supersedes a fact ends its valid time: the two are decided together.
-            _VALID_UNTIL,
+            _VALID_UNTIL,  # who supersedes a fact ends it: the two are decided together
         ),
         (
             Column(
