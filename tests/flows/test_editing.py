@@ -119,7 +119,7 @@ def test_a_pick_carries_its_rows_authors_along(memory):
     memory.add_fact("side", "fact_c", fact_text="c")
     memory.update_fact("side", "fact_c", category="mine")
     memory.merge("side", "main", "cherry_pick", items=["fact_a"])
-    assert authors(memory) == {"category": "ada", "status": "one", "valid_until": "one"}
+    assert authors(memory) == {"category": "ada", "status": "one"}
     assert {edit["row_id"] for edit in edits(memory)} == {"fact_a"}
 
 

@@ -56,7 +56,6 @@ EDITS: dict[str, dict[str, Any]] = {
     "status": {"status": "archived"},
     "verification": {"verification": "verified", "scores": "[2]"},
     "space": {"space": "project:edited"},
-    "valid_until": {"valid_until": 3},
 }
 CELLS = ("*", *EDITS)
 WEIGHTS = {

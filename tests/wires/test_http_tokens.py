@@ -50,6 +50,7 @@ def test_calls_of_a_session_at_once_share_its_head() -> None:
     """A call that began a HEAD of its own would forget where another one of the session went."""
     together = Barrier(4)
     store = Mock()
+    store.settings.space = None
     store.repo.ledger.branch.side_effect = lambda _: together.wait(20)
     store.context.side_effect = lambda caller: caller
     callers: Any = Callers(store, Mock())

@@ -97,7 +97,7 @@ def test_every_branch_argument_says_its_default(core: Session) -> None:
     }
     assert len(having) > 15
     for name, part in having.items():
-        assert part["default"] is None
+        assert part.get("default") is None
         told = {
             "memory_fork_conversation": "target; default: active branch",
             "memory_consolidate": "default: where they were written",

@@ -114,7 +114,8 @@ class EngramSource(Source):
         fact_id = derived_id("fact", None, self.name, project, _text(row, "scope"), *key)
         text = ": ".join(filter(None, (topic, title, content)))
         at = _instant(_text(row, "created_at"))
-        return [FactDraft(fact_id, text, _text(row, "type") or None, at, _space(project))]
+        kind = _text(row, "type") or None
+        return [FactDraft(fact_id, text, kind, at, space=_space(project))]
 
 
 def _observations(line: object) -> Iterator[Mapping[str, Any]]:

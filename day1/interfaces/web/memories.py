@@ -89,7 +89,7 @@ def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
         now = version["row"]
         changed = {}
         if now and older:
-            changed = {c: (older[c], now[c]) for c in columns(now) if older.get(c) != now[c]}
+            changed = {c: (older.get(c), now[c]) for c in columns(now) if older.get(c) != now[c]}
         shown.append({**version, "changed": changed})
     return shown
 

@@ -62,5 +62,8 @@ def _difference(
         return []
     if before is None:
         return [[text_of(row)]]
-    differ = [c for c in row if row[c] != before[c] and c != "revision"]
-    return [[f"{c}: ", *words(session.screen, before[c], row[c])] for c in differ]
+    there = [
+        c for c in {**row, **before} if c != "revision"
+    ]  # a column is there if it holds something
+    values = [(c, before.get(c), row.get(c)) for c in there]
+    return [[f"{c}: ", *words(session.screen, *both)] for c, *both in values if both[0] != both[1]]
