@@ -98,7 +98,8 @@ class CopyingMemory:
         before = self._present(branch, fact_id)
         if before["superseded_by"] is not None:
             raise Refusal("refused")
-        new = _new(new_id, {TEXT: text, "category": before["category"]})
+        same = {column: before[column] for column in ("category", "space", "sensitivity")}
+        new = _new(new_id, {TEXT: text, **same})
         after = {**before, "status": "superseded", "superseded_by": new_id}
         if before["valid_until"] is None:
             after["valid_until"] = max(self.next_time or self.clock(), before["happened_at"] or 0)
