@@ -66,6 +66,8 @@ class CopyingMemory:
         self.clock = Clock()
         self.next_time: int | None = None
         """The time that another memory gave to the action which this one is asked for next."""
+        self.ends = True
+        """Whether facts have a time at which their truth ends: not so in the first schema."""
         self.numbers = 0
         self.branches: dict[str, list[Copy]] = {root: [Copy()]}
         self.squashed: set[str] = set()
@@ -101,7 +103,7 @@ class CopyingMemory:
         same = {column: before[column] for column in ("category", "space", "sensitivity")}
         new = _new(new_id, {TEXT: text, **same})
         after = {**before, "status": "superseded", "superseded_by": new_id}
-        if before["valid_until"] is None:
+        if self.ends and before["valid_until"] is None:
             after["valid_until"] = max(self.next_time or self.clock(), before["happened_at"] or 0)
         settled = self._tip(branch).open(fact_id, STATUS, WHOLE, new=False)
         return self._write(branch, {fact_id: after, new_id: new}, settled)

@@ -158,6 +158,9 @@ class TwoStores:
         self.nothing_lost.before(method, branch, args)
         self.engines[writer].store.version = 1 if branch in self.old else SCHEMA_VERSION
         engine = _answer(self.engines[writer], method, *args, **columns)
+        if method == "supersede":  # a merge may have stepped an old branch
+            there = self.engines[writer].state(branch)["facts"].get(args[1], {})
+            self.oracle.ends = branch not in self.old or there.get("valid_until") is not None
         at = self.oracle.next_time = getattr(engine, "at", None)
         oracle = _answer(self.oracle, method, *args, **columns)
         assert isinstance(engine, Receipt) or engine == oracle, (engine, oracle)
