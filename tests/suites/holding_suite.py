@@ -96,6 +96,16 @@ class HoldingSuite:
         memory.merge("side", "main")
         assert [item.theirs for item in memory.held("main")] == [{"category": "theirs"}]
 
+    def test_a_choice_about_a_cell_decides_no_removal(self, memory: Memory) -> None:
+        forked(memory)
+        memory.fork("other", "main")
+        memory.update_fact("main", A, category="ours")
+        memory.update_fact("side", A, confidence=0.5)
+        memory.remove("other", A)
+        memory.merge("other", "main")
+        memory.merge("side", "main", "cherry_pick", [Choice(A, "ours", "confidence")], [A])
+        assert listed(memory, "main") == [(A, "*")]
+
     def test_a_fork_has_the_held_items_of_its_parent(self, memory: Memory) -> None:
         conflicting(memory)
         memory.fork("child", "main")

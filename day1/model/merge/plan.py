@@ -315,8 +315,6 @@ def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem,
         if row is None:
             continue
         take = row.decided.get(item.cell) or row.decided.get(WHOLE)
-        if take is None and item.cell == WHOLE:
-            take = next(iter(row.decided.values()))
         if take is not None and take in _DECISIONS:
             yield item, _DECISIONS[take]
 
