@@ -12,7 +12,6 @@ from day1.call.fields import (
     Repeatable,
     Request,
     Response,
-    WriteRequest,
     Written,
     written,
 )
@@ -30,6 +29,7 @@ from day1.services.lessons.tidying import (
 )
 from day1.toolsets.shared.fields import Confidence, Maybe, absent
 from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.writing import writing
 
 _Days = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
 
@@ -165,7 +165,7 @@ class Applied(Response):
 
 def apply(ctx: Context, request: Apply) -> Applied:
     """Merge, archive and delete as recommended: one commit, which can be reverted."""
-    write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+    write = writing(ctx, request)
     done = tidy(
         ctx.repo,
         ctx.search,

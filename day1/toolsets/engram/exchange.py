@@ -13,7 +13,6 @@ from day1.call.fields import (
     Request,
     Response,
     When,
-    WriteRequest,
     Written,
     written,
 )
@@ -26,6 +25,7 @@ from day1.services.lessons.portable import Memory, bring_in, export, space_of, t
 from day1.toolsets.engram.fields import Tags
 from day1.toolsets.shared.fields import Confidence, Maybe
 from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.writing import writing
 
 _VERSION: Final = 1
 _WRONG_VERSION: Final = 6010
@@ -125,7 +125,7 @@ def memory_import(ctx: Context, request: MemoryImport) -> MemoriesImported:
             version=request.version,
         )
     memories = [_memory(number, one) for number, one in enumerate(request.memories)]
-    write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+    write = writing(ctx, request)
     added, left = bring_in(ctx.repo, write.branch, memories, write.origin, ctx.progress)
     with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
         state = written(write.branch.name, reading.tip, reading.pending.count)

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Repeatable, Response, WriteRequest, Written, written
+from day1.call.fields import Label, Repeatable, Response, Written, written
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.lessons.experience import experience_of
@@ -15,6 +15,7 @@ from day1.model.values.instant import show
 from day1.services.lessons.insights import delete, generate, insights_of, sources_of
 from day1.services.lessons.portable import project_of, row_id_of
 from day1.toolsets.shared.fields import Maybe, absent
+from day1.toolsets.shared.writing import writing
 
 
 class MemoryInsights(Repeatable):
@@ -58,7 +59,7 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
     """List, generate or delete what lessons have in common."""
     match request.action or "list":
         case "generate":
-            write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+            write = writing(ctx, request)
             made = generate(ctx.repo, write.branch, write.origin, ctx.chat, ctx.clock())
             return Insights(
                 insights=[_shown(row) for row in made.insights],
@@ -70,7 +71,7 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
         case "delete":
             if request.id is None:
                 raise InvalidRequest("Say by `id` which insight to delete.")
-            write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+            write = writing(ctx, request)
             gone = row_id_of(request.id)
             commit = delete(ctx.repo, write.branch, gone, write.origin)
             left, _ = _listed(ctx, write.branch.name)

@@ -11,7 +11,6 @@ from day1.call.fields import (
     Request,
     Response,
     Text,
-    WriteRequest,
     Written,
     written,
 )
@@ -27,6 +26,7 @@ from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.engram.fields import Project, Tags
 from day1.toolsets.shared.fields import Limit, Maybe, absent
+from day1.toolsets.shared.writing import writing
 
 MemoryType = Literal["decision", "pattern", "bugfix", "context", "antipattern"]
 
@@ -75,7 +75,7 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     notes = secret_notes(ctx.limits.secrets, *parts.parts)
     kind = request.memory_type or "decision"
     lesson = Lesson(parts, kind, tags_of(request.tags), space_of(request.project))
-    write = ctx.writing(WriteRequest(request_id=request.request_id), None)
+    write = writing(ctx, request)
     done = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
     row_id = str(done.row["id"])
     known = ctx.search.index.words.known(FACT, [str(done.row["content_hash"])])

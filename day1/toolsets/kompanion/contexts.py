@@ -15,9 +15,10 @@ from day1.model.values.instant import SECOND, parse, show
 from day1.services.keeping.contexts import NewContext, Recall, recall, save
 from day1.services.keeping.listed import listed, noted
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
-from day1.toolsets.kompanion.writing import writing, written_of
+from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.state import read_of
+from day1.toolsets.shared.writing import writing
 
 _CENTURY_S: Final = 100 * 365.25 * 86_400
 

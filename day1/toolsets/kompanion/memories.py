@@ -26,8 +26,9 @@ from day1.services.keeping.memories import NewMemory, upsert
 from day1.services.keeping.vectors import foreign, text_vectors
 from day1.services.keeping.warming import the_embedder
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
-from day1.toolsets.kompanion.writing import writing, written_of
+from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
+from day1.toolsets.shared.writing import writing
 
 _Vector = Annotated[list[float], AfterValidator(sound_vector)]
 

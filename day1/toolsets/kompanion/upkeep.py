@@ -12,9 +12,9 @@ from day1.model.values.instant import parse
 from day1.services.keeping.promoting import Promotion, promote
 from day1.services.keeping.warming import embed_soon, the_embedder, warm
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
-from day1.toolsets.kompanion.writing import writing
 from day1.toolsets.shared.fields import Maybe
 from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.writing import writing
 
 
 class WarmCache(Request):
