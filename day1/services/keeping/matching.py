@@ -15,8 +15,8 @@ from day1.model.keeping import given_vector
 from day1.model.keeping.keyed import fits
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Row
+from day1.model.rows.noted import noted
 from day1.model.search.ranking import Mode
-from day1.services.keeping.listed import noted
 from day1.services.keeping.vectors import foreign, unit
 from day1.services.search.filters import active_rows
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest

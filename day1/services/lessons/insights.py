@@ -4,7 +4,6 @@ They are made from lessons only, never from one another, and a run takes the pla
 before in one commit.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +13,7 @@ from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import Experience, experience_of
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import FACT, WHOLE, Row, canonical
+from day1.model.rows.noted import noted
 from day1.model.rows.origin import Origin
 from day1.model.rows.validation import MAX_TEXT
 from day1.model.search.grouping import at_odds, complete_links, faithful, plain, word_pairs
@@ -67,8 +67,7 @@ def insights_of(reading: Reading, now: int) -> list[Row]:
 
 def sources_of(row: Row) -> list[str]:
     """The ids of the lessons that an insight was made from."""
-    detail = json.loads(str(row["detail"])) if row["detail"] is not None else {}
-    return [str(one) for one in detail.get("source_ids", [])]
+    return [str(one) for one in noted(row["detail"]).get("source_ids", [])]
 
 
 def generate(

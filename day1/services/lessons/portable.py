@@ -4,7 +4,6 @@ A row keeps the id that its form gives it: a day1 id is the row's own, any other
 `detail` and the row's id is made from it. So an import twice adds nothing.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +13,7 @@ from day1.model.lessons.experience import Experience, experience_of
 from day1.model.lessons.rating import rating_of
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, kind_of, text_of
+from day1.model.rows.noted import listed, noted
 from day1.model.rows.origin import Origin
 from day1.model.values.callbacks import ReportProgress
 from day1.model.values.ids import derived_id
@@ -66,8 +66,7 @@ def tags_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def shown_tags(row: Row) -> str | None:
     """The tags of a row, with commas between them."""
-    tags = [] if row["tags"] is None else json.loads(str(row["tags"]))
-    return ",".join(map(str, tags)) or None
+    return ",".join(listed(row["tags"])) or None
 
 
 def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any]:
@@ -80,7 +79,7 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
     memories = []
     for row in rows:
         use = shown.get(str(row["id"]))
-        detail = _detail(row)
+        detail = noted(row["detail"])
         memories.append(
             {
                 **_content(row),
@@ -110,11 +109,6 @@ def _content(row: Row) -> dict[str, Any]:
         "tags": shown_tags(row),
         "project": project_of(row["space"]),
     }
-
-
-def _detail(row: Row) -> dict[str, Any]:
-    found = {} if row["detail"] is None else json.loads(str(row["detail"]))
-    return found if isinstance(found, dict) else {}
 
 
 def _text_edits(edits: Sequence[Row]) -> dict[str, list[Row]]:

@@ -11,9 +11,9 @@ from day1.model.keeping.content import from_kept, kept_json
 from day1.model.keeping.keyed import sensitivity
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row, text_of
+from day1.model.rows.noted import listed, noted
 from day1.model.values.instant import SECOND, parse, show
 from day1.services.keeping.contexts import NewContext, Recall, recall, save
-from day1.services.keeping.listed import listed, noted
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
 from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent

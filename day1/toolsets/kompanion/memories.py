@@ -20,7 +20,7 @@ from day1.errors import UnknownModel
 from day1.model.keeping.given_vector import sound_vector
 from day1.model.keeping.keyed import sensitivity
 from day1.model.rows.kind import text_of
-from day1.services.keeping.listed import noted
+from day1.model.rows.noted import noted
 from day1.services.keeping.matching import Match, Wanted, Where, matching
 from day1.services.keeping.memories import NewMemory, upsert
 from day1.services.keeping.vectors import foreign, text_vectors

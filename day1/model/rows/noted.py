@@ -13,7 +13,7 @@ def listed(tags: Cell) -> list[str]:
 
 
 def noted(detail: Cell) -> dict[str, Any]:
-    """What is noted of a row: `key` or `id` as the caller named it, and its `metadata`."""
+    """What is noted of a row: `key` or `id` as the caller named it, its `metadata`, its sources."""
     found = _read(detail)
     return found if isinstance(found, dict) else {}
 
