@@ -6,6 +6,7 @@ a text is the sum of its words. It knows no meaning: synonyms are as far apart a
 
 import hashlib
 import re
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,10 +25,12 @@ class HashingEmbedder:
 
     def __init__(self) -> None:
         self.embedded = 0
+        self._guard = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(texts), 64)."""
-        self.embedded += len(texts)
+        with self._guard:
+            self.embedded += len(texts)
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in enumerate(texts):
             for word in re.findall(r"\w+", text.lower()) or [""]:

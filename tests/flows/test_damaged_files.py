@@ -72,7 +72,8 @@ DAMAGED = {
     "another program's": becomes_anothers,
     "the head alone is left": lambda path: os.truncate(path, 100),
     "zeroes near the end": lambda path: overwrite(path, -500, bytes(50)),
-    "zeroes in the middle": lambda path: overwrite(path, path.stat().st_size // 2, bytes(50)),
+    # Not a few bytes: an old chunk may hold them all, and opening reads no old chunk's content.
+    "zeroes in the middle": lambda path: overwrite(path, path.stat().st_size // 2, bytes(20_000)),
     "junk near the head": lambda path: overwrite(path, 150, b"junk" * 100),
 }
 

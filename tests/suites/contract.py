@@ -7,8 +7,11 @@ branch `main`; it never overrides a test.
 from tests.suites.as_of_suite import AsOfSuite
 from tests.suites.holding_suite import HoldingSuite
 from tests.suites.merging_suite import MergingSuite, PickingSuite
+from tests.suites.offering_suite import OfferingSuite
 from tests.suites.reverting_suite import RevertingSuite
 
 
-class MemorySuite(AsOfSuite, MergingSuite, PickingSuite, HoldingSuite, RevertingSuite):
+class MemorySuite(
+    AsOfSuite, MergingSuite, PickingSuite, HoldingSuite, OfferingSuite, RevertingSuite
+):
     """All of it."""
