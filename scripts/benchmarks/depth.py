@@ -91,9 +91,10 @@ def _forked(repo: Repository, depths: tuple[int, ...]) -> list[dict[int, tuple[s
 
 
 def _worked(bench: Bench, folder: Path, tips: list[dict[int, tuple[str, str]]]) -> dict[int, Spent]:
-    """Work on the branches by turns, to and fro: a busy moment or what came before hits all alike.
+    """Work on the branches by turns, each depth once at every place of a round.
 
-    The first round is not counted.
+    So a busy moment, and what the process had open before, hit all alike. The first round is not
+    counted.
     """
     spent: dict[int, Spent] = defaultdict(lambda: defaultdict(list))
     asked = list(questions(len(tips), "depth"))
@@ -101,7 +102,8 @@ def _worked(bench: Bench, folder: Path, tips: list[dict[int, tuple[str, str]]]) 
     try:
         ports = _ports(store)
         for number, (question, tip) in enumerate(zip(asked, tips, strict=True)):
-            for depth in sorted(tip, reverse=bool(number % 2)):
+            turn = number % len(tip)
+            for depth in [*sorted(tip)[turn:], *sorted(tip)[:turn]]:
                 for what, seconds in _work(store, ports, tip[depth], question):
                     if number:
                         spent[depth][what].append(seconds)
@@ -113,7 +115,10 @@ def _worked(bench: Bench, folder: Path, tips: list[dict[int, tuple[str, str]]]) 
 def _work(
     store: OpenStore, ports: SearchPorts, ends: tuple[str, str], question: str
 ) -> Iterator[tuple[str, float]]:
-    """Everything that is measured, once, on a branch that this process has not used yet."""
+    """Everything that is measured, once, on a branch that this process has not used yet.
+
+    Its parent was read just before: `main` is open in a process all the time, others may not be.
+    """
     branch, parent = ends
     head = ProcessHead(store.repo, MAIN)
     merge: dict[str, Any] = {"source_branch": branch, "target_branch": parent}
@@ -121,6 +126,7 @@ def _work(
     def call(tool: str, **arguments: Any) -> Any:
         return _TOOLS[tool].call(store.context(Caller(agent_id="bench", head=head)), arguments)
 
+    call("memory_timeline", branch=parent)
     branch_id = find(store.repo, branch).id
     looked = partial(search, ports, Ref(branch=branch), branch_id, SearchRequest(question))
     for what, done in (

@@ -45,7 +45,7 @@ def text_vectors(embedder: Embedder, texts: Sequence[str]) -> TextVectors:
 
 def unit(values: Sequence[float]) -> Vector:
     """A vector of length 1 in the same direction."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415 - as above
 
     wide = np.asarray(values, np.float32).astype(np.float64)
     short: Vector = (wide / np.linalg.norm(wide)).astype(np.float32)

@@ -10,7 +10,7 @@ from day1.adapters.sources.files import MOST_BYTES, broken, decoded, json_of
 from day1.adapters.sources.markdown import sections
 from day1.adapters.sources.tools.tool import ToolSource, text_at
 from day1.errors import NotFound
-from day1.ports.source import Draft, Machine
+from day1.ports.source import Draft
 
 _FILE = "memories.json"
 
@@ -19,11 +19,6 @@ class ClaudeAi(ToolSource):
     """`ToolSource` over such a file; conversations are not read."""
 
     name = "claude-ai"
-
-    @classmethod
-    @override
-    def found(cls, machine: Machine) -> list[Path]:
-        return []
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
@@ -41,9 +36,9 @@ class ClaudeAi(ToolSource):
             whose = text_at(account, "account_uuid")
             yield self._points((whose,), text_at(account, "conversations_memory"))
             projects = account.get("project_memories")
-            for project in projects if isinstance(projects, dict) else ():
-                assert isinstance(projects, dict)  # noqa: S101 - it was asked above
-                yield self._points((whose, project), text_at(projects, project))
+            if isinstance(projects, dict):
+                for project in projects:
+                    yield self._points((whose, project), text_at(projects, project))
 
     def _zipped(self, path: Path) -> str:
         try:

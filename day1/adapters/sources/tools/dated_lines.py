@@ -7,7 +7,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from day1.adapters.sources.tools.tool import ToolSource, instant_of
-from day1.ports.source import Draft, Machine
+from day1.ports.source import Draft
 
 _LINE = re.compile(r"\s*(?:[-*+]\s+)?\[([^\]\n]{1,40})\]\s*[-\u2013\u2014:]\s*(\S.*)$")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
@@ -18,11 +18,6 @@ class DatedLines(ToolSource):
     """`ToolSource` over such a text; a line that begins with no date goes on with the one above."""
 
     name = "lines"
-
-    @classmethod
-    @override
-    def found(cls, machine: Machine) -> list[Path]:
-        return []
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:

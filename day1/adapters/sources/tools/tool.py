@@ -49,9 +49,10 @@ class ToolSource(ToolMemory):
         self._left_out: dict[str, list[str]] = {}
 
     @classmethod
-    @abstractmethod
     def found(cls, machine: Machine) -> list[Path]:
-        """The paths at which the tool keeps its memory on a machine, if it does."""
+        """The paths at which the tool keeps its memory on a machine; none is known by default."""
+        del machine
+        return []
 
     @property
     @override
