@@ -15,16 +15,11 @@ from typing import Any
 
 from day1 import __version__
 from day1.adapters.clients.edits import agent_of
-from day1.adapters.clients.table import CLIENTS, INSTRUCTIONS, SERVER
+from day1.adapters.clients.table import CLIENTS, SERVER
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = "plugin"
-SKILL = "day1-memory"
 ABOUT = "Git for agent memory: remember, branch, review, merge, travel in time."
-WHEN = (
-    "Remembers across sessions with the MCP server day1. Use it at the start of a task, and when "
-    "something is decided, found out or fixed."
-)
 OPEN = "https://agent-plugins.org/schemas/1.0.0"
 REGISTRY = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 COMMON = {"name": SERVER, "version": __version__, "description": ABOUT, "license": "Apache-2.0"}
@@ -69,10 +64,18 @@ def files() -> dict[str, str]:
             ],
         },
     }
-    skill = f"---\nname: {SKILL}\ndescription: {WHEN}\n---\n\n{INSTRUCTIONS.strip()}\n"
     return {
-        f"{PLUGIN}/skills/{SKILL}/SKILL.md": skill,
+        **skills(),
         **{path: json.dumps(found, indent=2) + "\n" for path, found in documents.items()},
+    }
+
+
+def skills() -> dict[str, str]:
+    """The skills, which the server gives to clients too."""
+    folder = ROOT / "day1" / "skills"
+    return {
+        f"{PLUGIN}/skills/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*.md"))
     }
 
 

@@ -122,6 +122,8 @@ class Hints:
     lines: tuple[str, ...] = ()
     """How to work with it. A line that names tools, in braces, is told if they are all served."""
     prompts: tuple[Prompt, ...] = ()
+    skills: tuple[str, ...] = ()
+    """Folders of day1/skills: how to do something with it, step by step."""
 
     def told(self, served: Mapping[str, Any]) -> list[str]:
         """The lines for a client that is served the tools of these names."""

@@ -64,16 +64,6 @@ def test_every_client_starts_a_server_that_there_is(tmp_path: Path) -> None:
     cli("mcp", "--help")
 
 
-def test_a_skill_is_named_as_its_folder() -> None:
-    (skill,) = PLUGIN.glob("skills/*/SKILL.md")
-    _, head, body = skill.read_text("utf-8").split("---\n", 2)
-    fields = dict(line.split(": ", 1) for line in head.splitlines())
-    assert fields.keys() == {"name", "description"}
-    assert fields["name"] == skill.parent.name
-    assert 0 < len(fields["description"]) <= 1_024
-    assert "memory_search" in body
-
-
 def test_the_marketplaces_lead_to_the_plugin() -> None:
     (claude,) = read(ROOT / ".claude-plugin" / "marketplace.json")["plugins"]
     (codex,) = read(ROOT / ".agents" / "plugins" / "marketplace.json")["plugins"]

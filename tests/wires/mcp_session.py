@@ -18,8 +18,10 @@ from typing import Any, NamedTuple, Self, cast
 from anyio.from_thread import start_blocking_portal
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 from mcp import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.types import CallToolResult, RequestParamsMeta, TextContent
+from mcp.types import CallToolResult, Request, RequestParamsMeta, TextContent
+from pydantic import RootModel
 
 from day1.adapters.versioned.store import SqlStore
 from day1.model.rows.change import Query, Ref
@@ -77,6 +79,8 @@ class Session:
         self.log = folder.with_suffix(".log")
         self.told: Any = None
         """Told of what the server says by itself."""
+        self.extensions: list[ClientExtension] = []
+        """What the client says that it knows besides the protocol."""
         self.command = [sys.executable]
         """What runs Python."""
         self._leaving = ExitStack()
@@ -99,8 +103,13 @@ class Session:
         return self
 
     def _made(self, wire: Any) -> Client:
-        told = self.told
-        return Client(wire, mode=self._mode, read_timeout_seconds=WAIT_S, message_handler=told)
+        return Client(
+            wire,
+            mode=self._mode,
+            read_timeout_seconds=WAIT_S,
+            message_handler=self.told,
+            extensions=self.extensions,
+        )
 
     def _introduce(self) -> None:
         self.protocol = self._client.protocol_version
@@ -137,6 +146,12 @@ class Session:
             Draft202012Validator(schema).validate(structured)
             check_times(structured)
         return answer
+
+    def raw(self, method: str, /, **params: Any) -> dict[str, Any]:
+        """Send a request that the official client has no function for; gives the whole answer."""
+        request = Request[dict[str, Any], str](method=method, params=params)
+        work = partial(self._client.session.send_request, request, RootModel[dict[str, Any]])
+        return self._portal.call(work).root
 
     def begin(
         self, tool: str, told: Callable[[float, float | None], None], /, **arguments: Any

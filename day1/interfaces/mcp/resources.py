@@ -85,10 +85,7 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
     Raises:
         MCPError: day1 did not make this cursor.
     """
-    cursor = params.cursor if params else None
-    if cursor is not None and not _CURSOR.fullmatch(cursor):
-        raise MCPError(INVALID_PARAMS, "The cursor is not one that this server gave.")
-    start = int(cursor or 0)
+    start = start_of(params.cursor if params else None)
     every = [_resource("branches", "Branches", BRANCHES)]
     for branch in _call(ctx, "memory_branch_list")["result"]:
         name = branch["branch_name"]
@@ -98,6 +95,17 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
         every.append(_resource(made["id"], title, f"day1://snapshots/{made['id']}"))
     more = str(start + _PAGE) if len(every) > start + _PAGE else None
     return ListResourcesResult(resources=every[start : start + _PAGE], next_cursor=more)
+
+
+def start_of(cursor: str | None) -> int:
+    """Where the page of a cursor begins.
+
+    Raises:
+        MCPError: day1 did not make this cursor.
+    """
+    if cursor is not None and not _CURSOR.fullmatch(cursor):
+        raise MCPError(INVALID_PARAMS, "The cursor is not one that this server gave.")
+    return int(cursor or 0)
 
 
 def _resource(name: str, title: str, uri: str) -> Resource:

@@ -24,6 +24,8 @@ from mcp.types import (
     ListPromptsResult,
     ListResourceTemplatesResult,
     ListToolsResult,
+    ReadResourceRequestParams,
+    ReadResourceResult,
     TextContent,
     ToolAnnotations,
 )
@@ -36,6 +38,7 @@ from day1.errors import Day1Error, UnknownTool
 from day1.interfaces.mcp import prompts, resources
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.schemas import listed_schema, output_schema
+from day1.interfaces.mcp.skills import FRESH_MS, add_skills, contents
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +62,18 @@ def build_server(
     called = by_name | _dotted(tools)
     listed = {tool.name: listing(tool.operation) for tool in tools}
     offered = {p.name: p for tool in tools for p in tool.toolset.hints.prompts}
+    skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))
+    fixed, read_memory = contents(skills), _asked(resources.read, make_context)
 
     async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=list(listed.values()))
+
+    async def read_resource(ctx: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
+        if params.uri in fixed:
+            there = [fixed[params.uri]]
+            return ReadResourceResult(contents=there, ttl_ms=FRESH_MS, cache_scope="public")
+        found: ReadResourceResult = await read_memory(ctx, params)
+        return found
 
     async def list_prompts(_ctx: Any, _params: Any) -> ListPromptsResult:
         return prompts.listed(offered)
@@ -81,7 +93,7 @@ def build_server(
         # A cancelled call runs on in its thread until it asks `stopped` or ends by itself.
         return await to_thread.run_sync(partial(_call, called, context, params))
 
-    return Server(
+    server = Server[Any](
         "day1",
         version=__version__,
         instructions=instructions(tools),
@@ -90,7 +102,7 @@ def build_server(
         on_call_tool=call_tool,
         on_list_resources=_asked(resources.listed, make_context),
         on_list_resource_templates=_list_templates,
-        on_read_resource=_asked(resources.read, make_context),
+        on_read_resource=read_resource,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
         on_completion=_asked(resources.completed, make_context),
@@ -98,6 +110,8 @@ def build_server(
         on_subscribe_resource=listening.subscribe,
         on_unsubscribe_resource=listening.unsubscribe,
     )
+    add_skills(server, skills)
+    return server
 
 
 def _dotted(tools: Sequence[Tool]) -> dict[str, Tool]:
