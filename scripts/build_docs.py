@@ -53,9 +53,18 @@ An argument that may be left out may also be `null`; both mean the default. `a[]
 entry of the list `a` has, and `a.b` what the object `a` has."""
 
 
+_ASKS = ", and a person confirms it"
+
+
 def tool_entry(operation: Operation[Any, Any]) -> str:
     """One tool: what it does, what it takes, what it answers."""
-    lines = [f"## {operation.name}", "", operation.description, "", f"*{operation.effect.value}*"]
+    lines = [
+        f"## {operation.name}",
+        "",
+        operation.description,
+        "",
+        f"*{operation.effect.value}{_ASKS * operation.asks}*",
+    ]
     rows = list(_arguments(documented_schema(operation)))
     if rows:
         lines += ["", "| argument | type | default | meaning |", "| --- | --- | --- | --- |", *rows]

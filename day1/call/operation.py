@@ -49,6 +49,9 @@ class Operation(Generic[Q, R]):
     idempotent: bool = False
     scope: Scope | None = None
     """What a token needs for it; default: read for what reads, else write."""
+    asks: bool = False
+    """Whether a person confirms each call, in clients that can ask: the decisions of a review, what
+    cannot be undone, and who may do what."""
     brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
     """How a wire that answers text beside the structured form says one row of its list there."""
 

@@ -240,6 +240,21 @@ def test_hints_say_what_a_tool_does(core: Session) -> None:
     assert all(hint is not None and hint.open_world_hint is False for hint in hints.values())
 
 
+def test_a_person_confirms_decisions_rights_and_what_cannot_be_undone(tmp_path: Path) -> None:
+    with Session(tmp_path / "store", toolsets="core,review,browse,admin,kompanion") as everything:
+        metas = {name: tool.meta for name, tool in everything.tools.items() if tool.meta}
+    assert set(metas) == {
+        "review_decide",
+        "review_merge",
+        "memory_redact",
+        "memory_branch_protect",
+        "token_create",
+        "token_revoke",
+    }
+    assert all(meta == {"anthropic/requiresUserInteraction": True} for meta in metas.values())
+    assert not metas.keys() & set(CORE), "an agent's daily work waits for nobody"
+
+
 def test_instructions_name_tools_that_there_are(core: Session) -> None:
     words = str(core.instructions).replace(",", " ").replace(".", " ").replace(";", " ").split()
     named = {word.strip("():") for word in words if word.startswith("memory_")}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from anyio import from_thread, to_thread
 from mcp import types
@@ -41,6 +41,9 @@ from day1.interfaces.mcp.schemas import listed_schema, output_schema
 from day1.interfaces.mcp.skills import FRESH_MS, add_skills, contents
 
 log = logging.getLogger(__name__)
+
+_CONFIRMED: Final = {"anthropic/requiresUserInteraction": True}
+"""Of a tool whose calls a person confirms one by one."""
 
 
 def instructions(tools: Sequence[Tool]) -> str:
@@ -156,6 +159,7 @@ def listing(operation: Operation[Any, Any]) -> types.Tool:
             idempotent_hint=None if reads else operation.idempotent or None,
             open_world_hint=False,
         ),
+        meta=_CONFIRMED if operation.asks else None,
     )
 
 

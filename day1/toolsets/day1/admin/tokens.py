@@ -123,9 +123,23 @@ def _shown(token: Token, now: int) -> TokenShown:
 
 
 OPERATIONS = (
-    Operation("token_create", TokenCreate, TokenCreated, token_create, Effect.WRITE, scope="admin"),
+    Operation(
+        "token_create",
+        TokenCreate,
+        TokenCreated,
+        token_create,
+        Effect.WRITE,
+        scope="admin",
+        asks=True,
+    ),
     Operation("token_list", TokenList, TokensListed, token_list, Effect.READ, scope="admin"),
     Operation(
-        "token_revoke", TokenRevoke, TokenRevoked, token_revoke, Effect.DESTROY, scope="admin"
+        "token_revoke",
+        TokenRevoke,
+        TokenRevoked,
+        token_revoke,
+        Effect.DESTROY,
+        scope="admin",
+        asks=True,
     ),
 )

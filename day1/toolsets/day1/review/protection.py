@@ -48,5 +48,6 @@ OPERATIONS = (
         Effect.WRITE,
         idempotent=True,
         scope="admin",
+        asks=True,
     ),
 )

@@ -92,5 +92,6 @@ OPERATIONS = (
         Effect.DESTROY,
         idempotent=True,
         scope="admin",
+        asks=True,
     ),
 )

@@ -293,7 +293,15 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("review_open", ReviewOpen, ReviewState, review_open, Effect.WRITE, idempotent=True),
     Operation("review_list", ReviewList, Reviews, review_list, Effect.READ),
     Operation("review_show", ReviewShow, ReviewShown, review_show, Effect.READ),
-    Operation("review_decide", ReviewDecide, ReviewState, review_decide, Effect.WRITE),
-    Operation("review_merge", ReviewMerge, ReviewMerged, review_merge, Effect.WRITE, scope="merge"),
+    Operation("review_decide", ReviewDecide, ReviewState, review_decide, Effect.WRITE, asks=True),
+    Operation(
+        "review_merge",
+        ReviewMerge,
+        ReviewMerged,
+        review_merge,
+        Effect.WRITE,
+        scope="merge",
+        asks=True,
+    ),
     Operation("review_close", ReviewClose, ReviewState, review_close, Effect.WRITE),
 )
