@@ -5,10 +5,11 @@ two underscores. A variable that is set to nothing counts as not set.
 """
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -226,6 +227,17 @@ class HttpSettings(_Section):
     ] = 10.0
 
 
+def _command(text: str) -> str:
+    """A command of one word or more.
+
+    Raises:
+        ValueError: it has none, or a quote is not closed.
+    """
+    if not shlex.split(text):
+        raise ValueError("it names no command")
+    return text
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -256,6 +268,13 @@ class Settings(BaseSettings):
     agent_id: Annotated[str | None, Field(description="The agent that writes.")] = None
     session_id: Annotated[str | None, Field(description="The session of the writes.")] = None
     task_id: Annotated[str | None, Field(description="The task of the writes.")] = None
+    notify: Annotated[
+        Annotated[str, AfterValidator(_command)] | None,
+        Field(
+            description="A command that a server runs when something begins to wait for a person: "
+            "a program and its arguments, quoted as for a shell; no shell runs it (reviews.md)."
+        ),
+    ] = None
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"],
         Field(description="The lowest level that is logged; logs go to stderr."),

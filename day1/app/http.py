@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from day1.adapters.flock import WriteLock
 from day1.app import garbage
+from day1.app.noticing import job_of, noticing
 from day1.app.open import background_worker, open_store
 from day1.errors import Conflict, Refused
 from day1.interfaces.http.app import Served, build_app, needs_token
@@ -47,7 +48,8 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
             worker.start()
             garbage.while_serving()
             with sole_server(store, address_of(taken)):
-                app = build_app(Served(store, authenticator, worker.called))
+                beside = job_of(noticing(store))
+                app = build_app(Served(store, authenticator, worker.called, beside=beside))
                 serve(app, taken, settings.http, ready)
         finally:
             worker.stop()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from day1.app import garbage
+from day1.app.noticing import job_of, noticing
 from day1.app.open import background_worker, open_store
 from day1.call.context import Context
 from day1.interfaces.broadcast import Broadcaster
@@ -27,6 +28,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     store = open_store(settings, create=True, serves=True)
     head = ProcessHead(store.repo, branch or settings.branch or MAIN)
     worker = background_worker(store)
+    notices = noticing(store)
 
     def context(meta: Mapping[str, Any] | None, _: Any) -> Context:
         worker.called()
@@ -39,7 +41,10 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     garbage.while_serving()
 
     def close() -> None:
+        if notices is not None:
+            notices.stop()
         worker.stop()
         store.close()
 
-    serve(server, close, {"looking": broadcaster.run, "telling": listening.run})
+    beside = {"looking": broadcaster.run, "telling": listening.run}
+    serve(server, close, beside | job_of(notices))

@@ -1,4 +1,4 @@
-"""Tells every listener in this process when a branch has changed, whoever changed it."""
+"""Tells every listener in this process what changed in the memory, whoever changed it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import anyio
 from anyio import to_thread
 
 from day1.services.repository.repository import Repository
-from day1.services.upkeep.poller import ChangePoller, Moved
+from day1.services.upkeep.poller import ChangePoller, News
 
 _PAUSE_S = 0.5
-Listener = Callable[[Moved], None]
+Listener = Callable[[News], None]
 """Called on the event loop; it must not wait."""
 
 
@@ -27,7 +27,7 @@ class Broadcaster:
         self._listeners: dict[object, Listener] = {}
 
     async def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tell a listener of every branch that moves from now on; answers what ends that.
+        """Tell a listener of every change from now on; answers what ends that.
 
         Cancelled, it ends at once and subscribes nobody.
         """
@@ -51,8 +51,8 @@ class Broadcaster:
                 continue
             watcher = self._watcher
             found = await to_thread.run_sync(watcher.look)
-            if watcher is not self._watcher:  # what moved before those came who listen now
+            if watcher is not self._watcher:  # what changed before those came who listen now
                 continue
-            for moved in found:
+            for news in found:
                 for listener in list(self._listeners.values()):
-                    listener(moved)
+                    listener(news)

@@ -11,7 +11,8 @@ import pytest
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.mcp.listening import Listening
 from day1.model.access.permissions import EVERYTHING
-from day1.services.upkeep.poller import Moved
+from day1.services.upkeep.poller import Moved, News
+from tests.fakes.memory_ledger import MemoryLedger
 
 CLIENT: Any = SimpleNamespace(request=None, session=None)
 MAIN: Any = SimpleNamespace(uri="day1://branch/main")
@@ -23,7 +24,7 @@ class SlowStore:
     def __init__(self) -> None:
         self.asked, self.go = threading.Event(), threading.Event()
         self.stood = 0
-        repo: Any = SimpleNamespace(store=self, history=self)
+        repo: Any = SimpleNamespace(store=self, history=self, ledger=MemoryLedger())
         self.feed = Broadcaster(repo)
         self.listening = Listening(self.feed, lambda _: EVERYTHING)
 
@@ -87,11 +88,11 @@ def test_two_listeners_that_begin_at_once_miss_nothing(monkeypatch: pytest.Monke
     """B5: what moves once one of them listens is told, however long the other had to wait."""
     monkeypatch.setattr("day1.interfaces.broadcast._PAUSE_S", 0.01)
     store = SlowStore()
-    told: list[Moved] = []
+    told: list[News] = []
     heard = anyio.Event()
 
-    def hear(moved: Moved) -> None:
-        told.append(moved)
+    def hear(news: News) -> None:
+        told.append(news)
         heard.set()
 
     async def both() -> None:

@@ -6,6 +6,7 @@ DONE: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 HELD: Final = 3
+WAITS: Final = 4
 INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
 """What a shell says of SIGPIPE."""

@@ -18,7 +18,7 @@ import click
 
 from day1 import __version__
 from day1.errors import Day1Error
-from day1.interfaces.cli.codes import DONE, FAILED, HELD, INTERRUPTED, READER_LEFT, USAGE
+from day1.interfaces.cli.codes import DONE, FAILED, HELD, INTERRUPTED, READER_LEFT, USAGE, WAITS
 
 if TYPE_CHECKING:
     from day1.interfaces.cli.application import Application
@@ -29,6 +29,7 @@ Exit codes:
   {FAILED}    refused or failed; stderr says why
   {USAGE}    the command line does not fit
   {HELD}    merged, and something is held: `day1 held` decides it
+  {WAITS}    something waits for a person, as `day1 status --exit-code` was to say
   {INTERRUPTED}  interrupted
   {READER_LEFT}  the reader of the pipe left
 

@@ -46,6 +46,8 @@ class Served:
     called: Callable[[], None]
     """Told of each call."""
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
+    beside: Mapping[str, Job] = field(default_factory=dict)
+    """What runs beside the calls, by name."""
 
 
 def build_app(served: Served) -> Starlette:
@@ -73,8 +75,9 @@ def build_app(served: Served) -> Starlette:
 
     shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(shape)
+    beside = {"looking": broadcaster.run, "telling": listening.run, **served.beside}
     app = Starlette(
-        lifespan=partial(_lifespan, mcp, {"looking": broadcaster.run, "telling": listening.run}),
+        lifespan=partial(_lifespan, mcp, beside),
         routes=[
             *mcp.routes,
             *probes.routes(store, metrics, mcp),

@@ -1,4 +1,4 @@
-"""Clients that subscribe: each is told when a branch that it may see has moved.
+"""Clients that subscribe: each is told when a branch that it may see moved, and what waits.
 
 A client of the 2026 protocol opens a stream (`subscriptions/listen`). One of the 2025 protocol
 subscribes to addresses of resources.
@@ -7,7 +7,7 @@ subscribes to addresses of resources.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,9 +25,9 @@ from mcp.types import (
 )
 
 from day1.interfaces.broadcast import Broadcaster
-from day1.interfaces.mcp.resources import BRANCHES, branch_uri
+from day1.interfaces.mcp.resources import BRANCHES, REVIEWS, branch_uri
 from day1.model.access.permissions import Access
-from day1.services.upkeep.poller import Moved
+from day1.services.upkeep.poller import Moved, News
 
 _SUBSCRIBED = 10_000
 """Addresses that clients of 2025 may watch; beyond, the oldest is forgotten."""
@@ -53,7 +53,7 @@ class Listening:
         self._feed, self._access_of = feed, access_of
         self._listeners: dict[tuple[str, ...], _Listeners] = {}
         self._subscribed: OrderedDict[tuple[str, str], tuple[Any, Access]] = OrderedDict()
-        self._sending, self._waiting = anyio.create_memory_object_stream[Moved](_BACKLOG)
+        self._sending, self._waiting = anyio.create_memory_object_stream[News](_BACKLOG)
         self._turn = anyio.Lock()
         """Clients join and leave in the order in which they ask."""
         self._open = 0
@@ -70,27 +70,25 @@ class Listening:
         if not self._open:
             self._leave()
 
-    def _take(self, moved: Moved) -> None:
-        with suppress(anyio.WouldBlock):  # a client that is told of the next move reads anew too
-            self._sending.send_nowait(moved)
+    def _take(self, news: News) -> None:
+        with suppress(anyio.WouldBlock):  # a client that is told of the next one reads anew too
+            self._sending.send_nowait(news)
 
     async def run(self) -> None:
-        """Pass on what moved until cancelled."""
-        async for moved in self._waiting:
-            await self._publish(moved)
+        """Pass on what changed until cancelled."""
+        async for news in self._waiting:
+            await self._publish(news)
 
-    async def _publish(self, moved: Moved) -> None:
-        uris, listed = [branch_uri(moved.branch)], moved.new or moved.commit is None
-        if listed:
-            uris.append(BRANCHES)
+    async def _publish(self, news: News) -> None:
+        uris, listed = _addresses(news)
         for listeners in list(self._listeners.values()):
-            if listeners.access.sees(moved.branch):
+            if _sees(listeners.access, news):
                 if listed:
                     await listeners.bus.publish(ResourcesListChanged())
                 for uri in uris:
                     await listeners.bus.publish(ResourceUpdated(uri=uri))
         for key, (session, access) in list(self._subscribed.items()):
-            if key[1] in uris and access.sees(moved.branch):
+            if key[1] in uris and _sees(access, news):
                 try:
                     with anyio.fail_after(_SLOWEST_S):
                         await session.send_resource_updated(key[1])
@@ -135,6 +133,21 @@ class Listening:
         """End every stream, in the protocol's own way."""
         for listeners in self._listeners.values():
             listeners.streams.close()
+
+
+def _addresses(news: News) -> tuple[Sequence[str], bool]:
+    """The resources that changed, and whether there are others than before."""
+    if not isinstance(news, Moved):
+        return [REVIEWS], False
+    listed = news.new or news.commit is None
+    return [branch_uri(news.branch), *([BRANCHES] if listed else [])], listed
+
+
+def _sees(access: Access, news: News) -> bool:
+    """Whether a client may know of it: of what waits it sees all the branches of one thing."""
+    if isinstance(news, Moved):
+        return access.sees(news.branch)
+    return any(all(map(access.sees, one.branches)) for one in news.changed)
 
 
 def _session(ctx: Any) -> str:

@@ -1,9 +1,10 @@
-"""Branches, facts and snapshots as MCP resources: read by address, listed, completed.
+"""Branches, facts, snapshots and reviews as MCP resources: read by address, listed, completed.
 
     day1://branches                          every branch
     day1://branches/{branch}                 where it stands, and its newest facts
     day1://branches/{branch}/facts/{id}      one fact
     day1://snapshots/{id}                    a snapshot's label and facts
+    day1://reviews                           what waits for a person, and the open reviews
 
 A slash in a branch's name is written %2F. What is read goes through the operations that tools have,
 so a token sees no more here than there.
@@ -35,9 +36,11 @@ from mcp.types import (
 
 from day1.call.context import Context
 from day1.errors import NotFound
+from day1.services.upkeep.waiting import waiting
 from day1.toolsets import TOOLSETS
 
 BRANCHES: Final = "day1://branches"
+REVIEWS: Final = "day1://reviews"
 _JSON: Final = "application/json"
 _FACTS, _PAGE = 50, 100
 _COMPLETED = 100
@@ -77,7 +80,7 @@ TEMPLATES: Final = ListResourceTemplatesResult(
 
 
 def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-    """The branches and snapshots there are, in pages of 100.
+    """The branches and snapshots there are, and the reviews, in pages of 100.
 
     A model may take what a listing says for the server's words. So descriptions and labels, which
     anybody wrote, stand only in what is read.
@@ -87,6 +90,7 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
     """
     start = start_of(params.cursor if params else None)
     every = [_resource("branches", "Branches", BRANCHES)]
+    every.append(_resource("reviews", "What waits for a person", REVIEWS))
     for branch in _call(ctx, "memory_branch_list")["result"]:
         name = branch["branch_name"]
         every.append(_resource(name, f"Branch {name}", branch_uri(name)))
@@ -135,11 +139,16 @@ def _read(ctx: Context, uri: str) -> Mapping[str, Any]:
         found = re.fullmatch(pattern, uri)
         if found is not None:
             return reader(ctx, *map(unquote, found.groups()))
-    raise NotFound(f"this server has {BRANCHES} and what it lists.")
+    raise NotFound(f"this server has {BRANCHES}, {REVIEWS} and what it lists.")
 
 
 def _branch(ctx: Context, name: str) -> Mapping[str, Any]:
     return {"branch": name, **_call(ctx, "memory_list", type="fact", branch=name, limit=_FACTS)}
+
+
+def _reviews(ctx: Context) -> Mapping[str, Any]:
+    opened = _call(ctx, "review_list")
+    return {"waiting": waiting(ctx.repo).document(), **opened}
 
 
 def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
@@ -165,6 +174,7 @@ _READERS: Final[tuple[tuple[str, _Reader], ...]] = (
         lambda ctx, branch, row: _call(ctx, "memory_get", id=row, branch=branch),
     ),
     (r"day1://snapshots/([^/?#]+)", _snapshot),
+    (REVIEWS, _reviews),
 )
 
 

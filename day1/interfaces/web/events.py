@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 
 from day1.interfaces.broadcast import Broadcaster
 from day1.model.access.permissions import Access
-from day1.services.upkeep.poller import Moved
+from day1.services.upkeep.poller import Moved, News
 
 _BACKLOG: Final = 100
 _QUIET_S: Final = 15.0
@@ -41,11 +41,13 @@ class Events:
     async def _told(self, sees: Callable[[str], bool]) -> AsyncIterator[str]:
         sending, waiting = anyio.create_memory_object_stream[Moved](_BACKLOG)
 
-        def take(moved: Moved) -> None:
+        def take(news: News) -> None:
+            if not isinstance(news, Moved) or not sees(news.branch):
+                return
             # Who reads so slowly that this is full is told of later moves, and loads all anew then.
-            if sees(moved.branch) and sending.statistics().current_buffer_used < _BACKLOG:
+            if sending.statistics().current_buffer_used < _BACKLOG:
                 with suppress(anyio.ClosedResourceError):  # the server leaves
-                    sending.send_nowait(moved)
+                    sending.send_nowait(news)
 
         leave = await self._feed.subscribe(take)
         self._open.add(sending)

@@ -1,4 +1,4 @@
-"""Polling a store for branches that changed."""
+"""Polling a store for branches that changed, and for what waits for a person."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from day1.errors import Day1Error
 from day1.model.rows.change import CommitId, Ref
 from day1.services.repository.repository import Repository
+from day1.services.upkeep.waiting import WaitingPoller, Waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Moved:
     """It was not there at the last look."""
 
 
+News = Moved | Waits
+"""What listeners are told."""
 _Tip = tuple[CommitId, int, int | None]
 
 
@@ -30,18 +33,29 @@ class ChangePoller:
         self._repo = repo
         self._stamp: Hashable = None
         self._seen: dict[str, _Tip] | None = None
+        self._waiting = WaitingPoller(repo)
+        self._news: list[News] = []
+        """What is found and not yet answered: a look may fail in the middle."""
 
     def fresh(self) -> "ChangePoller":
         """A poller that knows the present state; if the store is unavailable, no branches."""
         begun = ChangePoller(self._repo)
+        begun._waiting.begin()
         try:
-            begun.look()
+            begun._moved()
         except Day1Error:
             begun._seen = {}
         return begun
 
-    def look(self) -> list[Moved]:
-        """The branches that changed since the last look; none at the first one."""
+    def look(self) -> list[News]:
+        """What changed since the last look; nothing at the first one."""
+        waits = self._waiting.look()
+        self._news += [] if waits is None else [waits]
+        self._news += self._moved()
+        news, self._news = self._news, []
+        return news
+
+    def _moved(self) -> list[Moved]:
         stamp = self._repo.store.stamp()
         if stamp == self._stamp:
             return []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
 
+from day1.interfaces.cli.codes import WAITS
 from day1.interfaces.cli.moments import since
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.render import plural
@@ -13,20 +15,29 @@ from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
     from day1.services.upkeep.doctor import IndexState
+    from day1.services.upkeep.status import BranchStatus
+    from day1.services.upkeep.waiting import Waiting
 
 
 @click.command("status")
 @branch_option
+@click.option("--exit-code", is_flag=True, help=f"Exit with {WAITS} if something waits for you.")
 @porcelain
-def status_command(session: Session, branch: str | None) -> None:
-    """Say which branch you are on, what is pending, what is held, and what to do next."""
+def status_command(session: Session, branch: str | None, *, exit_code: bool) -> None:
+    """Say which branch you are on, what is pending, what waits, and what to do next.
+
+    Open reviews wait for a person, and so do the held items of this branch, of main and of
+    protected branches.
+    """
     from day1.services.upkeep.doctor import index_state
     from day1.services.upkeep.status import branch_status
+    from day1.services.upkeep.waiting import waiting
 
     store = session.store()
     with store.repo.ledger.steady():
         here = branch_status(store.repo, session.find(branch))
         index = index_state(store.repo, store.search, here.state.branch)
+        waits = waiting(store.repo, here.state.branch.name)
     model = session.app.model_place(session.settings.embedder)
     document = {
         "branch": here.state.branch.name,
@@ -35,6 +46,7 @@ def status_command(session: Session, branch: str | None) -> None:
         "commit": here.state.tip,
         "pending": here.pending.count,
         "held": here.held,
+        "waiting": waits.document(),
         "ahead": here.ahead,
         "index": {
             "words_current": index.words_current,
@@ -43,18 +55,26 @@ def status_command(session: Session, branch: str | None) -> None:
         },
         "store": store.where,
     }
-    if session.answer(document):
-        return
+    if not session.answer(document):
+        _say_branch(session, here)
+        _say_waiting(session, here, waits)
+        _say_index(session, index, model)
+    if exit_code and waits.every:
+        raise click.exceptions.Exit(WAITS)
+
+
+def _say_branch(session: Session, here: BranchStatus) -> None:
     screen, name, parent = session.screen, here.state.branch.name, here.state.parent
+    store = session.store()
     screen.line("On branch ", (name, "branch"), f" of {store.where}" if store.node else "")
     told: list[str] = [here.state.status] if here.state.status != "active" else []
     told += ["closed"] if here.state.branch.closed else []
     if told:
         screen.line(f"It is {' and '.join(told)}.")
     if here.pending.count:
-        waiting = since(here.pending.oldest or 0, session.now())
+        first = since(here.pending.oldest or 0, session.now())
         screen.line(
-            f"{plural(here.pending.count, 'row')} stored, waiting for a commit (first {waiting})"
+            f"{plural(here.pending.count, 'row')} stored, waiting for a commit (first {first})"
         )
     else:
         screen.line("Everything is committed.")
@@ -67,7 +87,22 @@ def status_command(session: Session, branch: str | None) -> None:
         screen.line(f'  (use "day1 diff" to see{"" if here.state.branch.closed else merge})')
     elif parent:
         screen.line(f"Nothing that {parent} does not have.")
-    _say_index(session, index, model)
+
+
+def _say_waiting(session: Session, here: BranchStatus, waits: Waiting) -> None:
+    """Say what waits beside the held items of this branch, which are said already."""
+    screen = session.screen
+    if waits.reviews:
+        screen.line(
+            (plural(len(waits.reviews), "open review"), "warn"), ' (use "day1 review" to list)'
+        )
+    elsewhere = Counter(branch for item in waits.held for branch in item.branches)
+    del elsewhere[here.state.branch.name]
+    for branch, count in elsewhere.items():
+        screen.line(
+            (plural(count, "held item"), "warn"),
+            f' on {branch} (use "day1 held -b {branch}" to see)',
+        )
 
 
 def _say_index(session: Session, index: IndexState, model: str | None) -> None:

@@ -1,0 +1,55 @@
+"""The file `notified.json`: which of the things that wait this machine's person was told of."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from day1.adapters.failures import of_system
+from day1.adapters.flock import WriteLock
+
+FILE: Final = "notified.json"
+LOCK: Final = "notify.lock"
+
+
+class ToldFile:
+    """What was told, in the store's folder; of the processes that use it one at a time may tell."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open nothing yet."""
+        self._path = folder / FILE
+        self._lock = WriteLock(folder / LOCK, 0)
+
+    @contextmanager
+    def taken(self) -> Iterator[frozenset[str] | None]:
+        """What was told, for the block this process's alone; None if another process has it.
+
+        Raises:
+            StoreReadOnly, StoreFull: the folder may not be written, or has no room.
+        """
+        with self._lock.held_if_free() as free:
+            yield self._read() if free else None
+
+    def _read(self) -> frozenset[str]:
+        """The ids; none if the file is missing or cannot be read, since to tell twice is better."""
+        try:
+            return frozenset(map(str, json.loads(self._path.read_bytes())["told"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            return frozenset()
+
+    def write(self, ids: Sequence[str]) -> None:
+        """Replace what was told: whoever reads sees the old ids or the new ones, whole.
+
+        Raises:
+            StoreReadOnly, StoreFull: as `taken`.
+        """
+        fresh = self._path.with_name(f"{FILE}.new")
+        try:
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"format": 1, "told": list(ids)}, file)
+            fresh.rename(self._path)
+        except OSError as exc:
+            raise of_system(exc, self._path, writing=True) from exc
