@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from day1.call.fields import Repeatable, WriteRequest
+from day1.call.fields import Read, Repeatable, WriteRequest
 from day1.errors import Forbidden, InvalidRequest, Json, Refused, Say, UnknownBranch
 from day1.model.access.permissions import EVERYTHING, Access
 from day1.model.branches.branch import MAIN, Branch
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from day1.ports.chat import Chat
     from day1.ports.judge import Judge
     from day1.services.repository.repository import Repository
-    from day1.services.search.request import SearchPorts
+    from day1.services.search.request import SearchAnswer, SearchPorts
 
 
 class Head(Protocol):
@@ -253,3 +253,17 @@ class Context:
         if self.caller.head is None:
             raise Refused("Nothing identifies this client, so it has no HEAD: pass `branch`.")
         self.caller.head.move(find(self.repo, name).name)
+
+
+def read_found(branch: str, answer: SearchAnswer) -> Read:
+    """The state that a search was of, and how it was searched."""
+    notes = list(answer.notes)
+    if answer.pending_vectors:
+        notes.append(f"pending_vectors: {answer.pending_vectors}")
+    return Read(
+        branch=branch,
+        commit=answer.commit,
+        pending=answer.pending.count,
+        mode=answer.mode_used,
+        notes=notes,
+    )

@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 from pydantic import model_validator
 
-from day1.call.context import Context
+from day1.call.context import Context, read_found
 from day1.call.fields import (
     Read,
     Repeatable,
@@ -136,17 +136,7 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
     ctx.search.uses.shown([str(hit.row["id"]) for hit in answer.hits], ctx.clock())
-    notes = list(answer.notes)
-    if answer.pending_vectors:
-        notes.append(f"pending_vectors: {answer.pending_vectors}")
-    read = Read(
-        branch=branch.name,
-        commit=answer.commit,
-        pending=answer.pending.count,
-        mode=answer.mode_used,
-        notes=notes,
-    )
-    return Hits(result=[_shown(hit) for hit in answer.hits], read=read)
+    return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch.name, answer))
 
 
 def _shown(hit: Hit) -> MemoryHit:

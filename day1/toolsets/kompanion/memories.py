@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
-from day1.call.context import Context
+from day1.call.context import Context, read_found
 from day1.call.fields import (
     JsonObject,
     Label,
@@ -203,17 +203,9 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
         query.filter or {},
     )
     matches, answer = matching(Where(ctx.search, branch.name, branch.id), wanted)
-    notes = list(answer.notes)
-    if answer.pending_vectors:
-        notes.append(f"pending_vectors: {answer.pending_vectors}")
-    read = Read(
-        branch=branch.name,
-        commit=answer.commit,
-        pending=answer.pending.count,
-        mode=answer.mode_used,
-        notes=notes,
+    return MemoryMatches(
+        matches=[_shown(match) for match in matches], read=read_found(branch.name, answer)
     )
-    return MemoryMatches(matches=[_shown(match) for match in matches], read=read)
 
 
 def _shown(match: Match) -> MemoryMatch:

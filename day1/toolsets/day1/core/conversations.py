@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from day1.call.context import Context
+from day1.call.context import Context, read_found
 from day1.call.fields import (
     JsonList,
     Label,
@@ -36,7 +36,7 @@ from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
-from day1.toolsets.day1.core.search import in_brief, read_found
+from day1.toolsets.day1.core.search import in_brief
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import read_of
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from day1.call.context import Context
+from day1.call.context import Context, read_found
 from day1.call.fields import InSpace, Label, OnBranch, Read, Request, Response, Space, Text, When
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, Json
@@ -15,7 +15,7 @@ from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.rows.spaces import empty_space
 from day1.services.search.graph import neighbourhood
-from day1.services.search.request import Hit, SearchAnswer, SearchRequest
+from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
@@ -142,13 +142,13 @@ def shown_hit(hit: Hit) -> MemoryHit:
         id=str(row["id"]),
         type=hit.kind.name,
         fact_text=text,
-        category=text_of(row.get("category") or row.get("observation_type")),
+        category=row.get("category") or row.get("observation_type"),
         score=round(hit.score, 6),
         confidence=row.get("confidence"),
-        status=text_of(row.get("status")),
-        verification=text_of(row.get("verification")),
+        status=row.get("status"),
+        verification=row.get("verification"),
         passage=hit.passage if hit.passage != text else None,
-        agent_id=text_of(row["agent_id"]),
+        agent_id=row["agent_id"],
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
         created_at=show(int(row["created_at"] or 0)),
         revision=revision(hit.kind, row),
@@ -174,20 +174,6 @@ def in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
         if name == "category"
         or (value is not None and name != "revision" and value != _USUAL.get(name))
     }
-
-
-def read_found(branch: str, answer: SearchAnswer) -> Read:
-    """The state that a search was of, and how it was searched."""
-    notes = list(answer.notes)
-    if answer.pending_vectors:
-        notes.append(f"pending_vectors: {answer.pending_vectors}")
-    return Read(
-        branch=branch,
-        commit=answer.commit,
-        pending=answer.pending.count,
-        mode=answer.mode_used,
-        notes=notes,
-    )
 
 
 class GraphQuery(Request):

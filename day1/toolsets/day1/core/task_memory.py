@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from day1.call.context import Context
+from day1.call.context import Context, read_found
 from day1.call.fields import Label, Read, Request, Response, Space, Text, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, Refused
@@ -30,7 +30,6 @@ from day1.toolsets.day1.core.search import (
     MemoryHit,
     TimelineItem,
     in_brief,
-    read_found,
     shown_hit,
     shown_moment,
 )
