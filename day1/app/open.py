@@ -312,7 +312,7 @@ def install_model(
 
 
 def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
-    """What to import from; `kind` is git, markdown (which takes many paths), graph or engram."""
+    """What to import from; `kind` is git, markdown (which takes many paths) or graph."""
     if kind == "git":
         from day1.adapters.sources.git import GitSource
 
@@ -321,10 +321,6 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
         from day1.adapters.sources.graph import GraphSource
 
         return GraphSource(paths[0])
-    if kind == "engram":
-        from day1.adapters.sources.engram import EngramSource
-
-        return EngramSource(paths[0])
     from day1.adapters.sources.markdown import MarkdownSource
 
     return MarkdownSource(paths, root)

@@ -9,16 +9,23 @@ from pathlib import Path
 import pytest
 
 from day1.model.values import instant
-from tests.wires import tool_memories as tools
+from tests.wires import tool_databases as tools
 from tests.wires.command_line import CommandLine
-from tests.wires.tool_memories import ALL, database, note, texts
+from tests.wires.tool_databases import database
+from tests.wires.tool_memories import ALL, note, texts
 
 DATABASES = {
     "claude-mem": ("observations", tools.claude_mem),
     "mem0": ("history", tools.mem0),
     "mcp-memory-service": ("memories", tools.mcp_memory_service),
+    "engram": ("observations", tools.engram),
 }
-TEXTS = {"observations": "narrative", "history": "new_memory", "memories": "content"}
+TEXTS = {
+    "claude-mem": "narrative",
+    "mem0": "new_memory",
+    "mcp-memory-service": "content",
+    "engram": "content",
+}
 """The column that holds the text of a table."""
 
 
@@ -100,7 +107,7 @@ def test_a_pipe_and_an_endless_value_are_refused(cli: CommandLine, name: str) ->
     table, write = DATABASES[name]
     file = write(cli)
     with closing(database(file)) as there:
-        there.execute(f"UPDATE {table} SET {TEXTS[table]} = hex(zeroblob(9000000))")
+        there.execute(f"UPDATE {table} SET {TEXTS[name]} = hex(zeroblob(9000000))")
     assert "too big" in cli.refused("import", name)["message"]
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from day1.model.values import instant
 from day1.services.exchange import importing
-from tests.wires import tool_memories as tools
+from tests.wires import tool_databases as tools
 from tests.wires.command_line import CommandLine
-from tests.wires.tool_memories import database, note, texts
+from tests.wires.tool_databases import database
+from tests.wires.tool_memories import note, texts
 
 NEXT = "2025-04-01T17:00:00.000000+00:00"
 

@@ -11,6 +11,7 @@ from day1.adapters.sources.tools.claude_code import ClaudeCode
 from day1.adapters.sources.tools.claude_mem import ClaudeMem
 from day1.adapters.sources.tools.codex import Codex
 from day1.adapters.sources.tools.dated_lines import DatedLines
+from day1.adapters.sources.tools.engram import Engram
 from day1.adapters.sources.tools.letta import Letta
 from day1.adapters.sources.tools.mcp_memory_service import McpMemoryService
 from day1.adapters.sources.tools.mem0 import Mem0
@@ -25,6 +26,7 @@ _ALL: Final[Sequence[type[ToolSource]]] = (
     ClaudeMem,
     Mem0,
     McpMemoryService,
+    Engram,
     Beads,
     Letta,
     ClaudeAi,

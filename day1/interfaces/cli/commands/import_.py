@@ -26,6 +26,7 @@ _TOOLS = {
     "claude-mem": "Import what claude-mem noted of sessions: its database or its export.",
     "mem0": "Import mem0's history, each event as a commit; or what its get_all answers.",
     "mcp-memory-service": "Import the memories of mcp-memory-service: database or export.",
+    "engram": "Import engram's observations: its database, its chunks, or its export.",
     "beads": "Import the memories among the issues of beads.",
     "letta": "Import what a Letta agent remembers: an .af file, or the folder of its memory.",
     "claude-ai": "Import what Claude.ai remembers: memories.json, or the export's zip file.",
@@ -115,15 +116,6 @@ def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> 
 def import_graph(session: Session, path: Path, **given: Any) -> None:
     """Import the JSON Lines of a knowledge graph (the MCP reference memory server's file)."""
     _foreign(session, "graph", [path], given)
-
-
-@import_command.command("engram")
-@click.argument("path", type=click.Path(path_type=Path), default=Path("~/.engram"))
-@_importing
-@porcelain
-def import_engram(session: Session, path: Path, **given: Any) -> None:
-    """Import engram's observations: its database, or a folder with its manifest and chunks."""
-    _foreign(session, "engram", [path.expanduser()], given)
 
 
 @import_command.command("jsonl")
