@@ -102,7 +102,7 @@ def find_untidy(repo: Repository, ports: SearchPorts, request: TidyRequest) -> F
     lessons = [r for r in facts if experience_of(r) is not None and r["category"] != INSIGHT]
     notes = []
     if len(lessons) > MOST:
-        notes.append(f"The newest {MOST} of {len(lessons)} lessons were compared.")
+        notes.append(f"Only the newest {MOST:,} of {len(lessons):,} lessons were compared.")
     groups, said = _groups(ports, lessons[-MOST:])
     scores = mean_scores(repo)
     return Findings(
@@ -235,6 +235,8 @@ class Tidied:
     done: tuple[Recommendation, ...]
     commit: CommitId
     plan: TidyPlan
+    notes: tuple[str, ...] = ()
+    """How the lessons were compared, and which were not."""
 
 
 def keep_plan(
@@ -290,7 +292,7 @@ def tidy(repo: Repository, ports: SearchPorts, request: TidyRequest, applying: A
     touched = {row_id for one in chosen for row_id in one.touched}
     with repo.store.changing(request.branch.name) as work:
         if not touched:
-            return Tidied((), work.tip, plan)
+            return Tidied((), work.tip, plan, findings.notes)
         if expect is None:
             _refuse_too_much(work, len(touched), plan.digest)
         editor = Editor(repo, work, applying.origin, "consolidated")
@@ -300,7 +302,7 @@ def tidy(repo: Repository, ports: SearchPorts, request: TidyRequest, applying: A
         line = ", ".join(f"{action} {count}" for action, count in sorted(counts.items()))
         commit = work.commit(Message("change", f"consolidate: {line}"))
     repo.point("consolidate.committed")
-    return Tidied(chosen, commit, plan)
+    return Tidied(chosen, commit, plan, findings.notes)
 
 
 def _refuse_too_much(work: Work, touched: int, digest: str) -> None:

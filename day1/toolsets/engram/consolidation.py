@@ -184,7 +184,7 @@ def apply(ctx: Context, request: Apply) -> Applied:
         deleted=counts["delete"],
         applied=_recommended(done.done),
         errors=done.plan.errors,
-        written=written(write.branch.name, done.commit),
+        written=written(write.branch.name, done.commit, notes=done.notes),
     )
 
 

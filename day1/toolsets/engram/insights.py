@@ -22,7 +22,8 @@ class MemoryInsights(Repeatable):
     """The arguments of `memory_insights` (S4-016).
 
     Attributes:
-        action: list shows them; generate makes them anew from the lessons; delete removes one.
+        action: list shows them; generate makes them anew from the lessons, and delete removes one:
+            a token needs the scope write for these two.
         id: The insight to delete.
     """
 
@@ -57,7 +58,10 @@ class Insights(Response):
 
 def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
     """List, generate or delete what lessons have in common."""
-    match request.action or "list":
+    action = request.action or "list"
+    if action != "list":
+        ctx.caller.access.require("write", f"To {action} insights")
+    match action:
         case "generate":
             write = writing(ctx, request)
             made = generate(ctx.repo, write.branch, write.origin, ctx.chat, ctx.clock())
@@ -111,5 +115,6 @@ OPERATIONS: Final = (
         memory_insights,
         Effect.DESTROY,
         idempotent=True,
+        scope="read",
     ),
 )
