@@ -7,6 +7,8 @@ is the same is decided by `model.lessons.rewording` and the cosine of each part.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final
 
 from day1.errors import EmbedderUnavailable, NotFound, RevisionChanged, StoreBusy
 from day1.model.branches.branch import Branch
@@ -15,6 +17,8 @@ from day1.model.lessons.rewording import ALIKE, same_in_words
 from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import FACT, Row, canonical, revision
 from day1.model.rows.origin import Origin
+from day1.model.search.grouping import ALIKE as NEAR
+from day1.model.search.grouping import at_odds
 from day1.model.search.wording import any_of, content_words
 from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
@@ -31,8 +35,10 @@ log = logging.getLogger(__name__)
 VIA = "engram"
 """What `detail` says of rows that were written as lessons."""
 _WORDS, _LOOKED, _TRIES = 6, 20, 5
+_SHARED: Final = 0.4
+"""Of the words of two lessons, from which their vectors are compared."""
 _Same = tuple[Row, Experience]
-"""A row that is a lesson in other words, and its parts."""
+"""A row that may be a lesson in other words, and its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +60,13 @@ class Lesson:
             "detail": canonical({"via": VIA}),
         }
 
-    @property
-    def among(self) -> Row:
-        """What rows have in common that may be the same lesson."""
-        return {"category": self.memory_type, "space": self.space, "status": "active"}
+    def may_be(self, row: Row) -> bool:
+        """Whether a row can be the same lesson: it is of the same type and project, and active."""
+        return (row["category"], row["space"], row["status"]) == (
+            self.memory_type,
+            self.space,
+            "active",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,8 @@ class Stored:
     """The row was there in other words, and has the new ones now."""
     deduplicated: bool = False
     """It was there already."""
+    near: str | None = None
+    """The row that says nearly the same, which consolidation looks at together with this one."""
     notes: tuple[str, ...] = ()
 
 
@@ -102,6 +113,7 @@ class _Known:
 
     until: int
     same: Row | None = None
+    near: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -116,11 +128,13 @@ def _look(repo: Repository, ports: SearchPorts, branch: Branch, lesson: Lesson) 
         try:
             catch_up(reading, repo.history, ports.index, branch.id, ports.words_wait_s)
             found = _candidates(reading, ports, lesson)
-            same = _alike(ports, embedder, lesson.experience, found)
+            worded = [(r, e) for r, e in found if same_in_words(e, lesson.experience)]
+            same = _alike(ports, embedder, lesson.experience, worded)
+            near = None if same else _near(ports, embedder, lesson.experience, found)
         except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
             log.warning("lessons are compared by their exact text: %s", error.code)
             return _Known(until, notes=(f"only equal texts are one lesson now: {error.code}",))
-    return _Known(until, same)
+    return _Known(until, same, near)
 
 
 def _candidates(reading: Reading, ports: SearchPorts, lesson: Lesson) -> list[_Same]:
@@ -129,16 +143,20 @@ def _candidates(reading: Reading, ports: SearchPorts, lesson: Lesson) -> list[_S
     index = ports.index.words
     best = index.best(FACT, any_of([f'"{word}"' for word in words]), _LOOKED) if words else {}
     hashes = list(index.hashes(FACT, list(best)).values())
-    return _same_of(reading.find(FACT, Query(lesson.among, {"content_hash": hashes})), lesson)
+    return _lessons(reading.find(FACT, Query(among={"content_hash": hashes})), lesson)
 
 
-def _same_of(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
-    """Those of the rows that are the lesson in other words, as far as words tell."""
+def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
+    """Those of the rows that can be the lesson, with their parts.
+
+    The rows are asked for by hash or time alone: an engine that knows no statistics takes an index
+    that all rows of no project have in common for the narrowest.
+    """
     return [
         (row, there)
         for row in rows
-        if row["sensitivity"] is None and row["expires_at"] is None
-        if (there := experience_of(row)) is not None and same_in_words(there, lesson.experience)
+        if lesson.may_be(row) and row["sensitivity"] is None and row["expires_at"] is None
+        if (there := experience_of(row)) is not None
     ]
 
 
@@ -157,6 +175,26 @@ def _alike(
     return nearest
 
 
+def _near(
+    ports: SearchPorts, embedder: Embedder, new: Experience, found: Sequence[_Same]
+) -> str | None:
+    """The row that is alike as consolidation has it: the one with most of the words, by vector."""
+    words = set(content_words(" ".join(new.parts)))
+
+    def shared(there: Experience) -> float:
+        others = set(content_words(" ".join(there.parts)))
+        return len(words & others) / max(1, len(words | others))
+
+    told = [
+        (shared(there), row, there) for row, there in found if not at_odds(new.text, there.text)
+    ]
+    share, row, there = max(told, key=itemgetter(0), default=(0.0, None, new))
+    if row is None or share < _SHARED:
+        return None
+    vectors = ports.questions.vectors(embedder, [new.text, there.text])
+    return str(row["id"]) if float(vectors[new.text] @ vectors[there.text]) >= NEAR else None
+
+
 def _add(
     repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, known: _Known
 ) -> Stored | None:
@@ -164,20 +202,20 @@ def _add(
     text = lesson.experience.text
     with repo.store.adding(branch.name) as work:
         for twin in near_duplicates(work, content_hash(text)):
-            if all(twin[name] == cell for name, cell in lesson.among.items()):
+            if lesson.may_be(twin):
                 pending = work.pending.count
                 notes = known.notes
                 return Stored(twin, work.tip, pending, deduplicated=True, notes=notes)
         if not known.notes:
-            query = Query(lesson.among, created_after=known.until)
-            if _same_of(work.find(FACT, query), lesson):
+            newer = _lessons(work.find(FACT, Query(created_after=known.until)), lesson)
+            if any(same_in_words(there, lesson.experience) for _, there in newer):
                 return None
         made = fact_row(
             repo.new_id(FACT.prefix, work.now), NewFact(text, lesson.memory_type), origin, work.now
         )
         made |= lesson.columns
         work.add(FACT, [made])
-    return Stored(made, work.tip, work.pending.count + 1, notes=known.notes)
+    return Stored(made, work.tip, work.pending.count + 1, near=known.near, notes=known.notes)
 
 
 def _change(repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, there: Row) -> Stored:

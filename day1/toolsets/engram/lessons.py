@@ -66,6 +66,8 @@ class MemoryStored(Response):
     indexed: bool
     deduplicated: bool
     merged_into: str | None = absent()
+    near_duplicate_of: str | None = absent()
+    """Another lesson that says nearly the same: `memory_consolidate` looks at both."""
     written: Written
 
 
@@ -86,6 +88,7 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
         indexed=bool(known),
         deduplicated=done.updated or done.deduplicated,
         merged_into=row_id if done.updated or done.deduplicated else None,
+        near_duplicate_of=done.near,
         written=written(write.branch.name, done.commit, done.pending, [*notes, *done.notes]),
     )
 
