@@ -1,4 +1,7 @@
-"""engram's tools: against a fact with its vector, a smaller store, and a store without ratings."""
+"""engram's tools: against a fact with its vector, a smaller store, a store without ratings.
+
+And its rule of duplicates: against vectors alone, on pairs that differ in what matters.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from typing import Any
 
 from benchmarks.bench import Bench
@@ -14,13 +18,17 @@ from benchmarks.texts import facts, questions
 from day1.call.context import Caller
 from day1.call.toolset import Tool
 from day1.interfaces.open_store import OpenStore
+from day1.model.lessons.experience import Experience
 from day1.model.lessons.rating import rating_of
+from day1.model.lessons.rewording import ALIKE
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.engram import ENGRAM
+from tests.lesson_pairs import DIFFERENT, REPHRASED
+from tests.relevance.figures import half_judged, measuring
 
-_STORE, _LARGE, _RATED = 1.5, 1.3, 1.1
+_STORE, _LARGE, _RATED, _WRONG = 1.5, 1.3, 1.1, 0.05
 _RATINGS = 10_000
 Work = Callable[[int], object]
 
@@ -33,6 +41,8 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield _stores(bench)
     yield _stores_in_a_large_store(bench)
     yield _searches(bench)
+    yield from _merges(bench)
+    yield _relevance(bench)
 
 
 def _lessons(bench: Bench, seed: str) -> list[dict[str, Any]]:
@@ -108,3 +118,47 @@ def _searches(bench: Bench) -> Row:
         works = [_called(one, ENGRAM.tools["memory_search"], asked) for one in (rated, *stores)]
         above, below = _by_turns(bench, *works)
     return quotient(f"memory_search with {_RATINGS:,} judgements", above, below, _RATED, "without")
+
+
+def _merges(bench: Bench) -> Iterator[Row]:
+    """How many pairs of lessons become one: wrongly of those that differ, rightly of the others."""
+    with ExitStack() as entered:
+        store = _opened(bench, entered, bench.sizes.small)
+        embedder = store.search.embedder
+        assert embedder is not None  # noqa: S101 - there is a model
+        tool = ENGRAM.tools["memory_store"]
+
+        def merged(pair: tuple[Experience, Experience]) -> bool:
+            answers = [tool.call(store.context(Caller()), asdict(one)) for one in pair]
+            return answers[0]["id"] == answers[1]["id"]
+
+        def alike(pair: tuple[Experience, Experience]) -> bool:
+            one, other = embedder.embed([lesson.text for lesson in pair])
+            return float(one @ other) > ALIKE
+
+        wrong, plain = sum(map(merged, DIFFERENT)), sum(map(alike, DIFFERENT))
+        right = sum(map(merged, REPHRASED))
+    yield Row(
+        f"lessons wrongly merged, of {len(DIFFERENT)} pairs",
+        f"{wrong} / {plain}",
+        f"<= {_WRONG:g} x those of the cosine alone",
+        wrong / plain,
+        _WRONG,
+    )
+    yield Row(f"lessons rightly merged, of {len(REPHRASED)} rephrasings", str(right))
+
+
+def _relevance(bench: Bench) -> Row:
+    """What the votes on half of the written questions cost the other half, which nobody judged."""
+    folder = bench.folder / "judged"
+    bench.remove(folder)
+    with measuring(folder, half_waits=False, model=bench.model_dir) as store:
+        before, after = half_judged(store, "hybrid").others
+    return Row(
+        "recall@10 of questions that nobody judged",
+        f"{after:.4f} / {before:.4f}",
+        ">= 1 x without judgements",
+        after / before,
+        1.0,
+        at_least=True,
+    )
