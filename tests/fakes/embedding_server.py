@@ -1,13 +1,13 @@
 """An embedding embedding_server on loopback that knows what a few words mean.
 
 It pretends to be an OpenAI-compatible `POST /v1/embeddings`: each text is the sum of the meanings
-of its words, so that "car" and "automobile" are one and the same.
+of its words, so that "car" and "automobile" are one and the same; or what a test says it is.
 """
 
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -30,9 +30,11 @@ def vector(text: str) -> list[float]:
 
 
 class _Endpoint(BaseHTTPRequestHandler):
+    meaning = staticmethod(vector)
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        data = [{"index": n, "embedding": vector(t)} for n, t in enumerate(asked["input"])]
+        data = [{"index": n, "embedding": self.meaning(t)} for n, t in enumerate(asked["input"])]
         body = json.dumps({"data": data}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -44,9 +46,10 @@ class _Endpoint(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def embedding_server() -> Iterator[str]:
+def embedding_server(meaning: Callable[[str], list[float]] = vector) -> Iterator[str]:
     """Serve; gives the base address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Endpoint)
+    endpoint = type("Endpoint", (_Endpoint,), {"meaning": staticmethod(meaning)})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), endpoint)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -17,14 +17,15 @@ WIRES = ["stdio", "http"]
 
 
 @contextmanager
-def served(wire: str, folder: Path, embedder: str = "none") -> Iterator[Session]:
+def served(wire: str, folder: Path, embedder: str = "none", **settings: Any) -> Iterator[Session]:
     """A client of the toolset alone, over stdio or HTTP."""
+    settings["DAY1_EMBEDDER__KIND"] = embedder
     with ExitStack() as entered:
         if wire == "stdio":
-            client = Session(folder, toolsets="engram", DAY1_EMBEDDER__KIND=embedder)
+            client = Session(folder, toolsets="engram", **settings)
             yield entered.enter_context(client)
         else:
-            server = entered.enter_context(HttpServer(folder, DAY1_EMBEDDER__KIND=embedder))
+            server = entered.enter_context(HttpServer(folder, **settings))
             yield entered.enter_context(HttpSession(server, path="/mcp/engram"))
 
 

@@ -137,7 +137,7 @@ class HttpSession(Session):
     ) -> None:
         """Name the server, the path of the tools, the protocol era and what goes with requests."""
         super().__init__(server.folder, mode=mode)
-        self._url = server.address + path
+        self.url = server.address + path
         bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._headers = {**bearer, **(headers or {})}
 
@@ -146,7 +146,7 @@ class HttpSession(Session):
             self._portal = entered.enter_context(start_blocking_portal())
             http = httpx2.AsyncClient(headers=self._headers, timeout=WAIT_S)
             entered.enter_context(self._portal.wrap_async_context_manager(http))
-            wire = streamable_http_client(self._url, http_client=http)
+            wire = streamable_http_client(self.url, http_client=http)
             client = self._made(wire)
             self._client = entered.enter_context(self._portal.wrap_async_context_manager(client))
             self._leaving = entered.pop_all()

@@ -1,4 +1,4 @@
-"""engram's eleven tools by a real client: over stdio, and over HTTP where that could differ."""
+"""engram's eleven tools by a real client, over stdio and over HTTP."""
 
 import json
 from collections.abc import Iterator
@@ -23,10 +23,12 @@ def engram(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
         yield session
 
 
-@pytest.fixture(scope="module")
-def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+@pytest.fixture(scope="module", params=WIRES)
+def calm(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Session]:
     """A client of a store to which nothing is written."""
-    with served("stdio", tmp_path_factory.mktemp("calm") / "store") as session:
+    with served(request.param, tmp_path_factory.mktemp("calm") / "store") as session:
         yield session
 
 
@@ -108,14 +110,15 @@ def test_a_vote_that_cannot_be_is_refused(
 
 
 @pytest.mark.line("S4-009")
-def test_the_configuration_is_read_and_never_set(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_configuration_is_read_and_never_set(wire: str, tmp_path: Path) -> None:
     key = "sk-" + "k" * 30
     settings = {
         "DAY1_CHAT__URL": "http://user:geheim@127.0.0.1:9/v1",
         "DAY1_CHAT__MODEL": "m",
         "DAY1_CHAT__KEY": key,
     }
-    with Session(tmp_path / "store", toolsets="engram", **settings) as engram:
+    with served(wire, tmp_path / "store", **settings) as engram:
         told = engram.ok("memory_config")
         assert told["config"]["chat"]["has_api_key"] is True
         assert told["config"]["embedder"]["has_api_key"] is False

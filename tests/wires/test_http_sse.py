@@ -19,7 +19,7 @@ class SseSession(HttpSession):
     def __enter__(self) -> Self:
         with ExitStack() as entered:
             self._portal = entered.enter_context(start_blocking_portal())
-            client = self._made(sse_client(self._url, headers=self._headers))
+            client = self._made(sse_client(self.url, headers=self._headers))
             self._client = entered.enter_context(self._portal.wrap_async_context_manager(client))
             self._leaving = entered.pop_all()
         self._introduce()

@@ -1,7 +1,7 @@
 """What one system writes the others find, in the same space or in none, and nothing else (X6-001).
 
 Five writers and five readers of one store: day1's tools over MCP, the command line, REST,
-Kompanion and engram.
+Kompanion and engram; MCP over HTTP, and over stdio.
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.wires.engram_session import WIRES
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import ROOT, Session, environment
 
@@ -24,14 +25,18 @@ READERS = WRITERS
 class Systems:
     """All wires of one store."""
 
-    def __init__(self, server: HttpServer, entered: ExitStack) -> None:
+    def __init__(self, wire: str, server: HttpServer, entered: ExitStack) -> None:
         self.server = server
         self.clients: dict[str, Session] = {
-            name: entered.enter_context(HttpSession(server, path=path))
-            for name, path in (
-                ("day1", "/mcp"),
-                ("kompanion", "/mcp/kompanion"),
-                ("engram", "/mcp/engram"),
+            name: entered.enter_context(
+                HttpSession(server, path=path)
+                if wire == "http"
+                else Session(server.folder, toolsets=toolsets)
+            )
+            for name, path, toolsets in (
+                ("day1", "/mcp", "core"),
+                ("kompanion", "/mcp/kompanion", "kompanion"),
+                ("engram", "/mcp/engram", "engram"),
             )
         }
 
@@ -82,12 +87,14 @@ class Systems:
         return [hit["fact_text"] for hit in hits]
 
 
-@pytest.fixture(scope="module")
-def systems(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Systems]:
+@pytest.fixture(scope="module", params=WIRES)
+def systems(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Systems]:
     """Each writer has written one memory in a space and one in none."""
     with ExitStack() as entered:
         folder = tmp_path_factory.mktemp("systems") / "store"
-        made = Systems(entered.enter_context(HttpServer(folder)), entered)
+        made = Systems(request.param, entered.enter_context(HttpServer(folder)), entered)
         for writer in WRITERS:
             made.write(writer, f"The lathe of {writer} stands apart", SPACE)
             made.write(writer, f"The lathe of {writer} is for all", None)
