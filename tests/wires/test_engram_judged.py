@@ -58,7 +58,7 @@ def about(engram: Session, wood: str, context: str = "Turning") -> str:
     return str(made["id"])
 
 
-@pytest.mark.line("S4-004", "X8-005")
+@pytest.mark.line("S4-004")
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_score_is_seven_tenths_meaning_and_three_tenths_words(wire: str, tmp_path: Path) -> None:
     """0.8 and 0.4 are 0.68: the 0.4 is made by a scale that follows from what BM25 says."""
@@ -122,7 +122,7 @@ def test_a_cosine_of_exactly_0_95_makes_another_lesson(
             assert engram.ok("memory_status")["memory_count"] == lessons
 
 
-@pytest.mark.line("S4-003", "X8-002")
+@pytest.mark.line("S4-003")
 @pytest.mark.parametrize("wire", WIRES)
 def test_the_systems_own_search_has_its_own_arguments(wire: str, tmp_path: Path) -> None:
     """With all systems at one place it is day1's: its `space` is what a project is."""
