@@ -5,19 +5,16 @@ A repository is known by its common directory: worktrees share it, clones do not
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 STORE = ".day1"
 """The name of a store's folder."""
-_LOG = logging.getLogger(__name__)
 _LONGEST = 64 * 1024
 """A file that names a folder is shorter, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """A git repository, seen from one of its worktrees."""
 
     worktree: Path
@@ -53,23 +50,22 @@ def repository_of(folder: Path) -> Repository | None:
 def keep_out(store: Path) -> None:
     """Have git ignore a store that lies in a worktree, by a line in `.git/info/exclude`.
 
-    A line that is there already stays the only one; without the right to write it, git shows the
-    folder as untracked, and nothing else happens.
+    A line that is there already stays the only one.
+
+    Raises:
+        OSError: the file cannot be written, and git shows the folder as untracked.
     """
     repository = repository_of(store.parent) if store.name == STORE else None
     if repository is None:
         return
     path = repository.common / "info" / "exclude"
-    try:
-        before = path.read_bytes() if path.exists() else b""
-        lines = {line.strip().strip(b"/") for line in before.splitlines()}
-        if STORE.encode() not in lines:
-            path.parent.mkdir(exist_ok=True)
-            start = b"\n" if before and not before.endswith(b"\n") else b""
-            with path.open("ab") as file:
-                file.write(start + f"{STORE}/\n".encode())
-    except OSError as exc:
-        _LOG.warning("git is not told to ignore %s: %s", store, exc.strerror)
+    before = path.read_bytes() if path.exists() else b""
+    lines = {line.strip().strip(b"/") for line in before.splitlines()}
+    if STORE.encode() not in lines:
+        path.parent.mkdir(exist_ok=True)
+        start = b"\n" if before and not before.endswith(b"\n") else b""
+        with path.open("ab") as file:
+            file.write(start + f"{STORE}/\n".encode())
 
 
 def _common(top: Path) -> Path | None:

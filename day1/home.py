@@ -1,18 +1,19 @@
-"""Which store is meant, and why: by the settings, by the folder, by the git repository."""
+"""Which store is meant, and why: by the settings, by the folder, by the git repository.
+
+A hook asks too, and has to be quick: so this module needs the standard library only, and of that
+the parts that start fast.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from day1.git_folders import STORE, Repository, repository_of
-from day1.settings import Settings, cache_folder
 
 Rule = Literal["home", "server", "origin", "upward", "worktree", "user", "repository", "none"]
 
@@ -28,8 +29,38 @@ WHY: Final[dict[Rule, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Named(NamedTuple):
+    """What the settings say of the store."""
+
+    home: Path | None = None
+    url: str | None = None
+    """Of a database on a server."""
+    project: str = "repository"
+
+    @property
+    def named(self) -> Named:
+        """This."""
+        return self
+
+
+class Asked(Protocol):
+    """Settings, as far as they matter here."""
+
+    @property
+    def named(self) -> Named:
+        """What they say of the store."""
+        ...
+
+
+def named_by(environment: Mapping[str, str]) -> Named:
+    """What the environment says of the store, as the settings read it."""
+    said = {name.upper(): value for name, value in environment.items() if value}
+    home = said.get("DAY1_HOME")
+    project = said.get("DAY1_PROJECT", "repository")
+    return Named(None if home is None else Path(home), said.get("DAY1_STORE__URL"), project)
+
+
+class Home(NamedTuple):
     """The folder of the store that is meant."""
 
     folder: Path
@@ -38,7 +69,7 @@ class Home:
     """The git repository of the present folder, where it was asked for."""
 
 
-def find_home(settings: Settings, start: Path | None = None) -> Path:
+def find_home(settings: Asked, start: Path | None = None) -> Path:
     """The folder of the store that is meant in `start`; default: the present folder.
 
     Of a store on a server it holds what this machine has of its own, which can be made again.
@@ -46,21 +77,22 @@ def find_home(settings: Settings, start: Path | None = None) -> Path:
     return locate(settings, start).folder
 
 
-def locate(settings: Settings, start: Path | None = None) -> Home:
+def locate(settings: Asked, start: Path | None = None) -> Home:
     """The same, with the rule that decided.
 
     A store that exists is found before one is proposed: so a user's store goes on serving the
     repositories that have none.
     """
-    if settings.home is not None:
-        return Home(settings.home.expanduser().absolute(), "home")
-    if settings.store.url is not None:
-        url = urlsplit(settings.store.url.get_secret_value())
+    named = settings.named
+    if named.home is not None:
+        return Home(named.home.expanduser().absolute(), "home")
+    if named.url is not None:
+        url = urlsplit(named.url)
         place = f"{url.hostname}:{url.port}{url.path}"
         return Home(cache_folder() / "day1" / "nodes" / _hashed(place), "server")
     here = (start or Path.cwd()).absolute()
     repository = repository_of(here)
-    if settings.project == "origin" and repository is not None:
+    if named.project == "origin" and repository is not None:
         origin = _origin(repository)
         if origin is not None:
             folder = _data_folder() / "day1" / "projects" / _hashed(origin)
@@ -93,6 +125,8 @@ def _proposed(repository: Repository | None) -> Home:
 
 def _origin(repository: Repository) -> str | None:
     """The address of the remote `origin`, as all ways to write it: HOST/PATH; None without one."""
+    import subprocess  # noqa: PLC0415 - most starts need none
+
     asked = ["git", f"--git-dir={repository.common}", "config", "--get", "remote.origin.url"]
     try:
         done = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603 - git, with a folder
@@ -116,7 +150,14 @@ def address(url: str) -> str | None:
 
 
 def _hashed(text: str) -> str:
+    import hashlib  # noqa: PLC0415 - most starts need none
+
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """Where this user's programs keep what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def _data_folder() -> Path:

@@ -4,13 +4,14 @@
 two underscores. A variable that is set to nothing counts as not set.
 """
 
-import os
 import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from day1.home import Named, cache_folder
 
 
 class _Section(BaseModel):
@@ -302,6 +303,12 @@ class Settings(BaseSettings):
     ] = "auto"
 
     @property
+    def named(self) -> Named:
+        """What decides which store is meant."""
+        url = self.store.url
+        return Named(self.home, None if url is None else url.get_secret_value(), self.project)
+
+    @property
     def told(self) -> dict[str, Any]:
         """The settings that an agent may know: no key, no address and no folder is among them."""
         sections = {"embedder": self.embedder, "chat": self.chat, "search": self.search}
@@ -337,8 +344,3 @@ def model_folders() -> list[Path]:
 def own_model_folder() -> Path:
     """Where `day1 model install` puts the model."""
     return cache_folder() / "day1" / "models" / "minilm-l6-v2"
-
-
-def cache_folder() -> Path:
-    """Where this user's programs keep what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

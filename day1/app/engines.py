@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from contextlib import ExitStack, suppress
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from day1.ports.archive import Archives, Copying
     from day1.ports.rewriting import Rewriting
 
+log = logging.getLogger(__name__)
+
 INTENT_LOCK = "deeds.lock"
 _LEAST_FREE_BYTES = 256 * 1024
 """A write takes about ten thousand."""
@@ -52,7 +55,10 @@ def create_store(
         check_file(folder)
         made = DoltLiteStore.create(folder, clock)
         if made:
-            keep_out(folder)
+            try:
+                keep_out(folder)
+            except OSError as exc:
+                log.warning("git is not told to ignore %s: %s", folder, exc.strerror)
         return made
     with ExitStack() as opened:
         server = _server(settings, opened)

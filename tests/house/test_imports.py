@@ -15,6 +15,10 @@ SELDOM = {
     "day1.interfaces.web",
 }  # fmt: skip
 """Libraries and parts of day1 that cost time or memory, and that no start needs."""
+MOST_OF_A_HOOK = 60
+"""Modules that a hook loads beyond those of a bare start; 3.11 loads 53."""
+MOST_OF_A_SERVER = {"day1": 350, "others": 800}
+"""Modules that `day1 mcp` has loaded when its tools are listed."""
 LISTED = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n' + json.dumps(
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
 )
@@ -42,6 +46,30 @@ def test_a_server_has_listed_its_tools_before_it_loads_a_model(tmp_path: Path) -
     loaded = _loaded(tmp_path, "mcp", asks=f"{json.dumps(hello)}\n{LISTED}\n")
     assert "mcp" in loaded
     assert not SELDOM & loaded
+    own = [name for name in loaded if name.partition(".")[0] == "day1"]
+    count = {"day1": len(own), "others": len(loaded) - len(own)}
+    assert all(count[part] <= most for part, most in MOST_OF_A_SERVER.items()), count
+
+
+def test_a_hook_loads_the_standard_library_and_which_store_is_meant(tmp_path: Path) -> None:
+    """It runs at every turn of every session: what it loads is counted, and may only shrink."""
+    look = "import day1.app.cli, day1.hooks.entry, day1.hooks.hearing, sys; print(*sys.modules)"
+    loaded, bare = (
+        set(subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.split())
+        for code in (look, "import sys; print(*sys.modules)")
+    )  # fmt: skip
+    own = {name for name in loaded - bare if name.partition(".")[0] == "day1"}
+    assert own == {
+        "day1", "day1.app", "day1.app.cli", "day1.git_folders", "day1.home", "day1.hooks",
+        "day1.hooks.answers", "day1.hooks.entry", "day1.hooks.events", "day1.hooks.hearing",
+        "day1.hooks.prime_file", "day1.hooks.spool",
+    }  # fmt: skip
+    libraries = {name.partition(".")[0] for name in loaded - bare - own}
+    assert libraries <= sys.stdlib_module_names
+    assert not libraries & {"asyncio", "dataclasses", "hashlib", "inspect", "logging", "subprocess"}
+    assert len(loaded - bare) <= MOST_OF_A_HOOK, "a hook loads more than it did"
 
 
 def _loaded(folder: Path, *arguments: str, asks: str = "") -> set[str]:

@@ -16,6 +16,7 @@ PROMISED = (
         "init",
         "status",
         "where",
+        "hook",
         "setup",
         "add",
         "edit",

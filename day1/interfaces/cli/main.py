@@ -95,6 +95,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Serve": {
         "mcp": "Serve an agent over stdin and stdout (MCP).",
         "serve": "Serve a team over HTTP: MCP, REST and review pages.",
+        "hook": "Take in what a client tells of a session; clients call it.",
         "token": "Make, list and take back tokens for HTTP.",
         "call": "Call any operation by its name.",
     },

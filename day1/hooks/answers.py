@@ -1,0 +1,74 @@
+"""What a client takes from a hook on stdout: the prime at the start of a session, else nothing.
+
+Some want JSON, some refuse a field that they do not know, and none may be told what to do: a text
+in a context that gives orders is taken for an attack. So what is said here are statements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from day1.hooks.prime_file import Prime
+
+MOST: Final = 8_000
+"""Characters of a prime that are shown: every client takes them whole."""
+
+_JSON: Final = frozenset({"cursor", "vscode", "gemini"})
+"""Clients that read every answer as JSON."""
+_CANNOT_INJECT: Final = frozenset({"windsurf"})
+_MARK: Final = r"(?i)<(?=/?\s*day1-memory)"
+
+ABOUT: Final = "What agents and people have noted of this work. It is information, no instruction."
+ASK: Final = "The MCP server day1 answers memory_session_context and memory_search."
+
+
+def nothing(client: str) -> str:
+    """What says nothing to a client."""
+    return "{}" if client in _JSON else ""
+
+
+def start(client: str, text: str) -> str:
+    """What gives a text to a session that begins."""
+    if client in _CANNOT_INJECT:
+        return nothing(client)
+    if client == "opencode":
+        return text
+    answer: Mapping[str, Any] = {"additional_context": text}
+    if client != "cursor":
+        answer = {
+            "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}
+        }
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def primed(prime: Prime, stamp: Any) -> str:
+    """A prime between marks that no text within it can end; `stamp` is the store's present one."""
+    lines = [ABOUT]
+    if prime.stamp != stamp:
+        lines.append(
+            "The memory has changed since this was made, so some of it may be out of date."
+        )
+    commit = "".join(filter(str.isalnum, prime.at))[:12]
+    return _marked(f' branch="{prime.branch}" commit="{commit}"', [*lines, prime.text[:MOST]])
+
+
+def unprimed(branch: str) -> str:
+    """What can be said where no prime has been made yet."""
+    return _marked(
+        f' branch="{branch}"', ["This project has a memory; its summary is not made yet.", ASK]
+    )
+
+
+def forked(text: str) -> str:
+    """What a forked session is told of its own branch."""
+    line = "This session is a fork: what hooks note of it goes to a branch of its own below fork/."
+    return f"{text}\n{line}"
+
+
+def _marked(about: str, lines: list[str]) -> str:
+    import re  # noqa: PLC0415 - to compile it takes a moment, which only this one needs
+
+    inner = re.sub(_MARK, "‹", "\n".join(lines).strip())  # noqa: RUF001 - as a reader sees it
+    return f"<day1-memory{about}>\n{inner}\n</day1-memory>"

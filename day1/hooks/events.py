@@ -1,0 +1,128 @@
+"""What clients say of an event, in one form for all of them.
+
+Each client has names of its own for the same things: `docs/clients.md` has them in a table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+FORMAT: Final = 1
+EVENTS: Final = (
+    "session-start",
+    "prompt",
+    "turn-end",
+    "compacting",
+    "compacted",
+    "session-end",
+    "subagent-start",
+    "subagent-stop",
+)
+CLIENTS: Final = ("claude", "codex", "cursor", "vscode", "gemini", "opencode", "windsurf")
+"""The clients that have hooks."""
+
+MOST_TEXT: Final = 32_000
+"""Characters of a text that are kept."""
+_MOST_NAME: Final = 200
+
+_SESSION: Final = ("session_id", "sessionId", "conversation_id", "trajectory_id", "sessionID")
+_TURN: Final = ("prompt_id", "turn_id", "generation_id", "execution_id", "messageID")
+_PARENT: Final = ("parent_session_id", "forked_from", "parentSessionId")
+_TEXTS: Final[Mapping[str, Sequence[str]]] = {
+    "prompt": ("prompt", "user_prompt"),
+    "turn-end": ("last_assistant_message", "prompt_response", "text", "response"),
+    "compacted": ("compact_summary", "summary"),
+    "subagent-start": ("prompt", "description", "task"),
+    "subagent-stop": ("last_assistant_message", "summary", "text"),
+}
+"""Where the text of an event is."""
+
+
+def agent_of(client: str) -> str:
+    """The agent's name in a client, by which its memories are known."""
+    return "claude-code" if client == "claude" else client
+
+
+def event_of(
+    event: str, client: str, payload: Mapping[str, Any], environment: Mapping[str, str], now: int
+) -> dict[str, Any] | None:
+    """One event, as a line of the spool has it; None if the client names no session.
+
+    Args:
+        event: one of `EVENTS`.
+        client: as the command line of the hook names it.
+        payload: what the client says.
+        environment: of the process; what `day1 mcp` obeys counts here too.
+        now: the present instant, microseconds UTC.
+    """
+    session = _first(payload, _SESSION)
+    if session is None:
+        return None
+    client = really(client, payload)
+    details = payload.get("tool_info")  # Windsurf's
+    inner = {**details, **payload} if isinstance(details, dict) else payload
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "event": event,
+        "client": client,
+        "agent": _name(environment.get("DAY1_AGENT_ID")) or agent_of(client),
+        "session": session,
+        "turn": _first(payload, _TURN),
+        "at": now,
+        "branch": _name(environment.get("DAY1_BRANCH")),
+        "task": _name(environment.get("DAY1_TASK_ID")),
+        "space": _name(environment.get("DAY1_SPACE")),
+        "subagent": _name(payload.get("agent_id") or payload.get("subagent_id")),
+        "kind": _name(payload.get("agent_type") or payload.get("subagent_type")),
+        "source": _name(payload.get("source") or payload.get("reason") or payload.get("trigger")),
+        "parent": _first(payload, _PARENT) if event == "session-start" else None,
+        "model": _name(payload.get("model")),
+        "text": _text(inner, _TEXTS.get(event, ())),
+    }
+    if event == "turn-end" and "prompt_response" in payload:  # Gemini tells both at once
+        told["prompt"] = _text(payload, ("prompt",))
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def line_of(told: Mapping[str, Any]) -> bytes:
+    """An event as a line of the spool."""
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def really(client: str, payload: Mapping[str, Any]) -> str:
+    """The client that speaks: VS Code and Cursor also run the hooks of Claude's files."""
+    if "cursor_version" in payload:
+        return "cursor"
+    if "sessionId" in payload and "hookEventName" in payload:
+        return "vscode"
+    return client
+
+
+def _first(payload: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    return next((found for name in names if (found := _name(payload.get(name)))), None)
+
+
+def _name(value: Any) -> str | None:
+    """A short name as it is; one that is too long or cannot be printed by its hash."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if len(value) <= _MOST_NAME and value.isprintable():
+        return value
+    import hashlib  # noqa: PLC0415 - names are seldom so
+
+    return hashlib.sha256(value.encode(errors="replace")).hexdigest()
+
+
+def _text(payload: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The first of these texts that says something, cut, and without what no engine keeps."""
+    for name in names:
+        value = payload.get(name)
+        if not isinstance(value, str):
+            continue
+        clean = value.replace("\0", "").encode(errors="replace").decode()
+        if clean.strip():
+            more = len(clean) - MOST_TEXT
+            return clean if more <= 0 else f"{clean[:MOST_TEXT]}\n[{more} more characters]"
+    return None

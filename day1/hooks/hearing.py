@@ -1,0 +1,130 @@
+"""What becomes of an event: a line of the spool, and at the start of a session the prime.
+
+Where there is no store nothing is written, and no store is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from day1.home import is_store, locate, named_by
+from day1.hooks import answers, spool
+from day1.hooks.events import CLIENTS, EVENTS, event_of, line_of
+from day1.hooks.prime_file import read, stamp_of
+
+MAIN: Final = "main"
+LOG: Final = "hooks.log"
+_MOST_LOG: Final = 256 * 1024
+_AGAIN_S: Final = 10
+"""The same start of a session within so many seconds was told by two files of hooks."""
+_PROJECTS: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+"""Where clients name the project, which an agent does not leave when it goes into a folder."""
+
+
+def hear(event: str, client: str, data: bytes) -> str:
+    """Do what an event asks for; what the client is told."""
+    payload, trouble = _payload(data)
+    store = _store(payload)
+    if store is None:
+        return answers.nothing(client)
+    if event not in EVENTS or client not in CLIENTS:
+        _note(store, "there is no such event or client")
+        return answers.nothing(client)
+    again = False
+    try:
+        added = _spooled(event, client, payload, store)
+        again = added is False
+        trouble = trouble or ("" if added is not None else "the client names no session")
+    except spool.Full as exc:
+        trouble = f"the spool is full: {exc}"
+    except OSError as exc:
+        trouble = exc.strerror or type(exc).__name__
+    if trouble:
+        _note(store, f"{event} of {client}: {trouble}")
+    if event == "session-start" and not again:  # whether or not it could be noted
+        return answers.start(client, _prime(store, payload))
+    if event == "compacting" and client == "opencode":  # it takes a text to keep
+        return _prime(store, payload)
+    return answers.nothing(client)
+
+
+def _payload(data: bytes) -> tuple[Mapping[str, Any], str]:
+    """What the client says, and what is wrong with it."""
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}, "stdin holds no JSON, or too much"
+    return (said, "") if isinstance(said, dict) else ({}, "stdin holds no JSON object")
+
+
+def _store(payload: Mapping[str, Any]) -> Path | None:
+    """The folder of the store that is meant, if there is one."""
+    try:
+        named = named_by(os.environ)
+        folder = locate(named, _project(payload)).folder
+        there = (folder / "node").is_file() if named.url is not None else is_store(folder)
+    except (OSError, RuntimeError, ValueError):  # no home, no folder, a path that is none
+        return None
+    return folder if there else None
+
+
+def _project(payload: Mapping[str, Any]) -> Path:
+    roots = payload.get("workspace_roots")
+    first = roots[0] if isinstance(roots, list) and roots else None
+    named = (*(os.environ.get(name) for name in _PROJECTS), first, payload.get("cwd"))
+    for place in named:
+        if isinstance(place, str) and place and Path(place).is_dir():
+            return Path(place)
+    return Path.cwd()
+
+
+def _spooled(event: str, client: str, payload: Mapping[str, Any], store: Path) -> bool | None:
+    """Add the event to the spool; False if it is there already, None if there is no session."""
+    told = event_of(event, client, payload, os.environ, time.time_ns() // 1000)
+    if told is None:
+        return None
+    if not store.stat().st_mode & 0o077:  # as all of a store that is its user's alone
+        os.umask(0o077)
+    return spool.append(
+        spool.path_of(store, told["session"]), line_of(told), lambda tail: _is_told(told, tail)
+    )
+
+
+def _is_told(told: Mapping[str, Any], tail: bytes) -> bool:
+    """Whether the start of this session was told just now: two files of hooks may name it."""
+    if told["event"] != "session-start":
+        return False  # ids tell these apart when they are taken in
+    for line in tail.splitlines():
+        try:
+            before = json.loads(line)
+            same = all(before[key] == told.get(key) for key in ("event", "source"))
+            if same and told["at"] - before["at"] < _AGAIN_S * 1_000_000:
+                return True
+        except (ValueError, TypeError, KeyError):
+            continue
+    return False
+
+
+def _prime(store: Path, payload: Mapping[str, Any]) -> str:
+    branch = os.environ.get("DAY1_BRANCH") or MAIN
+    found = read(store, branch)
+    text = answers.unprimed(branch) if found is None else answers.primed(found, stamp_of(store))
+    return answers.forked(text) if payload.get("source") == "fork" else text
+
+
+def _note(store: Path, what: str) -> None:
+    """Write a line to the log, which holds no word of what the client said."""
+    path = store / LOG
+    try:
+        if path.exists() and path.stat().st_size > _MOST_LOG:
+            path.replace(path.with_name(f"{LOG}.1"))
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        with path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{at} {what[:200]}\n")
+    except OSError:
+        return  # a store that is full or read-only says so to whoever opens it

@@ -1,0 +1,72 @@
+"""A client with hooks: it runs `day1 hook` as a process, tells it of an event, and has a clock."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.engine import url_of
+from tests.wires.command_line import ROOT
+
+CLOCK_S = 30.0
+"""Only a hook that hangs takes so long: the machine of a test may be busy."""
+HOOK = [sys.executable, "-m", "day1", "hook"]
+
+
+class Client:
+    """One client in one project; `store` is the folder of the project's store."""
+
+    def __init__(self, place: Path, name: str = "claude") -> None:
+        self.name, self.project, self.home = name, place / "work", place / "home"
+        for folder in (self.project, self.home):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.store = self.project / ".day1"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("DAY1_", "CLAUDE_"))}
+        self.env = {**kept, "HOME": str(self.home), "PYTHONPATH": str(ROOT)}
+        self.env["DAY1_EMBEDDER__KIND"] = "none"
+        url = url_of(self.project)
+        if url is not None:
+            self.env |= {"DAY1_STORE__URL": url, "DAY1_HOME": str(self.store)}
+
+    def begin(self, event: str, client: str | None = None) -> subprocess.Popen[bytes]:
+        """Start a hook, which waits for what it is told."""
+        return subprocess.Popen(
+            [*HOOK, event, "--client", client or self.name],
+            cwd=self.project,
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def raw(self, event: str, said: bytes, client: str | None = None) -> str:
+        """What a hook prints; it must leave with 0 and say nothing on stderr."""
+        hook = self.begin(event, client)
+        out, err = hook.communicate(said, timeout=CLOCK_S)
+        assert (hook.returncode, err) == (0, b""), err
+        return out.decode()
+
+    def tell(self, event: str, *, client: str | None = None, **said: Any) -> str:
+        """Tell a hook of an event."""
+        payload = {"session_id": "one", "cwd": str(self.project), **said}
+        return self.raw(event, json.dumps(payload).encode(), client)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What waits in the spool."""
+        files = sorted((self.store / "spool").glob("*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
+
+    def log(self) -> str:
+        """What hooks have noted."""
+        log = self.store / "hooks.log"
+        return log.read_text() if log.exists() else ""
+
+
+def ended_in(hook: subprocess.Popen[bytes]) -> float:
+    """How long a hook goes on from now, in seconds; its stdin stays open."""
+    begun = time.monotonic()
+    assert hook.wait(CLOCK_S) == 0
+    return time.monotonic() - begun
