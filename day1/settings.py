@@ -160,6 +160,19 @@ class IndexSettings(_Section):
     ] = SecretStr("")
 
 
+class PrimeSettings(_Section):
+    """What a session begins with."""
+
+    chars: Annotated[
+        int,
+        Field(
+            ge=400,
+            le=20_000,
+            description="The most characters that `day1 prime`, its resource and its file have.",
+        ),
+    ] = 1_200
+
+
 class WriteSettings(_Section):
     """What is taken in."""
 
@@ -287,6 +300,7 @@ class Settings(BaseSettings):
     embedder: EmbedderSettings = EmbedderSettings()
     search: SearchSettings = SearchSettings()
     index: IndexSettings = IndexSettings()
+    prime: PrimeSettings = PrimeSettings()
     write: WriteSettings = WriteSettings()
     chat: ChatSettings = ChatSettings()
     http: HttpSettings = HttpSettings()

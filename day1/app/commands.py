@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from day1.app.background import prime_renewer
 from day1.app.engines import archives, copying, create_store, rewriting
 from day1.app.open import (
     copied_to,
@@ -42,6 +43,7 @@ __all__ = [
     "open_store",
     "place_of",
     "point",
+    "prime_renewer",
     "rewriting",
     "seen_through",
     "serve_http",

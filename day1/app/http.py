@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 from day1.adapters.flock import WriteLock
 from day1.app import garbage
+from day1.app.background import background_worker
 from day1.app.noticing import job_of, noticing
-from day1.app.open import background_worker, open_store
+from day1.app.open import open_store
 from day1.errors import Conflict, Refused
 from day1.interfaces.http.app import Served, build_app, needs_token
 from day1.interfaces.http.serving import address_of, listen, serve

@@ -19,6 +19,7 @@ from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.failures import of_system
 from day1.adapters.index.uses import FileUses
 from day1.adapters.judges.rules.judge import RulesJudge
+from day1.adapters.primes import FilePrimes, closing_stamp
 from day1.app.engines import create_store, obstacles_in, open_engine
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
@@ -31,6 +32,7 @@ from day1.model.values.ids import new_id, short_hash
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
+from day1.services.prime.request import PrimePorts
 from day1.services.recoveries import recover
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.repository import Repository
@@ -53,7 +55,6 @@ if TYPE_CHECKING:
     from day1.ports.judge import Judge
     from day1.ports.source import Machine, Source, ToolMemory
     from day1.services.upkeep.doctor import StoreLocation
-    from day1.services.upkeep.worker import BackgroundWorker
 
 
 def open_store(
@@ -76,6 +77,7 @@ def open_store(
         raise of_system(exc, Path(exc.filename), writing=False) from exc
     chat_model = chat(settings.chat)
     with ExitStack() as opened:
+        closing = opened.enter_context(closing_stamp(folder))
         try:
             engine = open_engine(settings, folder, now, opened)
         except NotAStore:
@@ -90,22 +92,24 @@ def open_store(
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
-        repo = Repository(store, store.history, ledger, new_id, now, store.point, index.forget)
+        primes = FilePrimes(folder, read_only=read_only)
+        forget = index.forget, primes.forget
+        repo = Repository(store, store.history, ledger, new_id, now, store.point, *forget)
         ledger.recover = partial(recover, repo)
         if not read_only:
             _recover(repo)
             forget_redacted(repo)
-        search = replace(
-            _search_ports(settings, repo, index, serves=serves),
-            uses=FileUses(folder, read_only=read_only),
-        )
+        opened.callback(closing)
+        prime = PrimePorts(FileUses(folder, read_only=read_only), primes)
+        search = _search_ports(settings, repo, index, serves=serves)
         return OpenStore(
             folder,
             engine.where,
             engine.node,
             settings,
             repo,
-            search,
+            replace(search, uses=prime.uses),
+            prime,
             chat_model,
             _judge(settings, chat_model),
             read_only,
@@ -113,14 +117,6 @@ def open_store(
             partial(obstacles_in, folder),
             opened.pop_all(),
         )
-
-
-def background_worker(store: OpenStore) -> BackgroundWorker:
-    """The worker that indexes and compacts between the calls of a server."""
-    from day1.services.upkeep.worker import BackgroundWorker
-
-    compacts = store.settings.store.compact and not store.read_only
-    return BackgroundWorker(store.repo, store.search, compacts=compacts)
 
 
 @contextmanager

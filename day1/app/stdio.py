@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from day1.app import garbage
+from day1.app.background import background_worker
 from day1.app.noticing import job_of, noticing
-from day1.app.open import background_worker, open_store
+from day1.app.open import open_store
 from day1.call.context import Context
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.heads import ProcessHead, caller_of
@@ -26,8 +27,9 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     to_stderr(settings.log_level)
     chosen = TOOLSETS.choose(toolsets)
     store = open_store(settings, create=True, serves=True)
-    head = ProcessHead(store.repo, branch or settings.branch or MAIN)
-    worker = background_worker(store)
+    begins = branch or settings.branch or MAIN
+    head = ProcessHead(store.repo, begins)
+    worker = background_worker(store, begins)
     notices = noticing(store)
 
     def context(meta: Mapping[str, Any] | None, _: Any) -> Context:

@@ -16,6 +16,7 @@ from day1.model.rows.origin import Origin, SourceName
 from day1.model.values.ids import ids_of_request
 from day1.model.values.space import EVERY, SHARED
 from day1.services.branches.lookup import find, refuse_protected
+from day1.services.prime.request import PrimePorts
 from day1.services.teams.sessions import note
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Limits:
     """`raw_input` and `raw_output` are cut here."""
     secrets: str = "warn"
     """warn, refuse or ignore what looks like a secret."""
+    prime_chars: int = 1_200
+    """Characters of a prime."""
 
 
 def now() -> int:
@@ -127,6 +130,8 @@ class Context:
     """How the wire names a step that an answer advises."""
     configuration: Mapping[str, Json] = field(default_factory=dict)
     """The settings in force, without secrets and places."""
+    prime: PrimePorts = field(default_factory=PrimePorts)
+    """What primes are made with."""
 
     def branch(self, given: str | None) -> str:
         """The name of this call's branch: the one given, else as the rule says.

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from day1.hooks.prime_file import Prime
+from day1.hooks.prime_file import FRAME, Prime, lines_of
 
 MOST: Final = 8_000
 """Characters of a prime that are shown: every client takes them whole."""
@@ -51,7 +51,9 @@ def primed(prime: Prime, stamp: Any) -> str:
             "The memory has changed since this was made, so some of it may be out of date."
         )
     commit = "".join(filter(str.isalnum, prime.at))[:12]
-    return _marked(f' branch="{prime.branch}" commit="{commit}"', [*lines, prime.text[:MOST]])
+    return _marked(
+        f' branch="{prime.branch}" commit="{commit}"', [*lines, *lines_of(prime.text[:MOST])]
+    )
 
 
 def unprimed(branch: str) -> str:
@@ -71,4 +73,4 @@ def _marked(about: str, lines: list[str]) -> str:
     import re  # noqa: PLC0415 - to compile it takes a moment, which only this one needs
 
     inner = re.sub(_MARK, "‹", "\n".join(lines).strip())  # noqa: RUF001 - as a reader sees it
-    return f"<day1-memory{about}>\n{inner}\n</day1-memory>"
+    return f"<{FRAME}{about}>\n{inner}\n</{FRAME}>"

@@ -112,7 +112,8 @@ def _is_told(told: Mapping[str, Any], tail: bytes) -> bool:
 
 def _prime(store: Path, payload: Mapping[str, Any]) -> str:
     branch = os.environ.get("DAY1_BRANCH") or MAIN
-    found = read(store, branch)
+    space = os.environ.get("DAY1_SPACE") or None
+    found = (space and read(store, branch, space)) or read(store, branch)
     text = answers.unprimed(branch) if found is None else answers.primed(found, stamp_of(store))
     return answers.forked(text) if payload.get("source") == "fork" else text
 

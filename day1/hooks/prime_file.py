@@ -1,22 +1,33 @@
 """The prime of a branch as a file: what a session is told when it begins.
 
-A process that runs for long writes it after commits. A hook only reads it: it cannot ask the
-engine. Both take the file's name, and what says that the store has changed since, from here.
+A process that writes to the memory renews it (`services.prime.renewing`). A hook only reads it: it
+cannot ask the engine. Both take the file's name, and what says that the store has changed since,
+from here. The text is framed and marked as data already. The file is one JSON object:
+
+    {"format": 1, "branch": NAME, "at": COMMIT, "made_at": ISO 8601, "chars": NUMBER, "text": TEXT,
+     "space": NAME or null, "stamp": [...], "pinned": [IDs]}
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 FORMAT: Final = 1
 FOLDER: Final = "prime"
-_LONGEST: Final = 64 * 1024
+FRAME: Final = "day1-memory"
+"""The word of the marks around what is told."""
+_LONGEST: Final = 256 * 1024
 """A prime's file is shorter, in bytes."""
-_WRITTEN: Final = ("memory.db", "ledger.db", "ledger.db-wal")
-"""Every write to a store in a folder changes one of these."""
+_STORED: Final = "memory.db"
+"""Every write of rows to a store in a folder changes this file, and reading does not."""
+_LONGEST_KEY: Final = 100
+"""Characters of a branch or a space in a name of a file; a longer one ends in its hash."""
 
 
 class Prime(NamedTuple):
@@ -27,42 +38,150 @@ class Prime(NamedTuple):
     """The commit."""
     text: str
     stamp: Any
-    """`stamp_of` the store when this was made."""
+    """`stamp_of` the store when this was made: with another one, the text may be older than it."""
+    space: str | None = None
+    """A space whose facts it has beside those that all share."""
+    pinned: tuple[str, ...] = ()
+    """The ids of the branch's pinned facts: the next renewal reads only what changed since."""
 
 
-def file_name(branch: str) -> str:
-    """A branch's name as one safe name of a file."""
-    return f"{quote(branch, safe='')}.json"
+def file_name(branch: str, space: str | None = None) -> str:
+    """A branch's name, and that of a space, as one safe name of a file."""
+    key = _key(branch) if space is None else f"{_key(branch)}@{_key(space)}"
+    return f"{key}.json"
 
 
-def path_of(store: Path, branch: str) -> Path:
+def _key(name: str) -> str:
+    key = quote(name, safe="", errors="replace")
+    if len(key) <= _LONGEST_KEY:
+        return key
+    from hashlib import sha256  # noqa: PLC0415 - seldom needed, and slow to import
+
+    return f"{key[:60]}~{sha256(key.encode()).hexdigest()[:16]}"
+
+
+def path_of(store: Path, branch: str, space: str | None = None) -> Path:
     """Where the prime of a branch is."""
-    return store / FOLDER / file_name(branch)
+    return store / FOLDER / file_name(branch, space)
 
 
-def stamp_of(store: Path) -> list[list[int]]:
-    """What changes with each write to a store in a folder: size and time of its files.
+def stamp_of(store: Path) -> list[int]:
+    """What changes with each write of rows to a store in a folder: size and time of its file.
 
-    Of a store on a server it is the same for ever: this machine does not see its writes.
+    Of a store on a server it is empty: this machine does not see its writes.
     """
-    stamp = []
-    for name in _WRITTEN:
-        try:
-            found = (store / name).stat()
-        except OSError:
-            stamp.append([0, 0])
-        else:
-            stamp.append([found.st_size, found.st_mtime_ns])
-    return stamp
-
-
-def read(store: Path, branch: str) -> Prime | None:
-    """The prime of a branch; None if there is none that can be read."""
     try:
-        with path_of(store, branch).open("rb") as file:
-            said = json.loads(file.read(_LONGEST))
-        prime = Prime(said["branch"], said["at"], said["text"], said.get("stamp"))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        found = (store / _STORED).stat()
+    except OSError:
+        return []
+    return [found.st_size, found.st_mtime_ns]
+
+
+def read(store: Path, branch: str, space: str | None = None) -> Prime | None:
+    """The prime of a branch; None if there is none that can be read."""
+    found = _read(path_of(store, branch, space))
+    return found if found is not None and found.branch == branch else None
+
+
+def _read(path: Path) -> Prime | None:
+    said = _said(path)
+    if said is None or said.get("format") != FORMAT:
         return None
-    sound = said.get("format") == FORMAT and all(isinstance(part, str) for part in prime[:3])
-    return prime if sound and prime.branch == branch else None
+    branch, at, text = (said.get(name) for name in ("branch", "at", "text"))
+    space, pinned = said.get("space"), said.get("pinned")
+    if not (isinstance(branch, str) and isinstance(at, str) and isinstance(text, str)):
+        return None
+    return Prime(
+        branch,
+        at,
+        text,
+        said.get("stamp"),
+        space if isinstance(space, str) else None,
+        tuple(map(str, pinned)) if isinstance(pinned, list) else (),
+    )
+
+
+def _said(path: Path) -> dict[str, Any] | None:
+    try:
+        with path.open("rb") as file:
+            said = json.loads(file.read(_LONGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def write(store: Path, said: Mapping[str, Any]) -> None:
+    """Keep a prime: written beside its file, for this user alone, and renamed over it.
+
+    Raises:
+        OSError: the folder of the store is gone, read-only or full; an earlier file stays.
+    """
+    path = path_of(store, said["branch"], said.get("space"))
+    fresh = path.with_suffix(f".{os.getpid()}.new")
+    content = json.dumps({"format": FORMAT, **said}, ensure_ascii=False).encode("utf-8", "replace")
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        opened = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(opened, "wb") as file:
+            file.write(content)
+        fresh.replace(path)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+def lines_of(text: str) -> list[str]:
+    """A prime's lines without its marks and its notice, for whoever gives it marks of his own."""
+    lines = text.split("\n")
+    framed = lines[0].startswith(f"<{FRAME} ") and lines[-1] == f"</{FRAME}>"
+    return lines[2:-1] if framed else lines
+
+
+def restamp(store: Path, found: Prime, stamp: list[int]) -> None:
+    """Note that a prime is as new as the store that has this stamp.
+
+    Raises:
+        OSError: as `write`.
+    """
+    said = _said(path_of(store, found.branch, found.space))
+    if said is not None and said.get("stamp") != stamp and said.get("at") == found.at:
+        write(store, {**said, "stamp": stamp})
+
+
+def kept(store: Path) -> list[Prime]:
+    """Every prime of a store that can be read, the newest file first."""
+    found = [(_changed(path), prime) for path in _paths(store) if (prime := _read(path))]
+    found.sort(key=lambda one: -one[0])
+    return [prime for _, prime in found]
+
+
+def drop(store: Path, branch: str, space: str | None) -> None:
+    """Remove the prime of a branch.
+
+    Raises:
+        OSError: it could not be removed.
+    """
+    path_of(store, branch, space).unlink(missing_ok=True)
+
+
+def forget(store: Path) -> None:
+    """Remove every prime, half-written ones too: one may say what nobody is to read any more.
+
+    Raises:
+        OSError: one could not be removed.
+    """
+    for path in _paths(store):
+        path.unlink(missing_ok=True)
+
+
+def _paths(store: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from (store / FOLDER).iterdir()
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

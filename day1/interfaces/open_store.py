@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from day1.call.context import Caller, Context, Limits
 from day1.errors import Day1Error
 from day1.services.access.scoped import scoped
+from day1.services.prime.request import PrimePorts
 from day1.services.repository.repository import Repository
 from day1.services.search.request import SearchPorts
 from day1.settings import Settings
@@ -33,6 +34,7 @@ class OpenStore:
     settings: Settings
     repo: Repository
     search: SearchPorts
+    prime: PrimePorts
     chat: Chat | None
     judge: Judge
     read_only: bool
@@ -44,7 +46,7 @@ class OpenStore:
     def context(self, caller: Caller) -> Context:
         """What one call works with, limited to what the caller may see and do."""
         write = self.settings.write
-        limits = Limits(write.raw_characters, write.secrets)
+        limits = Limits(write.raw_characters, write.secrets, self.settings.prime.chars)
         repo, search = self.repo, self.search
         if caller.access.branches:
             repo = scoped(repo, caller.access)
@@ -58,6 +60,7 @@ class OpenStore:
             limits,
             self.chat,
             configuration=self.settings.told,
+            prime=self.prime,
         )
 
     def obstacles(self) -> list[Day1Error]:

@@ -16,13 +16,16 @@ class Use:
 
 
 class Uses(Protocol):
-    """Counts what is shown; neither method fails where the file cannot be used."""
+    """Counts what is shown; no method fails where the file cannot be used."""
 
     def shown(self, row_ids: Sequence[str], at: int) -> None:
         """Count that rows were shown."""
 
     def known(self) -> Mapping[str, Use]:
         """Every row that was shown, by id."""
+
+    def most(self, count: int) -> Mapping[str, Use]:
+        """So many of those that were shown most often, and of those that were shown last."""
 
 
 class NoUses(Uses):
@@ -34,4 +37,8 @@ class NoUses(Uses):
 
     @override
     def known(self) -> Mapping[str, Use]:
+        return {}
+
+    @override
+    def most(self, count: int) -> Mapping[str, Use]:
         return {}

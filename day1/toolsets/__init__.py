@@ -9,6 +9,7 @@ from day1.call.toolset import Toolset
 from day1.toolsets.day1.admin import ADMIN
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
+from day1.toolsets.day1.recall import RECALL
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
 from day1.toolsets.kompanion import KOMPANION
@@ -46,7 +47,7 @@ def registered(*toolsets: Toolset) -> Registry:
         ValueError: one clashes with another.
     """
     registry = Registry(LISTS, DEFAULT, EVERYTHING)
-    for toolset in (CORE, REVIEW, BROWSE, ADMIN, KOMPANION, ENGRAM, *toolsets):
+    for toolset in (CORE, REVIEW, BROWSE, ADMIN, RECALL, KOMPANION, ENGRAM, *toolsets):
         registry.register(toolset)
     return registry
 

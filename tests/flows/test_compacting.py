@@ -60,7 +60,7 @@ def test_a_server_compacts_only_when_nobody_calls(memory, monkeypatch, idle_s, c
 def test_what_nobody_wrote_to_is_not_looked_through_again(memory):
     seen: list[str] = []
     background = BackgroundWorker(memory.repo, Mock())
-    background._commit_and_index = lambda moved: seen.extend(branch.name for branch, _ in moved)
+    background._index = lambda moved: seen.extend(branch.name for branch, _ in moved)
     background._look()
     background._look()
     assert seen == ["main"]

@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from day1.adapters.index.index import LocalIndex
-from day1.app.open import background_worker, open_store
+from day1.app.background import background_worker
+from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
 from day1.settings import EmbedderSettings, IndexSettings, SearchSettings, Settings, StoreSettings
 from tests import servers

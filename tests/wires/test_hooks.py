@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from day1.app.background import prime_renewer
 from day1.hooks import prime_file, spool
 from day1.hooks.events import CLIENTS, EVENTS, MOST_TEXT
-from tests.flows.opened_store import fill, make, mounted, read_only
+from tests.flows.opened_store import fill, make, mounted, opened, read_only, write
 from tests.wires.hooked import HOOK, Client, ended_in
 
 JSON = {"cursor", "vscode", "gemini"}
@@ -344,3 +345,14 @@ def test_the_help_says_what_it_is(client: Client) -> None:
     )
     assert done.returncode == 0
     assert [event for event in EVENTS if event not in done.stdout] == []
+
+
+def test_a_session_is_told_what_day1_prime_prints(client: Client) -> None:
+    with opened(client.store) as store:
+        write(store, "The port is 80.")
+        prime_renewer(store).renew()
+    text = context(client.tell("session-start"))
+    assert "- The port is 80. (" in text
+    assert text.count("day1-memory") == 2
+    assert text.count("instruction") == 1
+    assert "out of date" not in text

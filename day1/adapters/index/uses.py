@@ -18,6 +18,9 @@ _WAIT_S = 1.0
 _TABLE = """
 CREATE TABLE IF NOT EXISTS uses (
     row_id TEXT PRIMARY KEY, times INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID"""
+_ALL = "SELECT row_id, times, last FROM uses"
+_OFTEN = f"{_ALL} ORDER BY times DESC, last DESC LIMIT ?"
+_LAST = f"{_ALL} ORDER BY last DESC LIMIT ?"
 _SHOWN = """
 INSERT INTO uses (row_id, times, last) VALUES (?, 1, ?)
 ON CONFLICT (row_id) DO UPDATE SET times = times + 1, last = max(last, excluded.last)"""
@@ -41,10 +44,17 @@ class FileUses(Uses):
 
     @override
     def known(self) -> Mapping[str, Use]:
+        return self._read(_ALL)
+
+    @override
+    def most(self, count: int) -> Mapping[str, Use]:
+        return {**self._read(_OFTEN, count), **self._read(_LAST, count)}
+
+    def _read(self, statement: str, *limit: int) -> dict[str, Use]:
         with self._usable():
             if self._path.exists():
                 with self._opened() as connection:
-                    rows = connection.execute("SELECT row_id, times, last FROM uses")
+                    rows = connection.execute(statement, limit)
                     return {row_id: Use(times, last) for row_id, times, last in rows}
         return {}
 

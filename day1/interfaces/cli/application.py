@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from day1.ports.rewriting import Rewriting
     from day1.ports.setup import Setup
     from day1.ports.source import Machine, Source, ToolMemory
+    from day1.services.prime.renewing import PrimeRenewer
     from day1.services.repository.repository import Repository
     from day1.services.upkeep.doctor import StoreLocation
     from day1.settings import EmbedderSettings, Settings
@@ -66,6 +67,10 @@ class Application(Protocol):
 
     def point(self, settings: Settings) -> KillPoint:
         """The named points at which tests kill a process that has no open store."""
+        ...
+
+    def prime_renewer(self, store: OpenStore) -> PrimeRenewer:
+        """What renews the kept primes of an open store."""
         ...
 
     def archives(self) -> Archives:

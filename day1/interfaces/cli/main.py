@@ -57,6 +57,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Look": {
         "search": "Find memories by meaning and by words.",
+        "prime": "Print what a session begins with.",
         "show": "Show a memory, a commit or a snapshot.",
         "log": "Show the commits of a branch.",
         "history": "Show every version of a memory, across merges.",

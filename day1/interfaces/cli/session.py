@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from day1.interfaces.cli.application import Application
     from day1.interfaces.open_store import OpenStore
     from day1.model.branches.branch import Branch
+    from day1.services.prime.renewing import PrimeRenewer
     from day1.services.repository.repository import Repository
     from day1.settings import Settings
 
@@ -39,6 +40,7 @@ class Session:
         self._find_application = find_application
         self.screen = Screen()
         self._store: OpenStore | None = None
+        self._renewer: PrimeRenewer | None = None
 
     @property
     def asks(self) -> bool:
@@ -85,6 +87,8 @@ class Session:
         """
         if self._store is None:
             self._store = self.app.open_store(self.settings, create=create)
+            self._renewer = self.app.prime_renewer(self._store)
+            self._renewer.begin()
         return self._store
 
     def repo(self, *, create: bool = False) -> Repository:
@@ -153,8 +157,10 @@ class Session:
             self.screen.note(("note: ", "dim"), str(note))
 
     def close(self) -> None:
-        """Close the store."""
+        """Renew the primes if something was written, and close the store."""
         if self._store is not None:
+            if self._renewer is not None and not self._store.read_only:
+                self._renewer.renew()
             self._store.close()
 
 

@@ -145,6 +145,7 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
             repo.ledger.put(record)
         repo.ledger.put(redaction)
     repo.point("redact.after_ledger")
+    repo.forget_primes()
     forget(repo, redaction.hashes)
 
 

@@ -15,6 +15,10 @@ def nothing_to_forget(_: Collection[str]) -> None:
     """There is no index."""
 
 
+def no_primes() -> None:
+    """None are kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repository:
     """What holds a memory: its rows, its history, what is said about them, and an id maker."""
@@ -28,6 +32,8 @@ class Repository:
     point: KillPoint = no_kill_point
     forget: Callable[[Collection[str]], None] = nothing_to_forget
     """Take texts out of this node's index, by their hashes."""
+    forget_primes: Callable[[], None] = no_primes
+    """Remove the kept primes, which may quote what was redacted."""
     noted: set[str] = field(default_factory=set)
     """Writers that this process has noted (`services.teams.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(

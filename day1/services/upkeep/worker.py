@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 
 from day1.errors import Day1Error, EmbedderUnavailable
 from day1.logs import note_failure
@@ -35,11 +35,26 @@ _PUT_OFF_S = 10.0
 """Vectors wait for a pause between calls, but at most so long."""
 
 
+def _nothing(_: Collection[str]) -> None:
+    """Nothing is to be renewed."""
+
+
 class BackgroundWorker:
     """A background thread. A step that fails is tried again at the next step."""
 
-    def __init__(self, repo: Repository, search: SearchPorts, *, compacts: bool = False) -> None:
-        """Work on a memory and its index; with `compacts` also on the size of the store."""
+    def __init__(
+        self,
+        repo: Repository,
+        search: SearchPorts,
+        *,
+        compacts: bool = False,
+        renew: Callable[[Collection[str]], None] = _nothing,
+    ) -> None:
+        """Work on a memory and its index; with `compacts` also on the size of the store.
+
+        `renew` is told the branches that moved, once what is due on them is committed.
+        """
+        self._renew = renew
         self._repo, self._search, self._compacts = repo, search, compacts
         self._stopped = threading.Event()
         self._pause_s = _PAUSE_S
@@ -64,12 +79,15 @@ class BackgroundWorker:
             if not self._try(self._step):
                 self._stopped.wait(self._pause_s)
 
-    def _commit_and_index(self, moved: list[tuple[Branch, CommitId]]) -> None:
-        """Commit pending rows, then update the index: an index that fails delays no commit."""
-        store, history, index = self._repo.store, self._repo.history, self._search.index
-        for branch, _ in moved:
+    def _commit(self, moved: list[Branch]) -> None:
+        """Commit pending rows that are due: before all else, so that nothing delays it."""
+        for branch in moved:
             if not self._stopped.is_set():
-                store.commit_pending_if_due(branch.name)
+                self._repo.store.commit_pending_if_due(branch.name)
+
+    def _index(self, moved: list[tuple[Branch, CommitId]]) -> None:
+        """Bring the index to where the branches are."""
+        store, history, index = self._repo.store, self._repo.history, self._search.index
         for branch, tip in moved:
             if not self._stopped.is_set():
                 follow(store, history, index, branch.name, branch.id)
@@ -169,12 +187,14 @@ class BackgroundWorker:
 
     def _look(self) -> None:
         """Look through the branches, if anybody wrote since the last time or that is long ago."""
-        stamp, now = self._repo.store.stamp(), time.monotonic()
+        stamp = (self._repo.store.stamp(), self._repo.ledger.stamp())
+        now, first = time.monotonic(), self._stamp is None
         if stamp == self._stamp and now - self._looked < _LOOK_S:
             return
         tips, dirty = self._repo.history.branches(), self._repo.history.dirty_branches()
         branches = [(b, tips[b.name]) for b in self._repo.ledger.branches() if b.name in tips]
-        self._commit_and_index(
-            [(b, t) for b, t in branches if t != self._followed.get(b.id) or b.name in dirty]
-        )
+        moved = [(b, t) for b, t in branches if t != self._followed.get(b.id) or b.name in dirty]
+        self._commit([branch for branch, _ in moved])
+        self._renew([] if first else [branch.name for branch, _ in moved])
+        self._index(moved)
         self._stamp, self._looked, self._forgotten = stamp, now, frozenset()

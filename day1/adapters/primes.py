@@ -1,0 +1,93 @@
+"""Primes as files in the store's folder: `ports.primes.Primes`."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.hooks import prime_file
+from day1.model.prime.prime import Prime
+from day1.model.values.instant import show
+from day1.ports.primes import KeptPrime, Primes, Stamp
+
+log = logging.getLogger(__name__)
+
+
+class FilePrimes(Primes):
+    """Threads and processes may share them: the last to write a file has written it whole."""
+
+    def __init__(self, folder: Path, *, read_only: bool) -> None:
+        """Write nothing yet; with `read_only` never."""
+        self._folder = folder
+        self._read_only = read_only
+
+    @override
+    def stamp(self) -> Stamp:
+        return prime_file.stamp_of(self._folder)
+
+    @override
+    def kept(self, branch: str, space: str | None) -> KeptPrime | None:
+        found = prime_file.read(self._folder, branch, space)
+        return None if found is None else _kept(found)
+
+    @override
+    def every(self) -> list[KeptPrime]:
+        return [_kept(found) for found in prime_file.kept(self._folder)]
+
+    @override
+    def keep(self, prime: Prime, stamp: Stamp) -> None:
+        said = {
+            "branch": prime.branch,
+            "at": prime.at,
+            "made_at": show(prime.made_at),
+            "chars": len(prime.text),
+            "text": prime.text,
+            "space": prime.space,
+            "stamp": list(stamp),
+            "pinned": list(prime.pinned),
+        }
+        self._try(prime_file.write, said)
+
+    @override
+    def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
+        found = prime_file.read(self._folder, kept.branch, kept.space)
+        if found is not None and found.at == kept.at:
+            self._try(prime_file.restamp, found, list(stamp))
+
+    @override
+    def drop(self, branch: str, space: str | None) -> None:
+        self._try(prime_file.drop, branch, space)
+
+    @override
+    def forget(self) -> None:
+        self._try(prime_file.forget)
+
+    def _try(self, write: Callable[..., object], *given: object) -> None:
+        """Survive a folder that is gone, full or read-only; there the files stay as they are."""
+        if self._read_only:
+            return
+        try:
+            write(self._folder, *given)
+        except OSError as exc:
+            log.warning("the prime cannot be kept: %s", type(exc).__name__)
+
+
+def _kept(found: prime_file.Prime) -> KeptPrime:
+    return KeptPrime(found.branch, found.space, found.at, found.pinned)
+
+
+@contextmanager
+def closing_stamp(folder: Path) -> Iterator[Callable[[], None]]:
+    """Keep primes fresh while a store is closed in the block: the engine writes a last mark then.
+
+    It gives what is to be called when that begins.
+    """
+    before: list[list[int]] = []
+    yield lambda: before.append(prime_file.stamp_of(folder))
+    after = prime_file.stamp_of(folder)
+    for found in prime_file.kept(folder) if before and before[0] != after else ():
+        if found.stamp == before[0]:
+            with suppress(OSError):
+                prime_file.restamp(folder, found, after)

@@ -1,0 +1,99 @@
+"""Memory as data in a model's context: marked, on one line each, within a number of characters.
+
+Whatever a text says, it cannot end the frame that it stands in: it has no line breaks, no letters
+that are not seen, and not the word that begins and ends the frame.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+from day1.hooks.prime_file import FRAME
+
+_ZERO_WIDTH: Final = "\u200c\u200d"
+"""Joiners, which Persian and families of emoji need; all else that is not seen is left out."""
+_MARK: Final = re.compile(
+    f"[{_ZERO_WIDTH}]*".join([*"day1", r"\s*[-_\u2010-\u2015\u2212]+\s*", *"memory"]), re.IGNORECASE
+)
+_CUT: Final = "\u2026"
+_LONGEST_ATTRIBUTE: Final = 120
+
+
+def size(text: str) -> int:
+    """Characters, as the clients count that count most: UTF-16 units, so never less than ours."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def one_line(text: str, most: int) -> str:
+    """A text as data on one line of at most `most` characters; a longer one ends in an ellipsis."""
+    seen = "".join(" " if _breaks(letter) else letter for letter in text if not _hidden(letter))
+    if _MARK.search(unicodedata.normalize("NFKC", seen)):
+        seen = _MARK.sub("memory of day1", unicodedata.normalize("NFKC", seen))
+    line = " ".join(seen.split())
+    return line if size(line) <= most else _shortened(line, most)
+
+
+def _shortened(line: str, most: int) -> str:
+    """The longest beginning of whole words, or of whole letters if the first word is too long."""
+    kept, room = 0, most - size(_CUT)
+    for kept, letter in enumerate(line):  # noqa: B007 - where it ended is what is wanted
+        room -= size(letter)
+        if room < 0:
+            break
+    whole = line[:kept]
+    if not line[kept].isspace() and " " in whole:
+        whole = whole[: whole.rindex(" ")]
+    while whole and (unicodedata.combining(line[len(whole)]) or line[len(whole)] in _ZERO_WIDTH):
+        whole = whole[:-1]  # a letter is not parted from its accents
+    return f"{whole.rstrip()}{_CUT}"
+
+
+def _breaks(letter: str) -> bool:
+    return unicodedata.category(letter) in {"Zl", "Zp", "Zs"} or letter in "\n\r\t\v\f\x85"
+
+
+def _hidden(letter: str) -> bool:
+    """Controls, marks of direction, tags, and halves of letters."""
+    kind = unicodedata.category(letter)
+    return (kind in {"Cc", "Cf", "Cs"} and letter not in _ZERO_WIDTH) and not _breaks(letter)
+
+
+class Frame:
+    """Lines between two marks, never more than so many characters together."""
+
+    def __init__(self, attributes: Iterable[tuple[str, str]], notice: str, most: int) -> None:
+        """Begin with the mark and a notice, which says what the lines are."""
+        said = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes)
+        self._lines, self._end = [f"<{FRAME}{said}>", notice], f"</{FRAME}>"
+        self._room = most - size("\n".join([*self._lines, self._end])) - 1  # print ends the last
+        self._reserved = 0
+
+    def reserve(self, line: str) -> None:
+        """Keep room for a line that is added later."""
+        self._reserved = size(line) + 1
+
+    def room(self) -> int:
+        """Characters that the next line may have."""
+        return self._room - self._reserved - 1
+
+    def add(self, *lines: str) -> bool:
+        """Add lines if all of them fit; returns whether they did."""
+        needed = sum(size(line) + 1 for line in lines)
+        if needed > self._room - self._reserved:
+            return False
+        self._room -= needed
+        self._lines += lines
+        return True
+
+    def release(self) -> None:
+        """Give the reserved room back."""
+        self._reserved = 0
+
+    def text(self) -> str:
+        """The lines as one text, without a line break at its end."""
+        return "\n".join([*self._lines, self._end])
+
+
+def _attribute(value: str) -> str:
+    return one_line(value, _LONGEST_ATTRIBUTE).replace('"', "'")

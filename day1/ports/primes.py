@@ -1,0 +1,81 @@
+"""Where primes are kept for those who cannot ask the store: files, which may be lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from typing_extensions import override
+
+from day1.model.prime.prime import Prime
+
+Stamp = Sequence[int]
+"""What the store looks like from outside; with another one it was written to."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPrime:
+    """What a renewal has use for of the prime that is kept."""
+
+    branch: str
+    space: str | None
+    at: str
+    """The commit that it was read at."""
+    pinned: tuple[str, ...]
+    """The ids of the facts that were pinned there."""
+
+
+class Primes(Protocol):
+    """Keeps primes; no method fails where the files cannot be used."""
+
+    def stamp(self) -> Stamp:
+        """What the store looks like now: to be asked before it is read."""
+
+    def kept(self, branch: str, space: str | None) -> KeptPrime | None:
+        """The prime that is kept of a branch."""
+
+    def every(self) -> list[KeptPrime]:
+        """All that are kept, the newest first."""
+
+    def keep(self, prime: Prime, stamp: Stamp) -> None:
+        """Keep a prime in place of the earlier one."""
+
+    def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
+        """Note that a kept prime is as new as the store that looks like this."""
+
+    def drop(self, branch: str, space: str | None) -> None:
+        """Remove one: its branch is gone, or nobody has asked for it for long."""
+
+    def forget(self) -> None:
+        """Remove all: something in one of them is to be read by nobody any more."""
+
+
+class NoPrimes(Primes):
+    """Keeps none."""
+
+    @override
+    def stamp(self) -> Stamp:
+        return ()
+
+    @override
+    def kept(self, branch: str, space: str | None) -> KeptPrime | None:
+        return None
+
+    @override
+    def every(self) -> list[KeptPrime]:
+        return []
+
+    @override
+    def keep(self, prime: Prime, stamp: Stamp) -> None:
+        pass
+
+    @override
+    def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
+        pass
+
+    @override
+    def drop(self, branch: str, space: str | None) -> None:
+        pass
+
+    @override
+    def forget(self) -> None:
+        pass

@@ -1,0 +1,171 @@
+"""Gathering a prime: the state of a branch, what waits there, and the facts that serve best.
+
+The cost does not grow with the facts: the newest are read by the index on their time, others by id.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
+
+from day1.errors import NotFound, StoreUnavailable
+from day1.model.branches.branch import Branch
+from day1.model.prime.choosing import PINNED, KnownFact, ordered
+from day1.model.prime.prime import Prime
+from day1.model.prime.wording import Situation, prime_text
+from day1.model.records.sharing import Handoff
+from day1.model.records.task import Objective, Task
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, HELD, Cell
+from day1.model.search.worth import worth
+from day1.ports.reading import Reading
+from day1.ports.uses import Use
+from day1.services.branches.lookup import name_of
+from day1.services.merges.held import offers_on
+from day1.services.merges.reviews import reviews
+from day1.services.prime.request import PrimePorts
+from day1.services.repository.repository import Repository
+from day1.services.search.filters import active_rows
+
+_NEWEST, _USED, _PINNED = 200, 50, 20
+"""Facts that are looked at beside the best judged: the newest, the most used, and pinned ones."""
+_COLUMNS: Final = (
+    "id",
+    "fact_text",
+    "content_hash",
+    "category",
+    "verification",
+    "confidence",
+    "session_id",
+    "happened_at",
+    "created_at",
+    "expires_at",
+    "valid_until",
+)
+
+
+def prime_of(
+    repo: Repository, ports: PrimePorts, branch: Branch, space: str | None, most: int
+) -> Prime:
+    """The prime of a branch: of the facts that all share, and of those of one space.
+
+    Args:
+        repo: the memory.
+        ports: what is known of the use of facts.
+        branch: whose.
+        space: the space; None: the facts without one alone.
+        most: how many characters it may have.
+
+    Raises:
+        UnknownBranch: the branch was deleted meanwhile.
+    """
+    now, ref = repo.clock(), Ref(branch=branch.name)
+    with repo.store.reading(repo.shown(ref)) as reading:
+        pinned = _pinned(repo, ports, branch, space, reading)
+        facts = ordered(_facts(repo, ports, reading, pinned, space), now)
+        found = Situation(
+            branch.name,
+            reading.tip,
+            reading.pending.count,
+            about=branch.purpose or branch.description,
+            task=_task(repo, branch),
+            handoff=_handoff(repo, branch),
+            reviews=len(reviews(repo, branch=branch)),
+            facts=facts,
+        )
+        any_held = reading.count(HELD) > 0
+    if any_held:
+        with repo.store.reading(ref) as reading:
+            found = replace(found, held=len(offers_on(repo, reading)))
+    text = prime_text(found, most)
+    return Prime(branch.name, space, found.commit, found.pending, now, text, tuple(sorted(pinned)))
+
+
+def _facts(
+    repo: Repository,
+    ports: PrimePorts,
+    reading: Reading,
+    pinned: Collection[str],
+    space: str | None,
+) -> list[KnownFact]:
+    """The facts that may serve: active, public, true now, with no end, and of no other space."""
+    now, votes = repo.clock(), repo.ledger.votes()
+    judged, used = ports.judged.of(votes), ports.uses.most(_USED)
+    named = sorted({*judged, *used, *sorted(pinned, reverse=True)[:_PINNED]})
+    active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
+    newest = replace(active, created_after=-1, descending=True, limit=_NEWEST)
+    rows: dict[Cell, dict[str, Cell]] = {}
+    for wanted in dict.fromkeys((None, space)):
+        equal = {**active.equal, "space": wanted}
+        queries = [replace(newest, equal=equal)]
+        queries += [replace(active, equal=equal, among={"id": named})] * bool(named)
+        for query in queries:
+            for row in reading.scan(FACT, _COLUMNS, query):
+                rows[row[0]] = dict(zip(_COLUMNS, row, strict=True))
+    return [
+        _known(row, used.get(str(row["id"])), worth(votes.get(str(row["id"]), {}).values(), _ASKED))
+        for row in rows.values()
+        if row["expires_at"] is None and row["content_hash"] != REDACTED_HASH
+    ]
+
+
+_ASKED: Final = frozenset[str]()
+"""The words of what is asked: nothing yet."""
+
+
+def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
+    happened, until, session = row["happened_at"], row["valid_until"], row["session_id"]
+    return KnownFact(
+        id=str(row["id"]),
+        text=str(row["fact_text"]),
+        at=int((row["created_at"] if happened is None else happened) or 0),
+        pinned=row["category"] == PINNED,
+        verified=row["verification"] == "verified",
+        confidence=float(row["confidence"] or 0.0),
+        session_id=None if session is None else str(session),
+        times=0 if use is None else use.times,
+        last_shown=0 if use is None else use.last,
+        worth=votes,
+        until=None if until is None else int(until),
+    )
+
+
+def _pinned(
+    repo: Repository, ports: PrimePorts, branch: Branch, space: str | None, reading: Reading
+) -> set[str]:
+    """The ids of the branch's pinned facts: those of the kept prime, and what changed since it."""
+    kept = ports.primes.kept(branch.name, space)
+    if kept is not None:
+        if kept.at == reading.tip and not reading.pending.count:
+            return set(kept.pinned)
+        try:
+            changes = repo.history.changes(kept.at, Ref(branch=branch.name))
+        except (NotFound, StoreUnavailable):  # of another store, or compacted away
+            pass
+        else:
+            changed = changes.get(FACT.table, ())
+            now = {c.id for c in changed if c.after and c.after["category"] == PINNED}
+            return now | (set(kept.pinned) - {c.id for c in changed})
+    return {str(row[0]) for row in reading.scan(FACT, ("id",), Query(equal={"category": PINNED}))}
+
+
+def _task(repo: Repository, branch: Branch) -> str | None:
+    """The branch's task, how far it is, and what is being done."""
+    task = None if branch.task_id is None else repo.ledger.record(Task, branch.task_id)
+    if task is None:
+        return None
+    objectives = repo.ledger.records(Objective, task_id=task.id)
+    done = sum(objective.status == "completed" for objective in objectives)
+    doing = [one.description for one in objectives if one.status == "in_progress"]
+    parts = [task.name, *([f"{done} of {len(objectives)} objectives done"] if objectives else [])]
+    return "; ".join([*parts, *(f"in progress: {one}" for one in doing)])
+
+
+def _handoff(repo: Repository, branch: Branch) -> tuple[str, int, str] | None:
+    """The last handoff to a branch."""
+    found = repo.ledger.records(Handoff, target_id=branch.id)
+    if not found:
+        return None
+    last = max(found, key=lambda one: (one.created_at, one.id))
+    source = name_of(repo, last.source_id) or "a branch that is gone"
+    return source, last.created_at, last.context_summary

@@ -1,0 +1,38 @@
+"""What primes are made with."""
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Final
+
+from day1.model.lessons.rating import Votes
+from day1.model.search.worth import worth
+from day1.ports.primes import NoPrimes, Primes
+from day1.ports.uses import NoUses, Uses
+
+_JUDGED: Final = 50
+
+
+class BestJudged:
+    """The rows with the best votes, found again only when there are other votes."""
+
+    def __init__(self) -> None:
+        """Know none yet."""
+        self._known: tuple[Votes, dict[str, float]] = {}, {}
+
+    def of(self, votes: Votes) -> dict[str, float]:
+        """What the votes say of the rows of which they say most good."""
+        seen, best = self._known
+        if votes is not seen:
+            every = ((worth(each.values(), frozenset()), row_id) for row_id, each in votes.items())
+            best = {row_id: value for value, row_id in heapq.nlargest(_JUDGED, every)}
+            self._known = votes, best
+        return best
+
+
+@dataclass(frozen=True, slots=True)
+class PrimePorts:
+    """What is known of the use of facts, and where primes are kept. Made once for a process."""
+
+    uses: Uses = field(default_factory=NoUses)
+    primes: Primes = field(default_factory=NoPrimes)
+    judged: BestJudged = field(default_factory=BestJudged)
