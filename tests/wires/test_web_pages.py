@@ -168,7 +168,7 @@ def test_what_is_not_there_is_said_on_a_page(
 
 def test_files_are_kept_as_long_as_their_content_is_the_same(browser: Browser) -> None:
     page = browser.get("/review")
-    for name in ("day1.css", "day1.js", "day1.svg"):
+    for name in ("day1.css", "day1.js", "keys.js", "day1.svg"):
         start = page.html.index(f"/review/static/{name}?v=")
         address = page.html[start:].partition('"')[0]
         first = browser.http.get(address)

@@ -27,6 +27,7 @@ from mcp.types import (
     ReadResourceRequestParams,
     ReadResourceResult,
     TextContent,
+    TextResourceContents,
     ToolAnnotations,
 )
 
@@ -35,7 +36,7 @@ from day1.call.context import Context
 from day1.call.operation import Effect, Operation
 from day1.call.toolset import ErrorShape, Tool
 from day1.errors import Day1Error, UnknownTool
-from day1.interfaces.mcp import prompts, resources
+from day1.interfaces.mcp import apps, prompts, resources
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.schemas import listed_schema, output_schema
 from day1.interfaces.mcp.skills import FRESH_MS, add_skills, contents
@@ -66,17 +67,10 @@ def build_server(
     listed = {tool.name: listing(tool.operation) for tool in tools}
     offered = {p.name: p for tool in tools for p in tool.toolset.hints.prompts}
     skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))
-    fixed, read_memory = contents(skills), _asked(resources.read, make_context)
+    fixed = {**contents(skills), **apps.documents(listed)}
 
-    async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=list(listed.values()))
-
-    async def read_resource(ctx: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
-        if params.uri in fixed:
-            there = [fixed[params.uri]]
-            return ReadResourceResult(contents=there, ttl_ms=FRESH_MS, cache_scope="public")
-        found: ReadResourceResult = await read_memory(ctx, params)
-        return found
+    async def list_tools(ctx: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=apps.with_views(ctx, listed.values()))
 
     async def list_prompts(_ctx: Any, _params: Any) -> ListPromptsResult:
         return prompts.listed(offered)
@@ -105,7 +99,7 @@ def build_server(
         on_call_tool=call_tool,
         on_list_resources=_asked(resources.listed, make_context),
         on_list_resource_templates=_list_templates,
-        on_read_resource=read_resource,
+        on_read_resource=_reading(fixed, _asked(resources.read, make_context)),
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
         on_completion=_asked(resources.completed, make_context),
@@ -114,6 +108,7 @@ def build_server(
         on_unsubscribe_resource=listening.unsubscribe,
     )
     add_skills(server, skills)
+    apps.add_views(server, listed)
     return server
 
 
@@ -135,6 +130,20 @@ def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> 
 
     async def handle(ctx: Any, params: Any) -> Any:
         return await to_thread.run_sync(run, ctx, params)
+
+    return handle
+
+
+def _reading(
+    fixed: Mapping[str, TextResourceContents], read: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A handler that answers what comes with the program, else what `read` finds."""
+
+    async def handle(ctx: Any, params: ReadResourceRequestParams) -> Any:
+        if params.uri not in fixed:
+            return await read(ctx, params)
+        there = [fixed[params.uri]]
+        return ReadResourceResult(contents=there, ttl_ms=FRESH_MS, cache_scope="public")
 
     return handle
 

@@ -19,11 +19,8 @@ from markupsafe import Markup, escape
 
 from day1.interfaces.web.static_files import address
 from day1.model.merge.word_diff import changed_words
-from day1.model.values.showing import UNSEEN, short_commit, short_id
+from day1.model.values.showing import BEGINNING, FOLDED, UNSEEN, short_commit, short_id
 
-_FOLDED: Final = 1_200
-"""A text longer than this is folded behind its beginning."""
-_BEGINNING: Final = 400
 _TAGS: Final = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
 
@@ -48,17 +45,17 @@ def inert(text: object) -> Markup:
     if text is None:
         return Markup('<span class="none">none</span>')
     said = str(text)
-    if len(said) <= _FOLDED:
+    if len(said) <= FOLDED:
         return Markup("<bdi>{}</bdi>").format(marked(said))
     return Markup(
         '<details class="long"><summary><bdi>{}</bdi> <span class="more">\u2026 {} characters'
         "</span></summary><bdi>{}</bdi></details>"
-    ).format(marked(said[:_BEGINNING]), f"{len(said):,}", marked(said))
+    ).format(marked(said[:BEGINNING]), f"{len(said):,}", marked(said))
 
 
 def words(parts: Sequence[tuple[str, str]]) -> Markup:
     """How a text became another: what was removed, and what was added; long parts are folded."""
-    shown = ((how, marked(part) if len(part) <= _FOLDED else inert(part)) for how, part in parts)
+    shown = ((how, marked(part) if len(part) <= FOLDED else inert(part)) for how, part in parts)
     said = (Markup(_TAGS[how]).format(part) for how, part in shown)  # noqa: S704 - our own tags
     return Markup("<bdi>{}</bdi>").format(Markup("").join(said))
 

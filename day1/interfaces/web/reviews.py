@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from starlette.responses import Response
 
 from day1.errors import Conflict, Day1Error, InvalidRequest
+from day1.interfaces.reviewing import GROUPS, KEYS, NUMBERS, REASONS, TAKEN, TEXTS, fields
 from day1.interfaces.web.memories import said
 from day1.interfaces.web.signing import inside
 from day1.interfaces.web.site import HOME, Visit
-from day1.model.rows.column import Column
-from day1.model.rows.kind import BY_NAME, MEMORIES, Kind
+from day1.model.rows.kind import BY_NAME
 
 _PAGE: Final = 50
-GROUPS: Final = {
-    "conflicts": "Conflicts",
-    "held": "Held by an earlier merge",
-    "duplicates": "Possible duplicates",
-    "new": "New",
-    "changed": "Changed",
-    "removed": "Removed",
-    "kept": "Kept as it is",
-}
-_REASONS: Final = {
-    "both_changed": "both sides changed it",
-    "delete_modify": "one side changed it, the other removed it",
-    "belongs_to": "it goes with another memory",
-    "duplicate": "it may be a duplicate",
-    "skipped": "it was skipped",
-}
-
-
-class Field(NamedTuple):
-    """A column that a reviewer can give a value for."""
-
-    column: str
-    form: str
-    """text, line, number, or the values there are, with blanks."""
-
-
 _GIVEN: Final = "v."
-_TEXTS: Final = frozenset(kind.text for kind in MEMORIES if kind.text)
-_NUMBERS: Final = frozenset(
-    c.name for kind in MEMORIES for c in kind.column.values() if c.type == "real"
-)
 
 
 def address(review_id: str, offset: int = 0, place: str = "") -> str:
@@ -92,6 +62,8 @@ def _shown(
         review=found,
         groups=_grouped(found["rows"], offset),
         names=GROUPS,
+        taken=TAKEN,
+        keys=KEYS,
         offset=offset,
         before=max(offset - _PAGE, 0) if offset else None,
         after=end if end < found["total"] else None,
@@ -112,7 +84,7 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
             # A conflict is shown where it is decided.
             "delta": [one for column, one in delta.items() if column not in row["clashes"]],
             # A reviewer sees the text, even if another column is in question.
-            "leads": "*" not in row["clashes"] and _TEXTS.isdisjoint({*row["clashes"], *delta}),
+            "leads": "*" not in row["clashes"] and TEXTS.isdisjoint({*row["clashes"], *delta}),
             "points": [_point(row, cell, delta.get(cell)) for cell in row["clashes"] or ["*"]],
         }
         groups.setdefault(row["group"], []).append(shown)
@@ -134,32 +106,16 @@ def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "column": column,
             "before": ours.get(column),
             "after": theirs.get(column),
-            "words": row["words"] if column in _TEXTS else None,
+            "words": row["words"] if column in TEXTS else None,
         }
         for column in {**ours, **theirs}
         if ours.get(column) != theirs.get(column)
     }
 
 
-def _fields(kind: Kind, cell: str) -> list[Field]:
-    """The columns that a form asks for: of a cell its first, of a row as a whole the main ones."""
-    wanted = (
-        column
-        for name, column in kind.column.items()
-        if column.given and column.type != "json" and (column.main if cell == "*" else name == cell)
-    )
-    return [Field(column.name, _form(column)) for column in wanted]
-
-
-def _form(column: Column) -> str:
-    if column.among and column.choices:
-        return " ".join(column.choices)
-    return {"text": "text", "real": "number"}.get(column.type, "line")
-
-
 def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict[str, Any]:
     """A cell, or the row as a whole, with both its sides and what was decided about it."""
-    fields = _fields(BY_NAME[row["type"]], cell)
+    asked = fields(BY_NAME[row["type"]], cell)
     made = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
     decided = made[0] if made else None
     ours, theirs = row["ours"] or {}, row["theirs"] or {}
@@ -167,10 +123,10 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
     return {
         "cell": cell,
         "place": f"{row['id']}.{'row' if cell == '*' else cell}",
-        "why": _REASONS.get(row["clashes"].get(cell, "")),
+        "why": REASONS.get(row["clashes"].get(cell, "")),
         "clashes": cell in row["clashes"] and row["clashes"][cell] != "belongs_to",
         "decided": decided,
-        "fields": [(field, start.get(field.column)) for field in fields],
+        "fields": [(field, start.get(field.column)) for field in asked],
         "ours": ours.get(cell),
         "delta": delta or {"words": None, "before": ours.get(cell), "after": theirs.get(cell)},
         "base": (row["base"] or {}).get(cell),
@@ -208,7 +164,7 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
             continue
         # Browsers send each line's end as two characters.
         given[column] = text.replace("\r\n", "\n") or None
-        if column in _NUMBERS:
+        if column in NUMBERS:
             try:
                 given[column] = float(text)
             except ValueError as exc:

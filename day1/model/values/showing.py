@@ -11,6 +11,9 @@ UNSEEN: Final = re.compile(
 no letters, tags, half characters, and controls but tab and newline."""
 
 _SHORT: Final = 8
+FOLDED: Final = 1_200
+"""A text longer than this is folded behind its beginning."""
+BEGINNING: Final = 400
 
 
 def short_id(row_id: str) -> str:
