@@ -110,9 +110,11 @@ class Prompt:
     title: str
     description: str
     arguments: Mapping[str, str]
-    """Name -> what it is; the first is required."""
+    """Name -> what it is; the first is required unless it has a default."""
     text: str
     defaults: Mapping[str, str] = field(default_factory=dict)
+    operation: str | None = None
+    """An operation whose `text` is put in for `{answer}`, as it is when the prompt is picked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ def test_branches_facts_and_snapshots_are_listed_and_read(agent: Session) -> Non
     assert [one.uri_template for one in templates] == [
         f"{BRANCHES}/{{branch}}",
         f"{BRANCHES}/{{branch}}/facts/{{id}}",
+        f"{BRANCHES}/{{branch}}/prime",
         "day1://snapshots/{id}",
     ]
     assert branch in {one["branch_name"] for one in read(agent, BRANCHES)["result"]}
@@ -169,7 +170,8 @@ def test_the_name_of_a_branch_is_completed(agent: Session) -> None:
 
 def test_prompts_say_which_tools_to_use_and_only_such_as_there_are(agent: Session) -> None:
     prompts = {one.name: one for one in ask(agent, "list_prompts").prompts}
-    assert set(prompts) == {"start_task", "review_branch", "resume"}
+    assert set(prompts) == {"start_task", "review_branch", "resume", "prime"}
+    assert [one.required for one in prompts.pop("prime").arguments] == [False]
     for name, prompt in prompts.items():
         first = prompt.arguments[0]
         assert [one.required for one in prompt.arguments] == [
@@ -186,6 +188,25 @@ def test_prompts_say_which_tools_to_use_and_only_such_as_there_are(agent: Sessio
             ask(agent, "get_prompt", name, {})
     with pytest.raises(MCPError):
         ask(agent, "get_prompt", "none", {})
+
+
+def test_a_session_reads_what_it_begins_with_as_a_resource_and_as_a_prompt(agent: Session) -> None:
+    branch = named(agent)
+    agent.ok("memory_write_fact", fact_text="The port is {80}.", branch=branch)
+    (content,) = ask(
+        agent, "read_resource", f"{BRANCHES}/{branch.replace('/', '%2F')}/prime"
+    ).contents
+    assert content.mime_type == "text/plain"
+    assert "- The port is {80}. (" in content.text
+    (own,) = ask(agent, "read_resource", "day1://prime").contents
+    assert own.text.startswith('<day1-memory branch="main" commit="')
+    got = ask(agent, "get_prompt", "prime")
+    assert got.messages[0].content.text == own.text
+    got = ask(agent, "get_prompt", "prime", {"branch": branch})
+    assert got.messages[0].content.text == content.text
+    assert listed(agent)["day1://prime"].mime_type == "text/plain"
+    with pytest.raises(MCPError):
+        ask(agent, "read_resource", f"{BRANCHES}/nowhere/prime")
 
 
 async def listen(agent: Session, uri: str, heard: queue.Queue[str]) -> None:

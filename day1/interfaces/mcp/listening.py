@@ -25,7 +25,7 @@ from mcp.types import (
 )
 
 from day1.interfaces.broadcast import Broadcaster
-from day1.interfaces.mcp.resources import BRANCHES, REVIEWS, branch_uri
+from day1.interfaces.mcp.resources import BRANCHES, REVIEWS, branch_uri, prime_uri
 from day1.model.access.permissions import Access
 from day1.services.upkeep.poller import Moved, News
 
@@ -140,7 +140,8 @@ def _addresses(news: News) -> tuple[Sequence[str], bool]:
     if not isinstance(news, Moved):
         return [REVIEWS], False
     listed = news.new or news.commit is None
-    return [branch_uri(news.branch), *([BRANCHES] if listed else [])], listed
+    uris = [branch_uri(news.branch), prime_uri(news.branch)]
+    return [*uris, *([BRANCHES] if listed else [])], listed
 
 
 def _sees(access: Access, news: News) -> bool:

@@ -1,4 +1,4 @@
-"""Prompts that a person picks in a client: start a task, review a branch, resume."""
+"""Prompts that a person picks in a client: start a task, review a branch, resume, the prime."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INVALID_PARAMS,
+    GetPromptRequestParams,
     GetPromptResult,
     ListPromptsResult,
     PromptArgument,
@@ -15,7 +16,9 @@ from mcp.types import (
     TextContent,
 )
 
+from day1.call.context import Context
 from day1.call.toolset import Prompt
+from day1.toolsets import TOOLSETS
 
 
 def listed(offered: Mapping[str, Prompt]) -> ListPromptsResult:
@@ -27,7 +30,11 @@ def listed(offered: Mapping[str, Prompt]) -> ListPromptsResult:
                 title=one.title,
                 description=one.description,
                 arguments=[
-                    PromptArgument(name=name, description=what, required=number == 0)
+                    PromptArgument(
+                        name=name,
+                        description=what,
+                        required=number == 0 and name not in one.defaults,
+                    )
                     for number, (name, what) in enumerate(one.arguments.items())
                 ],
             )
@@ -37,13 +44,15 @@ def listed(offered: Mapping[str, Prompt]) -> ListPromptsResult:
 
 
 def worded(
-    offered: Mapping[str, Prompt], name: str, given: Mapping[str, str] | None
+    offered: Mapping[str, Prompt], ctx: Context, params: GetPromptRequestParams
 ) -> GetPromptResult:
-    """A prompt with its arguments put in.
+    """A prompt with its arguments, and what it asks memory for, put in.
 
     Raises:
         MCPError: there is no such prompt, or an argument is missing.
+        Day1Error: as the operation says that it asks.
     """
+    name, given = params.name, params.arguments
     one = offered.get(name)
     if one is None:
         known = ", ".join(offered) or "none"
@@ -52,6 +61,9 @@ def worded(
     missing = [key for key, value in values.items() if value is None]
     if missing:
         raise MCPError(INVALID_PARAMS, f"The prompt {name!r} needs: {', '.join(missing)}.")
+    if one.operation is not None:
+        asked = {key: value for key, value in values.items() if value}
+        values["answer"] = str(TOOLSETS.tools[one.operation].call(ctx, asked)["text"])
     text = TextContent(type="text", text=one.text.format(**values))
     message = PromptMessage(role="user", content=text)
     return GetPromptResult(description=one.description, messages=[message])

@@ -2,6 +2,8 @@
 
     day1://branches                          every branch
     day1://branches/{branch}                 where it stands, and its newest facts
+    day1://prime                             what a session begins with, as text
+    day1://branches/{branch}/prime           the same of a branch
     day1://branches/{branch}/facts/{id}      one fact
     day1://snapshots/{id}                    a snapshot's label and facts
     day1://reviews                           what waits for a person, and the open reviews
@@ -40,8 +42,9 @@ from day1.services.upkeep.waiting import waiting
 from day1.toolsets import TOOLSETS
 
 BRANCHES: Final = "day1://branches"
+PRIME: Final = "day1://prime"
 REVIEWS: Final = "day1://reviews"
-_JSON: Final = "application/json"
+_JSON, _TEXT = "application/json", "text/plain"
 _FACTS, _PAGE = 50, 100
 _COMPLETED = 100
 _CURSOR: Final = re.compile("[0-9]{1,9}")
@@ -50,6 +53,11 @@ _CURSOR: Final = re.compile("[0-9]{1,9}")
 def branch_uri(name: str) -> str:
     """The address of a branch."""
     return f"{BRANCHES}/{quote(name, safe='')}"
+
+
+def prime_uri(name: str) -> str:
+    """The address of what a session on a branch begins with."""
+    return f"{branch_uri(name)}/prime"
 
 
 TEMPLATES: Final = ListResourceTemplatesResult(
@@ -67,6 +75,13 @@ TEMPLATES: Final = ListResourceTemplatesResult(
             uri_template=f"{BRANCHES}/{{branch}}/facts/{{id}}",
             description="A fact as it is on a branch.",
             mime_type=_JSON,
+        ),
+        ResourceTemplate(
+            name="prime",
+            title="What a session begins with",
+            uri_template=f"{BRANCHES}/{{branch}}/prime",
+            description="A branch in a few lines: what waits, and the facts that serve best.",
+            mime_type=_TEXT,
         ),
         ResourceTemplate(
             name="snapshot",
@@ -91,6 +106,7 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
     start = start_of(params.cursor if params else None)
     every = [_resource("branches", "Branches", BRANCHES)]
     every.append(_resource("reviews", "What waits for a person", REVIEWS))
+    every.append(_resource("prime", "What a session begins with", PRIME, _TEXT))
     for branch in _call(ctx, "memory_branch_list")["result"]:
         name = branch["branch_name"]
         every.append(_resource(name, f"Branch {name}", branch_uri(name)))
@@ -112,8 +128,8 @@ def start_of(cursor: str | None) -> int:
     return int(cursor or 0)
 
 
-def _resource(name: str, title: str, uri: str) -> Resource:
-    return Resource(name=name, title=title, uri=uri, mime_type=_JSON)
+def _resource(name: str, title: str, uri: str, mime_type: str = _JSON) -> Resource:
+    return Resource(name=name, title=title, uri=uri, mime_type=mime_type)
 
 
 def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
@@ -128,13 +144,16 @@ def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         found = _read(ctx, uri)
     except NotFound as exc:
         raise MCPError(INVALID_PARAMS, f"Resource not found: {exc}", {"uri": uri}) from exc
+    if isinstance(found, str):
+        content = TextResourceContents(uri=uri, mime_type=_TEXT, text=found)
+        return ReadResourceResult(contents=[content])
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     text = text.encode("utf-8", "replace").decode()
     content = TextResourceContents(uri=uri, mime_type=_JSON, text=text)
     return ReadResourceResult(contents=[content])
 
 
-def _read(ctx: Context, uri: str) -> Mapping[str, Any]:
+def _read(ctx: Context, uri: str) -> Mapping[str, Any] | str:
     for pattern, reader in _READERS:
         found = re.fullmatch(pattern, uri)
         if found is not None:
@@ -144,6 +163,10 @@ def _read(ctx: Context, uri: str) -> Mapping[str, Any]:
 
 def _branch(ctx: Context, name: str) -> Mapping[str, Any]:
     return {"branch": name, **_call(ctx, "memory_list", type="fact", branch=name, limit=_FACTS)}
+
+
+def _prime(ctx: Context, branch: str | None = None) -> str:
+    return str(_call(ctx, "memory_prime", branch=branch)["text"])
 
 
 def _reviews(ctx: Context) -> Mapping[str, Any]:
@@ -165,7 +188,7 @@ def _call(ctx: Context, name: str, **arguments: Any) -> dict[str, Any]:
     return answer
 
 
-_Reader = Callable[..., Mapping[str, Any]]
+_Reader = Callable[..., Mapping[str, Any] | str]
 _READERS: Final[tuple[tuple[str, _Reader], ...]] = (
     (BRANCHES, lambda ctx: _call(ctx, "memory_branch_list")),
     (rf"{BRANCHES}/([^/?#]+)", _branch),
@@ -173,6 +196,8 @@ _READERS: Final[tuple[tuple[str, _Reader], ...]] = (
         rf"{BRANCHES}/([^/?#]+)/facts/([^/?#]+)",
         lambda ctx, branch, row: _call(ctx, "memory_get", id=row, branch=branch),
     ),
+    (rf"{BRANCHES}/([^/?#]+)/prime", _prime),
+    (PRIME, _prime),
     (r"day1://snapshots/([^/?#]+)", _snapshot),
     (REVIEWS, _reviews),
 )

@@ -19,8 +19,6 @@ from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
-    GetPromptRequestParams,
-    GetPromptResult,
     ListPromptsResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -75,9 +73,6 @@ def build_server(
     async def list_prompts(_ctx: Any, _params: Any) -> ListPromptsResult:
         return prompts.listed(offered)
 
-    async def get_prompt(_ctx: Any, params: GetPromptRequestParams) -> GetPromptResult:
-        return prompts.worded(offered, params.name, params.arguments)
-
     def schema(name: str) -> Mapping[str, Any] | None:
         found = listed.get(called[name].name) if name in called else None
         return None if found is None else found.input_schema
@@ -101,7 +96,7 @@ def build_server(
         on_list_resource_templates=_list_templates,
         on_read_resource=_reading(fixed, _asked(resources.read, make_context)),
         on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_get_prompt=_asked(partial(prompts.worded, offered), make_context),
         on_completion=_asked(resources.completed, make_context),
         on_subscriptions_listen=listening.listen,
         on_subscribe_resource=listening.subscribe,

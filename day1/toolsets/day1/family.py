@@ -78,7 +78,17 @@ _PROMPTS: Final = (
 
 _SKILLS: Final = ("day1-memory", "day1-merge-review", "day1-handoff")
 
-_HINTS: Final = Hints(_LINES, _PROMPTS, _SKILLS)
+_PRIME: Final = Prompt(
+    "prime",
+    "What is known here",
+    "What a session on this branch begins with: what waits, and the facts that serve best.",
+    {"branch": "the branch; default: the one that you are on"},
+    "{answer}",
+    {"branch": ""},
+    operation="memory_prime",
+)
+
+_HINTS: Final = Hints(_LINES, (*_PROMPTS, _PRIME), _SKILLS)
 _API: Final = Namespace(
     prefix="/api/v1",
     title="day1",
