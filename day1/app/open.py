@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from day1.adapters.failures import of_system
 from day1.adapters.index.uses import FileUses
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.adapters.primes import FilePrimes, closing_stamp
-from day1.app.engines import create_store, obstacles_in, open_engine
+from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.home import find_home
@@ -36,6 +36,7 @@ from day1.services.prime.request import PrimePorts
 from day1.services.recoveries import recover
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.repository import Repository
+from day1.services.search.indexing import withdraw_secrets
 from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchPorts
 from day1.settings import (
@@ -93,8 +94,7 @@ def open_store(
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
         primes = FilePrimes(folder, read_only=read_only)
-        forget = index.forget, primes.forget
-        repo = Repository(store, store.history, ledger, new_id, now, store.point, *forget)
+        repo = _repository(engine, index, primes)
         ledger.recover = partial(recover, repo)
         if not read_only:
             _recover(repo)
@@ -151,6 +151,19 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
         engine.ledger.recover = partial(recover, target)
         begin(source, target, engine.where, now())
         yield target
+
+
+def _repository(engine: EngineHandles, index: Index, primes: FilePrimes) -> Repository:
+    """The repository of an engine, whose redacted and secret texts leave what is derived."""
+    store = engine.store
+
+    def withdraw(branch: str, hashes: Collection[str]) -> None:
+        withdraw_secrets(store, index, branch, hashes)
+        primes.forget()
+
+    store.withdraw = withdraw
+    forget = index.forget, primes.forget
+    return Repository(store, store.history, engine.ledger, new_id, now, store.point, *forget)
 
 
 def _recover(repo: Repository) -> None:

@@ -73,15 +73,18 @@ class Words(Protocol):
         BM25 is above 0; a higher one is better.
         """
 
-    def scores(self, kind: Kind, match: str, texts: Sequence[TextId]) -> dict[TextId, float]:
-        """BM25 of those of `texts` in which any word of the expression occurs."""
+    def scores(
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: bool = False
+    ) -> dict[TextId, float]:
+        """BM25 of those of `texts` in which any of `terms` occurs: the sum of what `each` says."""
 
     def each(
-        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId]
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: bool = False
     ) -> list[dict[TextId, float]]:
-        """For each expression the BM25 of those of `texts` that match it.
+        """For each of `terms`, a word or a phrase in quotes, the BM25 of those of `texts` with it.
 
-        Where each of `terms` is a word or a phrase, `scores` of their OR is the sum of these.
+        With `again`, as for a small space, the same texts will be asked for again: their words may
+        be remembered, and a term is then weighed by a count of texts that is a tenth off at most.
         """
 
     def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
@@ -196,6 +199,9 @@ class Index(Protocol):
 
     def generation(self) -> str:
         """A value that changes when the index is made anew; numbers of texts are void then."""
+
+    def edition(self) -> str:
+        """A value that changes with the generation, and when texts were taken out."""
 
     def in_memory(self) -> Index:
         """An empty index of words in this process's memory."""

@@ -55,3 +55,6 @@ class MemoryIndex:
 
     def generation(self) -> str:
         return self.made
+
+    def edition(self) -> str:
+        return self.made

@@ -18,7 +18,6 @@ from day1.model.rows.kind import FACT, RELATION
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchPorts
-from day1.services.search.views import ViewCache
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
@@ -132,8 +131,7 @@ def test_a_text_that_is_no_secret_elsewhere_is_found_there(memory, ask):
     assert ask.ids("vault") == ["fact_b"]
     memory.update_fact("main", "fact_b", sensitivity="secret")
     assert ask.ids("vault") == []
-    other = replace(ask.ports, views=ViewCache())  # another process, or the same one later
-    found = Asking(memory, other)("vault", "side")
+    found = ask("vault", "side")
     assert sorted(str(hit.row["id"]) for hit in found.hits) == ["fact_a", "fact_b"]
     assert found.notes == []
     assert ask.ids("vault") == []

@@ -92,15 +92,16 @@ class IndexSuite:
 
     def test_scores_are_those_of_the_order_and_of_matching_texts_only(self, index):
         numbers = learn(index, *TEXTS)
-        match = '"gateway" OR "alice"'
-        scores = index.words.scores(FACT, match, numbers)
+        terms = ['"gateway"', '"alice"']
+        match = " OR ".join(terms)
+        scores = index.words.scores(FACT, terms, numbers)
         assert scores.keys() == {numbers[0], numbers[3]}
         assert scores[numbers[3]] > scores[numbers[0]] > 0
         assert list(index.words.best(FACT, match, 9).items()) == [
             (numbers[3], scores[numbers[3]]),
             (numbers[0], scores[numbers[0]]),
         ]
-        assert index.words.scores(FACT, match, numbers[:1]) == {numbers[0]: scores[numbers[0]]}
+        assert index.words.scores(FACT, terms, numbers[:1]) == {numbers[0]: scores[numbers[0]]}
 
     def test_the_score_of_several_words_is_the_sum_of_each_one_s(self, index):
         numbers = learn(index, *TEXTS)
@@ -108,13 +109,53 @@ class IndexSuite:
         each = index.words.each(FACT, terms, numbers)
         assert len(each) == len(terms)
         summed = {n: sum(found.get(n, 0) for found in each) for n in numbers}
-        scores = index.words.scores(FACT, " OR ".join(terms), numbers)
+        scores = index.words.scores(FACT, terms, numbers)
         assert scores == pytest.approx({n: score for n, score in summed.items() if score})
         assert len(scores) == 3
         assert index.words.each(FACT, ['"deploy"'], numbers[:2]) == [
             {numbers[1]: each[terms.index('"deploy"')][numbers[1]]}
         ]
         assert index.words.each(FACT, [], numbers) == []
+
+    def test_few_texts_that_are_asked_for_again_have_the_same_scores(self, index):
+        beside = (
+            f'Gateway {number} waits, "very" {"very " * (number % 4)}long.' for number in range(190)
+        )
+        numbers = learn(index, *TEXTS, "", *beside)
+        few = [*numbers[:5], *numbers[7:9], -1]
+        terms = [
+            '"gateways"',
+            '"very very"',
+            '"alice"',
+            '"call after thirty"',
+            '"none"',
+            '"8"',
+            '"!"',
+        ]
+        for _ in range(2):
+            again = index.words.each(FACT, terms, few, again=True)
+            for mine, theirs in zip(again, index.words.each(FACT, terms, few), strict=True):
+                assert mine == pytest.approx(theirs)
+            assert index.words.scores(FACT, terms[:2], few, again=True) == pytest.approx(
+                index.words.scores(FACT, terms[:2], few)
+            )
+            learn(index, *(f"Alice has a gateway {number}." for number in range(190)))
+        index.forget([content_hash(TEXTS[3])])
+        found = index.words.scores(FACT, ['"alice"', '"gateway"'], few, again=True)
+        assert numbers[3] not in found
+        assert numbers[0] in found
+
+    def test_the_edition_changes_when_texts_are_taken_out(self, index):
+        learn(index, *TEXTS)
+        made, before = index.generation(), index.edition()
+        index.forget([content_hash("no text of it")])
+        assert index.edition() == before
+        seen = {before}
+        for text in TEXTS[:2]:
+            index.forget([content_hash(text)])
+            seen.add(index.edition())
+        assert len(seen) == 3
+        assert index.generation() == made
 
     def test_a_cursor_moves_and_the_last_moved_comes_first(self, index):
         assert index.words.cursor("main") is None

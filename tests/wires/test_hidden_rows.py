@@ -16,11 +16,15 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, OBSERVATION
 from day1.model.rows.origin import Origin
+from day1.model.values.ids import content_hash
+from day1.services.branches.lookup import find
 from day1.services.exchange.bundles import export_bundle
 from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
+from day1.services.search.indexing import follow
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets import TOOLSETS
+from day1.toolsets.kompanion import KOMPANION
 from tests.wires.command_line import CommandLine
 
 WORDS = ("quokka", "numbat", "bandicoot", "potoroo")
@@ -103,6 +107,12 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     assert joined
     yield scene
     store.close()
+
+
+def learned_again(store: OpenStore) -> None:
+    """Index main as it is."""
+    repo = store.repo
+    follow(repo.store, repo.history, store.search.index, "main", find(repo, "main").id)
 
 
 BOTH = {"source_branch": "side", "target_branch": "main"}
@@ -219,6 +229,41 @@ def test_an_expired_row_is_no_row_and_its_own_space_shows_a_secret(scene: Scene)
         scene.call("memory_get", id=scene.ids["secret"], space="project:other")
     with pytest.raises(Refused, match="no judge"):
         scene.call("verify_fact", fact_id=scene.ids["secret"])
+
+
+DIBBLER = "The dibbler has a PIN."
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[Scene]:
+    """A store of its own, of which no index file has the words when the test has ended."""
+    settings = Settings(home=tmp_path / "store", embedder=EmbedderSettings(kind="none"))
+    store = open_store(settings, create=True)
+    yield Scene(store, store.context(Caller("ada")), {})
+    for kind in (FACT, OBSERVATION):
+        assert store.search.index.words.known(kind, [content_hash(DIBBLER)]) == {}
+    store.close()
+    for file in store.folder.glob("index.db*"):
+        assert b"dibbler" not in file.read_bytes(), file.name
+
+
+@pytest.mark.parametrize("strategy", ["auto", "cherry_pick", "squash"])
+def test_what_a_merge_makes_secret_leaves_the_index_with_it(told: Scene, strategy: str) -> None:
+    fact = told.call("memory_write_fact", fact_text=DIBBLER)["id"]
+    told.call("memory_branch_create", branch_name="side", parent_branch="main")
+    told.call("memory_update_fact", fact_id=fact, sensitivity="secret", branch="side")
+    learned_again(told.store)  # main has it, and no secret
+    assert told.call("memory_search", query="dibbler")["result"]
+    picked = {"items": [fact]} if strategy == "cherry_pick" else {}
+    told.call("memory_branch_merge", **BOTH, strategy=strategy, **picked)
+
+
+def test_what_is_saved_again_as_a_secret_leaves_the_index(told: Scene) -> None:
+    context = {"namespace": "shared", "key": "pin", "content": DIBBLER}
+    save = KOMPANION.tools["save_context"]
+    save.call(told.ctx, context)
+    assert told.call("memory_search", query="dibbler", types=["observation"])["result"]
+    save.call(told.ctx, {**context, "sensitivity": "secret"})
 
 
 def test_the_command_line_has_not_the_words(scene: Scene, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ FILE = "index.db"
 VECTORS = "vectors"
 
 _VERSION = 2
+TOKENIZER = "porter unicode61"
+"""What cuts texts and questions into stems."""
 _EMBEDDING_S = 60.0
 """How long a process waits for another one's batch of vectors, which takes some seconds."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -56,9 +58,11 @@ CREATE TABLE forgotten (space INTEGER, kind TEXT, position INTEGER);
 """`texts` never uses a number twice. The FTS5 tables, one for each kind, keep no copies of texts.
 Each embedder has a space. `vectors` tells which row of a space's file belongs to which passage, and
 `waiting` which texts have no vector yet. `neighbours` tells up to which row Chroma surely has the
-rows of a kind, and `forgotten` which rows it must delete."""
+rows of a kind, and `forgotten` which rows it must delete. `meta` has the generation in its first
+row; once texts were taken out, its second has a value that changes each time."""
 
 
+_GENERATION = "SELECT generation FROM meta ORDER BY rowid"
 _OF_EVERY_VERSION = frozenset({"meta", "cursors", "texts"})
 FOREIGN = (
     f"{FILE} in the store's folder is another program's and is left as it is, so words alone are "
@@ -87,6 +91,11 @@ class Database:
         """The file's generation: another one once the file was made anew."""
         with self.reading():
             return self._generation
+
+    def edition(self) -> str:
+        """Another value once the file was made anew, or texts were taken out of it."""
+        with self.reading() as connection:
+            return ".".join(value for (value,) in connection.execute(_GENERATION))
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -202,7 +211,7 @@ class Database:
         file = self._identity()
         try:
             self._prepare(connection)
-            generation = connection.execute("SELECT generation FROM meta").fetchone()[0]
+            generation = connection.execute(_GENERATION).fetchone()[0]
         except BaseException:
             connection.close()
             with self._guard:
@@ -247,7 +256,7 @@ class MemoryDatabase(Database):
         self._only = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._only.execute("PRAGMA temp_store = MEMORY")  # nor is any other
         _make_tables(self._only)
-        self._generation = self._only.execute("SELECT generation FROM meta").fetchone()[0]
+        self._generation = self._only.execute(_GENERATION).fetchone()[0]
 
     def _borrow(self) -> tuple[sqlite3.Connection, None]:
         self._turn.acquire()
@@ -277,7 +286,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     words = "".join(
         f"CREATE VIRTUAL TABLE {words_of(kind.table)}"
         " USING fts5 (text, content = 'texts', content_rowid = 'id',"
-        " tokenize = 'porter unicode61');"
+        f" tokenize = '{TOKENIZER}');"
         for kind in KINDS
         if kind.text
     )
@@ -286,6 +295,12 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         f"BEGIN IMMEDIATE; {_TABLES} {words} INSERT INTO meta VALUES ('{generation}');"  # noqa: S608 - our own text
         f"PRAGMA user_version = {_VERSION}; COMMIT;"
     )
+
+
+def changed_edition(connection: sqlite3.Connection) -> None:
+    """Say that texts were taken out: what processes remember of them is void."""
+    statement = "INSERT OR REPLACE INTO meta (rowid, generation) VALUES (2, ?)"
+    connection.execute(statement, (secrets.token_hex(4),))
 
 
 def words_of(table: str) -> str:

@@ -55,6 +55,7 @@ class LocalIndex:
         if chroma and not read_only:
             neighbours = partial(_neighbours, self._database, chroma_server)
         self.generation = self._database.generation
+        self.edition = self._database.edition
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, neighbours, chroma_above)
 
@@ -116,6 +117,7 @@ class MemoryIndex(LocalIndex):
         self.read_only = False
         self._database = MemoryDatabase(folder)
         self.generation = self._database.generation
+        self.edition = self._database.edition
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, None)
 

@@ -1,6 +1,6 @@
 """Readings and units of work, for all engines that keep commits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -33,6 +33,8 @@ _MOST_TIPS = 4_096
 
 Masks = Callable[[], Mask]
 """What is redacted by now, by whichever process."""
+Withdraw = Callable[[str, Collection[str]], None]
+"""Take texts, by their hashes, out of the index, of which a branch has secret rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class SqlStore(Store):
         self.history = history
         self.point: KillPoint = no_kill_point
         self._mask: Masks = _clear
+        self.withdraw: Withdraw = _no_index
+        """Told of each commit by which rows are secret: their texts leave the index."""
         self._clock = clock
         self._tips: dict[str, Commit] = {}
         """Of each branch the newest commit when it was last used: most often it still is."""
@@ -234,7 +238,10 @@ class SqlStore(Store):
                 self._commit_pending(connection, begun)
                 self.point("change.after_pending")
                 begun = self._begin(connection, branch, writes=True)
-            yield self._work(connection, begun)
+            work = self._work(connection, begun)
+            yield work
+        if work.secret:
+            self.withdraw(branch, work.secret)
 
     def _work(self, connection: Connection, begun: _Begun) -> SqlWork:
         work = SqlWork(connection, begun.rows(self._mask()), self.history, self._dialect)
@@ -308,6 +315,10 @@ def check_schema(connection: Connection) -> int:
             version=version,
         )
     return int(oldest)
+
+
+def _no_index(_branch: str, _hashes: Collection[str]) -> None:
+    """There is no index."""
 
 
 def _clear() -> Mask:

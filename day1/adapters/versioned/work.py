@@ -13,6 +13,7 @@ from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.history import author_of, decode, encode, encode_again
 from day1.errors import IntegrityBroken
 from day1.model.redaction.mask import CLEAR
+from day1.model.redaction.veil import SECRET
 from day1.model.rows.change import Changes, Commit, CommitId, Message, RowChange, Writes
 from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
 from day1.ports.store import Work
@@ -35,6 +36,8 @@ class SqlWork(SqlAdditions, Work):
         """Whether a commit without changes is meant, beside that of a merge."""
         self._merged: Changes | None = None
         """What a merge changed in all, until more is written."""
+        self.secret: frozenset[str] = frozenset()
+        """The hashes of texts that secret rows have got by the commit."""
 
     @override
     def not_before(self, instant: int) -> None:
@@ -121,6 +124,7 @@ class SqlWork(SqlAdditions, Work):
         self.point("change.before_commit")
         empty = self._empty or self._planned is not None
         made = self._dialect.commit(self.connection, text, author_of(agents), empty=empty)
+        self.secret = _secret_hashes(found)
         self.point("change.after_commit")
         return made or self.tip
 
@@ -193,6 +197,13 @@ def _to_mend(found: Changes, wanted: Writes) -> Writes:
             elif change is None or change.after != wants[row_id]:
                 mend.setdefault(kind.table, {})[row_id] = wants[row_id]
     return mend
+
+
+def _secret_hashes(found: Changes) -> frozenset[str]:
+    rows = (change.after for changes in found.values() for change in changes)
+    return frozenset(
+        str(row["content_hash"]) for row in rows if row and row.get("sensitivity") == SECRET
+    )
 
 
 def _agents(found: Changes) -> set[str]:

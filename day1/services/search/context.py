@@ -108,14 +108,19 @@ def in_context(
     lines: Sequence[Sequence[Entry]],
     texts: Collection[TextId],
     cosines: Mapping[TextId, float],
+    *,
+    again: bool,
 ) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
     """What the words of `texts` score, each alone, and how the rows of `lines` stand.
+
+    `again` is for texts of a scope that is asked for again and again.
 
     Returns:
         The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and
         the higher cosine of the rows just before and after.
     """
-    words = looking.index.words.each(looking.wanted.kind, looking.asked.terms, list(texts))
+    kind, terms = looking.wanted.kind, looking.asked.terms
+    words = looking.index.words.each(kind, terms, list(texts), again=again)
     alone: dict[TextId, float] = {}
     for scores in words:
         for text, score in scores.items():

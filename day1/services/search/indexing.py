@@ -8,6 +8,7 @@ A past commit that is searched has a cursor of its own, under its id.
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,7 +19,7 @@ from day1.model.rows.change import Changes, CommitId, Query, Ref
 from day1.model.rows.kind import KINDS, Kind
 from day1.ports.embedder import Embedder
 from day1.ports.history import History
-from day1.ports.index import Cursor, Index, TextId
+from day1.ports.index import Cursor, Index, IndexBehind, IndexLost, TextId
 from day1.ports.reading import Reading
 from day1.ports.store import Store
 
@@ -163,6 +164,15 @@ def secret_hashes(reading: Reading) -> frozenset[str]:
     return frozenset(
         str(row[0]) for kind in kinds for row in reading.scan(kind, ("content_hash",), query)
     )
+
+
+def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection[str]) -> None:
+    """Take the texts of rows that a commit made secret out of the index, as soon as that is done.
+
+    Where the index cannot be written now, whoever indexes the branch next does it.
+    """
+    with suppress(IndexBehind, IndexLost), store.reading(Ref(branch=branch)) as reading:
+        _withdraw(reading, index, hashes)
 
 
 def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:

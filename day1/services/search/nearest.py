@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from day1.ports.index import Index, TextId, Vector
     from day1.services.search.entries import Entry
 
-FEW = 10
-"""Up to so many times the candidates, the rows of a scope are asked for one by one."""
 _QUESTIONS = 32
 """Questions whose vectors are remembered."""
 

@@ -32,7 +32,6 @@ from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.nearest import (
-    FEW,
     AskedQuery,
     Best,
     CandidateQuery,
@@ -42,12 +41,11 @@ from day1.services.search.nearest import (
     nearest,
 )
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
-from day1.services.search.views import CachedView, among, state_of
+from day1.services.search.views import CachedView, among, asks_again, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
     from day1.ports.reading import Reading
-    from day1.services.search.entries import Entry
 
 log = logging.getLogger(__name__)
 
@@ -351,6 +349,7 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
         near, missing = nearest(looking, visible, meaning)
     asked = looking.asked.terms and looking.question.mode != "vector"
     worded = _by_words(looking, visible) if asked else Best()
+    again = asks_again(looking.wanted, visible, looking.reach.candidates)
     lines = lines_around(looking, visible, near, worded) if looking.in_order else []
     beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
     entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
@@ -361,10 +360,10 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
         cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
     stands: dict[str, tuple[float, float]] = {}
     if lines:
-        bm25, stands = in_context(looking, lines, texts, cosines)
+        bm25, stands = in_context(looking, lines, texts, cosines, again=again)
     elif looking.asked.terms:
         others = list(texts - bm25.keys())
-        bm25 |= index.words.scores(kind, any_of(looking.asked.terms), others)
+        bm25 |= index.words.scores(kind, looking.asked.terms, others, again=again)
     found = [
         Candidate(
             entry.row_id,
@@ -381,16 +380,14 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
 def _by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """The visible rows with the best scores by words."""
     most = looking.reach.candidates
-    few = looking.wanted.only is not None or len(visible) <= FEW * most
-    if looking.wanted.scope and few and isinstance(visible, CachedView):  # they are asked for
-        texts = visible.texts(looking.wanted)
-        found = looking.index.words.scores(
-            looking.wanted.kind, any_of(looking.asked.terms), list(texts)
-        )
+    if isinstance(visible, CachedView) and asks_again(looking.wanted, visible, most):
+        texts = list(visible.texts(looking.wanted))
+        terms, kind = looking.asked.terms, looking.wanted.kind
+        found = looking.index.words.scores(kind, terms, texts, again=True)
         best = sorted(found, key=lambda text: (-found[text], -text))
         return Best(visible.entries(best, looking.wanted)[:most], found)
     limit, seen = most, 0
-    entries: list[Entry] = []
+    entries = visible.entries((), looking.wanted)
     while True:
         scores = looking.index.words.best(looking.wanted.kind, any_of(looking.asked.terms), limit)
         entries += visible.entries(islice(scores, seen, None), looking.wanted)

@@ -30,6 +30,8 @@ from day1.services.search.filters import Filter
 _ROWS_KEPT = 300_000
 """Rows in all views of a process; each costs some 400 bytes."""
 _VIEWS_KEPT = 500
+_FEW = 10
+"""Up to so many times the candidates, the rows of a scope are asked for one by one."""
 _STATES_COUNTED = 400
 """Of so many states the number of rows is remembered; then all are forgotten."""
 _LONG_AGO = -(2**63)
@@ -103,6 +105,13 @@ def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
     if any(entry.ends != _ENDLESS for entry in found):
         found = [entry for entry in found if not wanted.is_over(*entry.ends)]
     return found
+
+
+def asks_again(wanted: Filter, visible: object, most: int) -> bool:
+    """Whether the rows of a scope are few enough to be asked for one by one, by each question."""
+    if not wanted.scope or not isinstance(visible, CachedView):
+        return False
+    return wanted.only is not None or len(visible) <= _FEW * most
 
 
 class CachedView:
@@ -288,7 +297,7 @@ class ViewCache:
     def __init__(self) -> None:
         """Remember nothing yet."""
         self._guard = threading.Lock()
-        self._generation = ""
+        self._edition = ""
         self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
         self._rows: dict[ViewKey, tuple[object, int]] = {}
 
@@ -298,10 +307,10 @@ class ViewCache:
     ) -> Iterator[CachedView]:
         """Lend the view of an open state; `ref` is the state that was asked for."""
         with self._guard:
-            generation = index.generation()
-            if generation != self._generation:  # the numbers of texts mean nothing any more
+            edition = index.edition()
+            if edition != self._edition:  # some numbers of texts mean nothing any more
                 self._views.clear()
-                self._generation = generation
+                self._edition = edition
             key = (*state_of(reading, ref), *_key(wanted))
             view = self._views.pop(key, None)
             view = self._views[key] = CachedView(wanted) if view is None else view
@@ -314,7 +323,7 @@ class ViewCache:
             moved.readers += 1
             if read:
                 with self._guard:
-                    if generation == self._generation:
+                    if edition == self._edition:
                         self._views[key] = moved
         try:
             yield moved

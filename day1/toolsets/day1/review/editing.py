@@ -1,6 +1,5 @@
 """Tools that correct: update, supersede, retract (checklist S1-089)."""
 
-from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -24,7 +23,6 @@ from day1.model.redaction.veil import SECRET
 from day1.model.rows.kind import EDIT, Cell, revision
 from day1.model.values.instant import show
 from day1.model.values.space import EVERY, SHARED
-from day1.ports.index import IndexBehind, IndexLost
 from day1.services.rows.editing import (
     Correction,
     Edited,
@@ -34,7 +32,6 @@ from day1.services.rows.editing import (
     supersede,
     update,
 )
-from day1.services.search.indexing import follow
 from day1.toolsets.shared.fields import Confidence, Sensitivity
 from day1.toolsets.shared.keeping import instant, valid_time
 
@@ -109,9 +106,6 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         ),
         ctx.origin(request, branch),
     )
-    if columns.get("sensitivity") == SECRET:  # its words leave the index now, not at some time
-        with suppress(IndexBehind, IndexLost):
-            follow(ctx.repo.store, ctx.repo.history, ctx.search.index, branch.name, branch.id)
     return _updated(branch.name, done)
 
 

@@ -1,0 +1,147 @@
+"""BM25 of few texts that are asked for again and again, such as those of a small space.
+
+For each question FTS5 goes through every text that has a word of it, which takes longer the more
+texts all branches have. So for these the stems of each text are kept in memory, as FTS5 cuts them,
+and how many texts have a term is counted once. The formula is that of FTS5's `bm25`.
+"""
+
+import json
+import math
+import sqlite3
+import threading
+from collections.abc import Sequence
+
+from day1.adapters.index.database import TOKENIZER, words_of
+from day1.model.rows.kind import Kind
+from day1.ports.index import TextId
+
+_FEW = 20
+"""With so many texts of a kind for each one that is asked for, FTS5 takes longer than this does."""
+_KEPT = 20_000
+"""Texts whose stems are kept, some 300 bytes each; then all are forgotten. As many terms."""
+_AT_ONCE = 500
+_K1, _B, _LEAST = 1.2, 0.75, 1e-6
+"""The constants of FTS5."""
+_MORE = 0x80
+"""Set in each byte of a number but its last."""
+_OPEN, _SHUT = "\x01", "\x02"
+"""Around a stem, which never holds them."""
+
+
+class FewTexts:
+    """What is remembered of texts and terms; threads may share it."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._guard = threading.Lock()
+        self._cut: sqlite3.Connection | None = None
+        self._edition = ""
+        self._texts: dict[TextId, tuple[int, str]] = {}
+        """How many stems a text has, and all of them in one string."""
+        self._counts: dict[tuple[str, str], tuple[int, int]] = {}
+        """For a kind and a term: how many texts there were, and how many had it."""
+        self._stems: dict[str, str] = {}
+
+    def each(
+        self,
+        connection: sqlite3.Connection,
+        edition: str,
+        kind: Kind,
+        terms: Sequence[str],
+        texts: Sequence[TextId],
+    ) -> list[dict[TextId, float]] | None:
+        """What `Words.each` says of few texts among many; None where they are not few.
+
+        `edition` changes when numbers of texts mean something else, or nothing any more.
+        """
+        total, length = _extent(connection, words_of(kind.table))
+        if total < _FEW * len(texts):
+            return None
+        with self._guard:
+            if edition != self._edition or max(len(self._texts), len(self._stems)) > _KEPT:
+                self._texts, self._counts, self._stems = {}, {}, {}
+                self._edition = edition
+            self._read(connection, kind, texts)
+            new = [term for term in terms if term not in self._stems]
+            self._stems.update(zip(new, self._cut_up(new), strict=True))
+            there = [(text, *self._texts[text]) for text in texts if text in self._texts]
+            found = []
+            for term in terms:
+                stem, scores = self._stems[term], {}
+                often = [(text, size, _times(stem, stems)) for text, size, stems in there]
+                if any(times for *_, times in often):
+                    weight = self._weight(connection, kind, term, total)
+                    for text, size, times in often:
+                        if times:
+                            short = _K1 * (1 - _B + _B * size * total / length)
+                            scores[text] = weight * times * (_K1 + 1) / (times + short)
+                found.append(scores)
+            return found
+
+    def _read(self, connection: sqlite3.Connection, kind: Kind, texts: Sequence[TextId]) -> None:
+        """Learn the stems of texts that are not known yet."""
+        new = [text for text in texts if text not in self._texts]
+        for start in range(0, len(new), _AT_ONCE):
+            some = connection.execute(
+                "SELECT t.id, t.text FROM json_each(?) AS wanted"
+                " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
+                (json.dumps(new[start : start + _AT_ONCE]), kind.table),
+            ).fetchall()
+            stems = self._cut_up([text for _, text in some])
+            for (number, _), each in zip(some, stems, strict=True):
+                self._texts[number] = each.count(_OPEN), each
+
+    def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
+        """How much a term tells, by how many texts have it.
+
+        It is counted again once as many texts came or went as would change that by a tenth.
+        """
+        counted, having = self._counts.get((kind.table, term), (-1, 0))
+        if counted < 0 or abs(total - counted) * 10 > having:
+            words = words_of(kind.table)
+            statement = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
+            counted, having = total, connection.execute(statement, (term,)).fetchone()[0]
+            self._counts[kind.table, term] = counted, having
+        return max(_LEAST, math.log((counted - having + 0.5) / (having + 0.5)))
+
+    def _cut_up(self, texts: Sequence[str]) -> list[str]:
+        """Texts, or quoted terms, as FTS5 cuts them: their stems, each between two marks."""
+        if not texts:
+            return []
+        if self._cut is None:
+            self._cut = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            self._cut.execute(
+                f"CREATE VIRTUAL TABLE cut USING fts5 (text, tokenize = '{TOKENIZER}')"
+            )
+            self._cut.execute("CREATE VIRTUAL TABLE stems USING fts5vocab (cut, instance)")
+        self._cut.execute("BEGIN")
+        self._cut.executemany("INSERT INTO cut (rowid, text) VALUES (?, ?)", enumerate(texts))
+        stems: list[list[str]] = [[] for _ in texts]
+        for stem, number in self._cut.execute("SELECT term, doc FROM stems ORDER BY doc, offset"):
+            stems[number].append(f"{_OPEN}{stem}{_SHUT}")
+        self._cut.execute("ROLLBACK")
+        return ["".join(each) for each in stems]
+
+
+def _times(stem: str, stems: str) -> int:
+    """How often a term occurs; a phrase may overlap with itself."""
+    found, at = 0, stems.find(stem) if stem else -1
+    while at >= 0:
+        found, at = found + 1, stems.find(stem, at + 1)
+    return found
+
+
+def _extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
+    """How many texts an FTS5 table has, and how many stems they have together.
+
+    FTS5 keeps both as its first record, as two numbers of SQLite's variable length.
+    """
+    statement = f"SELECT block FROM {words}_data WHERE id = 1"  # noqa: S608 - our own names
+    found = connection.execute(statement).fetchone()
+    numbers = [0]
+    for byte in found[0] if found else b"":
+        numbers[-1] = numbers[-1] << 7 | byte & ~_MORE
+        if not byte & _MORE:
+            numbers.append(0)
+    total, length, *_ = [*numbers, 0]
+    return total, length
