@@ -83,10 +83,11 @@ def test_a_review_is_done_by_mouse(scene: Scene, chatting: Chatting) -> None:
     chat.says("Merged by ada")
     scene.check_merged("It runs in Rome and Bern.")
     chat.fits()
-    told = chat.heard("ui/update-model-context")[-1]["content"][0]["text"]
+    told = [said["content"][0]["text"] for said in chat.heard("ui/update-model-context")]
     review = scene.review()
-    assert (review["id"] in told, review["merge_id"] in told) == (True, True)
-    assert not any(word in told for word in ("Rome", "crimson", "waits"))
+    assert (review["id"] in told[-1], review["merge_id"] in told[-1]) == (True, True)
+    assert len(told) == 7, "after each deed"
+    assert not any(word in text for text in told for word in ("Rome", "crimson", "waits"))
     merges = [given for name, given in chat.calls if name == "review_merge"]
     assert [set(given) for given in merges] == [{"review_id", "expect"}]
 
