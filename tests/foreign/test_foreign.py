@@ -114,8 +114,15 @@ class Inspector:
 
     def ask(self, era: str, *what: str) -> Any:
         """Ask one thing; gives its answer."""
+        return json.loads(self._said(era, *PLAIN, *what))["result"]
+
+    def reports(self, era: str, *what: str) -> list[Any]:
+        """Let it examine something; gives what it says of each."""
+        return [json.loads(line) for line in self._said(era, "-q", *what).splitlines()]
+
+    def _said(self, era: str, *what: str) -> str:
         done = subprocess.run(
-            [*self._command, *self._target, "--protocol-era", era, *PLAIN, *what],
+            [*self._command, *self._target, "--protocol-era", era, *what],
             capture_output=True,
             text=True,
             check=False,
@@ -124,7 +131,7 @@ class Inspector:
             timeout=LIMIT_S,
         )
         assert done.returncode == 0, done.stdout[-1_000:] + done.stderr[-3_000:]
-        return json.loads(done.stdout)["result"]
+        return done.stdout
 
     def tell(self, era: str, branch: str) -> dict[str, Any]:
         """Go through the story."""
@@ -149,13 +156,30 @@ def test_the_inspector_works_over_http_with_a_token(
     check(inspector.tell(era, era), server.folder, era)
 
 
+def over_stdio(folder: Path) -> Inspector:
+    """The Inspector on a server on a store in this folder."""
+    said = [f"{key}={value}" for key, value in environment(folder / "store").items()]
+    named = [word for one in said for word in ("-e", one)]
+    return Inspector(folder, *named, sys.executable, *server_arguments("core,review"))
+
+
+@pytest.mark.weekly
+def test_the_inspector_verifies_the_skills_and_finds_the_view(tmp_path: Path) -> None:
+    inspector = over_stdio(tmp_path)
+    skills = inspector.reports("modern", "--method", "skills/list", "--verify", "--require-digests")
+    assert [skill["outcome"] for skill in skills] == ["verified"] * 3
+    for era in ("modern", "legacy"):
+        shown = ("--method", "tools/list", "--app-info", "--advertise-apps")
+        views = [tool for tool in inspector.reports(era, *shown) if tool["hasApp"]]
+        assert {view["toolName"] for view in views} == {"review_open", "review_show"}
+        for view in views:
+            assert view["resourceMimeType"] == "text/html;profile=mcp-app"
+            assert not any(view["csp"].values())
+
+
 @pytest.mark.weekly
 def test_the_inspector_works_over_stdio_and_finds_the_schemas_portable(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    said = [f"{key}={value}" for key, value in environment(store).items()]
-    named = [word for one in said for word in ("-e", one)]
-    target = (*named, sys.executable, *server_arguments("core,review"))
-    inspector = Inspector(tmp_path, *target)
+    store, inspector = tmp_path / "store", over_stdio(tmp_path)
     listed = inspector.ask("modern", "--method", "tools/list", "--strict")
     assert "memory_write_fact" in {tool["name"] for tool in listed["tools"]}
     check(inspector.tell("modern", "by-hand"), store, "by-hand")
