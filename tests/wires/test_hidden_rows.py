@@ -3,110 +3,28 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from mcp.types import ReadResourceRequestParams
 
 from day1.app.open import open_store
-from day1.call.context import Caller, Context
+from day1.call.context import Caller
 from day1.errors import NotFound, Refused
 from day1.interfaces.mcp import resources
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, OBSERVATION
-from day1.model.rows.origin import Origin
 from day1.model.values.ids import content_hash
 from day1.services.branches.lookup import find
 from day1.services.exchange.bundles import export_bundle
 from day1.services.exchange.exporting import export_branch, export_store
-from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
 from day1.services.search.indexing import follow
 from day1.settings import EmbedderSettings, Settings
-from day1.toolsets import TOOLSETS
 from day1.toolsets.kompanion import KOMPANION
 from tests.wires.command_line import CommandLine
-
-WORDS = ("quokka", "numbat", "bandicoot", "potoroo")
-"""Of a secret fact, a secret observation, an expired fact and an expired observation."""
-PAST = 1_700_000_000_000_000
-
-
-class Scene(NamedTuple):
-    store: OpenStore
-    ctx: Context
-    ids: dict[str, str]
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        return TOOLSETS.tools[tool].call(self.ctx, arguments)
-
-
-def hide(store: OpenStore, branch: str, who: Origin) -> list[str]:
-    """Write the four rows that are to be seen nowhere."""
-    secret: dict[str, Any] = {"sensitivity": "secret"}
-    expired: dict[str, Any] = {"expires_at": PAST}
-    with store.repo.store.adding(branch) as work:
-        new, now = store.repo.new_id, work.now
-        facts = [
-            fact_row(
-                new("fact", now), NewFact("The quokka PIN is 1.", "quokka", **secret), who, now
-            ),
-            fact_row(new("fact", now), NewFact("The bandicoot is gone.", **expired), who, now),
-        ]
-        seen = [
-            NewObservation("insight", "The numbat PIN is 2.", "numbat", "numbat", **secret),
-            NewObservation("insight", "The potoroo is gone.", "potoroo", **expired),
-        ]
-        rows = [observation_row(new("obs", now), one, who, now) for one in seen]
-        work.add(FACT, facts)
-        work.add(OBSERVATION, rows)
-    return [str(row["id"]) for row in (*facts, *rows)]
-
-
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """The rows on main, on a task's branch and on a branch that is to be merged, some in conflict."""
-    folder = tmp_path_factory.mktemp("hidden")
-    settings = Settings(home=folder / "store", embedder=EmbedderSettings(kind="none"))
-    store = open_store(settings, create=True)
-    scene = Scene(store, store.context(Caller("ada", "s1")), {})
-    scene.call("memory_write_fact", fact_text="The wombat digs.")
-    task = scene.call("memory_task_create", name="dig", task_type="bug_fix")["task_id"]
-    scene.call("memory_task_join", task_id=task, agent_id="ada")
-    joined = scene.call("memory_task_status", task_id=task)
-    branch = next(b for b in store.repo.history.branches() if b != "main" and "ada" in b)
-    first = hide(store, "main", Origin("ada", "s1"))
-    hide(store, branch, Origin("ada", "s1", task))
-    store.repo.store.commit_pending("main")
-    scene.call("memory_branch_create", branch_name="side", parent_branch="main")
-    hide(store, "side", Origin("ada", "s1"))
-    for where, text in (("side", "The quokka PIN is 3."), ("main", "The quokka PIN is 4.")):
-        scene.call("memory_update_fact", fact_id=first[0], fact_text=text, branch=where)
-    for where, text in (("side", "The bandicoot went."), ("main", "The bandicoot left.")):
-        scene.call("memory_update_fact", fact_id=first[1], fact_text=text, branch=where)
-    commit = store.repo.history.branches()["main"]
-    scene.ids.update(
-        task=task,
-        branch=branch,
-        secret=first[0],
-        expired=first[1],
-        commit=commit,
-        snapshot=scene.call("memory_snapshot", branch="main", label="kept")["snapshot_id"],
-        bundle=scene.call(
-            "knowledge_bundle_create", name="b", source_branch="main", only_verified=False
-        )["id"],
-        review=scene.call("review_open", source_branch="side", target_branch="main")["id"],
-    )
-    scene.ids["handoff"] = scene.call(
-        "memory_handoff_create",
-        source_branch="side",
-        target_branch=branch,
-        handoff_type="escalation",
-        include_unverified=True,
-    )["handoff_id"]
-    assert joined
-    yield scene
-    store.close()
+from tests.wires.hidden_scene import BOTH, Scene, clean
+from tests.wires.hidden_scene import scene as scene  # noqa: PLC0414 - a fixture
 
 
 def learned_again(store: OpenStore) -> None:
@@ -115,7 +33,6 @@ def learned_again(store: OpenStore) -> None:
     follow(repo.store, repo.history, store.search.index, "main", find(repo, "main").id)
 
 
-BOTH = {"source_branch": "side", "target_branch": "main"}
 READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "memory_search": lambda _: {
         "query": "quokka numbat bandicoot potoroo gone",
@@ -141,13 +58,20 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "review_show": lambda ids: {"review_id": ids["review"]},
     "review_list": lambda _: {},
     "memory_revert": lambda ids: {"commit": ids["commit"], "preview": True},
+    "memory_template_list": lambda _: {},
+    "memory_prime": lambda _: {},
     "memory_consolidate": lambda ids: {"level": "task", "task_id": ids["task"]},
 }
 
 
-def clean(said: object) -> None:
-    text = said if isinstance(said, str) else json.dumps(said, default=str)
-    assert [word for word in WORDS if word in text.casefold()] == []
+@pytest.mark.parametrize("tool", ["memory_search", "memory_list", "memory_timeline"])
+def test_what_a_template_made_has_not_the_words(scene: Scene, tool: str) -> None:
+    asked = READS[tool](scene.ids)
+    answer = scene.call(tool, **asked, branch=scene.ids["instance"])
+    assert "wombat" in json.dumps(
+        scene.call("memory_list", type="fact", branch=scene.ids["instance"])
+    )
+    clean(answer)
 
 
 @pytest.mark.parametrize("tool", READS)
@@ -156,6 +80,13 @@ def test_no_answer_has_the_words(scene: Scene, tool: str) -> None:
     if tool == "memory_graph_query":
         answer = answer["result"]
     clean(answer)
+
+
+@pytest.mark.parametrize("tool", ["memory_history", "memory_blame"])
+def test_the_past_of_an_expired_row_says_so(scene: Scene, tool: str) -> None:
+    answer = scene.call(tool, id=scene.ids["expired"])
+    clean(answer)
+    assert "[expired]" in json.dumps(answer)
 
 
 MARKED = {
@@ -201,6 +132,11 @@ def test_files_and_resources_have_not_the_words(scene: Scene) -> None:
         "day1://branches",
         "day1://branches/main",
         f"day1://snapshots/{scene.ids['snapshot']}",
+        f"day1://branches/{scene.ids['instance']}",
+        f"day1://branches/main/facts/{scene.ids['secret']}",
+        "day1://reviews",
+        "day1://prime",
+        "day1://branches/side/prime",
     ):
         clean(repr(resources.read(scene.ctx, ReadResourceRequestParams(uri=uri))))
     folder = scene.store.folder

@@ -1,5 +1,6 @@
 """Tools that tell where a memory comes from: all its versions, and the author of each part."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -8,7 +9,7 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Request, Response
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import Branch
-from day1.model.redaction.veil import SECRET_MARK, is_secret, shown_row, without_words
+from day1.model.redaction.veil import SECRET_MARK, is_secret, mark_of, without_words
 from day1.model.rows.kind import Row, revision, text_of
 from day1.model.values.instant import show
 from day1.services.history.tracing import Blame, Passage, Traced, Version, blame, history
@@ -66,8 +67,7 @@ def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
     branch = ctx.find(request.branch)
     traced, versions = history(ctx.repo, branch, request.id)
     limit = request.limit or 50
-    secret = any(is_secret(version.row) for version in versions)
-    mark = SECRET_MARK if secret else None  # a version before it was may hold the same words
+    mark = _mark([version.row for version in versions], ctx.clock())
     return RowHistory(
         id=request.id,
         type=traced.kind.name,
@@ -75,6 +75,18 @@ def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
         left_out=max(0, len(versions) - limit),
         read=_read(branch, traced),
     )
+
+
+def _mark(versions: Sequence[Row | None], at: int) -> str | None:
+    """What stands for the words of every version of a row, newest first; None: they are shown.
+
+    A version from before a row was secret may hold the same words. When a row expires is what its
+    newest version says of it.
+    """
+    there = [row for row in versions if row is not None]
+    if any(map(is_secret, there)):
+        return SECRET_MARK
+    return mark_of(at, *there[:1])
 
 
 def _read(branch: Branch, traced: Traced) -> Read:
@@ -166,18 +178,18 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
     branch = ctx.find(request.branch)
     traced, cells = blame(ctx.repo, branch, request.id)
     row = traced.row or {}
+    said = without_words(traced.kind, row, mark_of(ctx.clock(), row))
     return RowBlame(
         id=request.id,
         type=traced.kind.name,
         revision=revision(traced.kind, row),
-        cells=[_cell(traced, row, cell) for cell in cells],
+        cells=[_cell(traced, said, cell) for cell in cells],
         read=_read(branch, traced),
     )
 
 
-def _cell(traced: Traced, row: Row, cell: Blame) -> CellBlame:
+def _cell(traced: Traced, said: Row, cell: Blame) -> CellBlame:
     writer, commit = cell.writer, cell.commit
-    said = shown_row(traced.kind, row)
     columns = {c: said[c] for c in traced.kind.group(cell.cell)}
     return CellBlame(
         cell=cell.cell,

@@ -1,0 +1,110 @@
+"""A store with rows that are to be seen nowhere: secret ones and expired ones, on every branch."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from day1.app.open import open_store
+from day1.call.context import Caller, Context
+from day1.interfaces.open_store import OpenStore
+from day1.model.rows.kind import FACT, OBSERVATION
+from day1.model.rows.origin import Origin
+from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
+from day1.settings import EmbedderSettings, Settings
+from day1.toolsets import TOOLSETS
+
+BOTH = {"source_branch": "side", "target_branch": "main"}
+WORDS = ("quokka", "numbat", "bandicoot", "potoroo")
+"""Of a secret fact, a secret observation, an expired fact and an expired observation."""
+PAST = 1_700_000_000_000_000
+
+
+class Scene(NamedTuple):
+    store: OpenStore
+    ctx: Context
+    ids: dict[str, str]
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        return TOOLSETS.tools[tool].call(self.ctx, arguments)
+
+
+def hide(store: OpenStore, branch: str, who: Origin) -> list[str]:
+    """Write the four rows that are to be seen nowhere."""
+    secret: dict[str, Any] = {"sensitivity": "secret"}
+    expired: dict[str, Any] = {"expires_at": PAST}
+    with store.repo.store.adding(branch) as work:
+        new, now = store.repo.new_id, work.now
+        facts = [
+            fact_row(
+                new("fact", now), NewFact("The quokka PIN is 1.", "quokka", **secret), who, now
+            ),
+            fact_row(new("fact", now), NewFact("The bandicoot is gone.", **expired), who, now),
+        ]
+        seen = [
+            NewObservation("insight", "The numbat PIN is 2.", "numbat", "numbat", **secret),
+            NewObservation("insight", "The potoroo is gone.", "potoroo", **expired),
+        ]
+        rows = [observation_row(new("obs", now), one, who, now) for one in seen]
+        work.add(FACT, facts)
+        work.add(OBSERVATION, rows)
+    return [str(row["id"]) for row in (*facts, *rows)]
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """The rows on main, on a task's branch and on a branch that is to be merged, some in conflict."""
+    folder = tmp_path_factory.mktemp("hidden")
+    settings = Settings(home=folder / "store", embedder=EmbedderSettings(kind="none"))
+    store = open_store(settings, create=True)
+    scene = Scene(store, store.context(Caller("ada", "s1")), {})
+    scene.call("memory_write_fact", fact_text="The wombat digs.")
+    task = scene.call("memory_task_create", name="dig", task_type="bug_fix")["task_id"]
+    scene.call("memory_task_join", task_id=task, agent_id="ada")
+    joined = scene.call("memory_task_status", task_id=task)
+    branch = next(b for b in store.repo.history.branches() if b != "main" and "ada" in b)
+    first = hide(store, "main", Origin("ada", "s1"))
+    hide(store, branch, Origin("ada", "s1", task))
+    store.repo.store.commit_pending("main")
+    scene.call("memory_branch_create", branch_name="side", parent_branch="main")
+    hide(store, "side", Origin("ada", "s1"))
+    for where, text in (("side", "The quokka PIN is 3."), ("main", "The quokka PIN is 4.")):
+        scene.call("memory_update_fact", fact_id=first[0], fact_text=text, branch=where)
+    for where, text in (("side", "The bandicoot went."), ("main", "The bandicoot left.")):
+        scene.call("memory_update_fact", fact_id=first[1], fact_text=text, branch=where)
+    commit = store.repo.history.branches()["main"]
+    scene.ids.update(
+        task=task,
+        branch=branch,
+        secret=first[0],
+        expired=first[1],
+        commit=commit,
+        snapshot=scene.call("memory_snapshot", branch="main", label="kept")["snapshot_id"],
+        bundle=scene.call(
+            "knowledge_bundle_create", name="b", source_branch="main", only_verified=False
+        )["id"],
+        review=scene.call("review_open", source_branch="side", target_branch="main")["id"],
+    )
+    scene.call(
+        "memory_template_create", name="digging", source_branch="side", description="To dig."
+    )
+    made = scene.call(
+        "memory_template_instantiate", template_name="digging", target_branch_name="dug"
+    )
+    scene.ids["instance"] = made["branch_name"]
+    scene.ids["handoff"] = scene.call(
+        "memory_handoff_create",
+        source_branch="side",
+        target_branch=branch,
+        handoff_type="escalation",
+        include_unverified=True,
+    )["handoff_id"]
+    assert joined
+    yield scene
+    store.close()
+
+
+def clean(said: object) -> None:
+    text = said if isinstance(said, str) else json.dumps(said, default=str)
+    assert [word for word in WORDS if word in text.casefold()] == []
