@@ -18,7 +18,7 @@ from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
 from day1.model.lessons.rating import Votes
 from day1.model.rows.change import Ref
-from day1.model.search.worth import Vote, asked_words
+from day1.model.search.worth import RowVotes, Vote, asked_words
 from day1.ports.embedder import Embedder
 from day1.services.branches.lookup import find
 from day1.services.search.nearest import QueryVectorCache
@@ -131,7 +131,7 @@ def half_judged(store: Measuring, way: str) -> Judged:
         for row_id, useful in store.found(way, question):
             votes.setdefault(row_id, {})[str(number)] = Vote(0.9 if useful else 0.2, words)
     rated = Measuring(store.opened)
-    rated.weigh(votes)
+    rated.weigh({row_id: RowVotes(of_row) for row_id, of_row in votes.items()})
     return Judged((before[0], rated.recall(way, others)), (before[1], rated.recall(way, judged)))
 
 

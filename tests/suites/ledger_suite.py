@@ -36,9 +36,10 @@ class LedgerContract:
             rating = rating_of("fact_1", f"agent {at}", "deploys wait", score, at * 1_000_000)
             ledger.put(rating)
             vote = Vote(score, frozenset({"deploys", "wait"}))
-            assert ledger.votes()["fact_1"][rating.id] == vote
+            assert ledger.votes()["fact_1"].by_rating[rating.id] == vote
         ledger.put(rating_of("fact_1", "agent 5", "deploys wait", 0.1, 30_000_000))
-        assert sorted(vote.score for vote in ledger.votes()["fact_1"].values()) == [0.1, 1 / 3, 0.5]
+        votes = ledger.votes()["fact_1"].by_rating.values()
+        assert sorted(vote.score for vote in votes) == [0.1, 1 / 3, 0.5]
 
     def test_a_desk_is_written_only_by_who_saw_it_as_it_is(self, ledger: Ledger) -> None:
         first = next_desk(None, WHOSE, '{"a":1}', 5)

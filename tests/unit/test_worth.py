@@ -1,14 +1,24 @@
 """What votes are worth, and how far they move a score."""
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from day1.model.search.ranking import Candidate, Question, Weights, rank
-from day1.model.search.worth import MOST, Vote, asked_words, moved, worth
+from day1.model.search.worth import MOST, RowVotes, Vote, asked_words, moved
 
 NOTHING: frozenset[str] = frozenset()
 parts = st.floats(0, 1)
+
+
+def by_rating(votes: Iterable[Vote]) -> RowVotes:
+    return RowVotes({str(number): vote for number, vote in enumerate(votes)})
+
+
+def worth(votes: Iterable[Vote], asked: frozenset[str]) -> float:
+    return by_rating(votes).worth(asked)
 
 
 def test_without_a_vote_nothing_moves() -> None:
@@ -40,6 +50,22 @@ def test_a_vote_for_another_query_counts_a_quarter() -> None:
     assert worth([other], asked) == pytest.approx(2 * (1.5 / 3.25 - 0.5))
 
 
+@given(
+    st.lists(st.tuples(parts, st.frozensets(st.sampled_from("abcd"))), max_size=20),
+    st.frozensets(st.sampled_from("abcd")),
+)
+def test_votes_that_were_added_up_are_worth_what_they_are_one_by_one(
+    votes: list[tuple[float, frozenset[str]]], asked: frozenset[str]
+) -> None:
+    total, weight = 1.5, 3.0
+    for score, words in votes:
+        similar = bool(words) and len(words & asked) >= 0.6 * len(words | asked)
+        counts = 2.0 if similar else 0.25 if words else 1.0
+        total, weight = total + counts * score, weight + counts
+    found = worth([Vote(score, words) for score, words in votes], asked)
+    assert found == pytest.approx(2 * (total / weight - 0.5))
+
+
 @given(parts, st.lists(parts, max_size=20))
 def test_a_score_moves_by_a_bounded_part_of_what_it_lacks_or_has(
     score: float, votes: list[float]
@@ -49,7 +75,7 @@ def test_a_score_moves_by_a_bounded_part_of_what_it_lacks_or_has(
     assert -MOST * score - 1e-12 <= after - score <= MOST * (1.0 - score) + 1e-12
 
 
-def ranked(votes: dict[str, dict[str, Vote]]) -> list[str]:
+def ranked(votes: dict[str, RowVotes]) -> list[str]:
     candidates = [Candidate("low", 1, None, 0.60, 0.0), Candidate("high", 2, None, 0.63, 0.0)]
     texts = {"low": "one two", "high": "one two"}
     question = Question("unlike", "vector", votes=votes)
@@ -60,8 +86,8 @@ def ranked(votes: dict[str, dict[str, Vote]]) -> list[str]:
 
 def test_votes_move_a_memory_among_the_first() -> None:
     assert ranked({}) == ["high"]
-    assert ranked({"low": {str(n): Vote(0.9) for n in range(10)}}) == ["low"]
-    assert ranked({"high": {str(n): Vote(0.0) for n in range(10)}}) == ["low"]
+    assert ranked({"low": by_rating([Vote(0.9)] * 10)}) == ["low"]
+    assert ranked({"high": by_rating([Vote(0.0)] * 10)}) == ["low"]
 
 
 def test_votes_lift_a_memory_from_far_below() -> None:
@@ -69,7 +95,7 @@ def test_votes_lift_a_memory_from_far_below() -> None:
     candidates = [Candidate(f"fact_{n:03}", n, None, 0.68, 0.0) for n in range(50)]
     candidates.append(Candidate("low", 99, None, 0.65, 0.0))
     long = " ".join(["word"] * 40)
-    votes = {"low": {str(n): Vote(1.0) for n in range(50)}}
+    votes = {"low": by_rating([Vote(1.0)] * 50)}
     question = Question("unlike", "vector", votes=votes)
     (best,) = rank(candidates, question, 1, lambda ids: dict.fromkeys(ids, long))
     assert best.row_id == "low"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from day1.model.search.worth import Vote, asked_words
+from day1.model.search.worth import RowVotes, Vote, asked_words
 from day1.model.values.ids import short_hash
 
 
@@ -33,8 +33,8 @@ def rating_of(
     return Rating(short_hash("rating", row_id, words, *agent), row_id, agent_id, query, score, now)
 
 
-Votes = Mapping[str, Mapping[str, Vote]]
-"""Row -> rating -> vote."""
+Votes = Mapping[str, RowVotes]
+"""Of each row that has some."""
 _LOOK_BACK_US: Final = 600_000_000
 
 
@@ -54,8 +54,12 @@ class KnownVotes:
         """These and fresh ones, of which some may be known."""
         if not fresh:
             return self
-        votes = dict(self.votes)
+        new: dict[str, dict[str, Vote]] = {}
         for one in fresh:
             words = frozenset[str]() if one.query is None else asked_words(one.query)
-            votes[one.row_id] = {**votes.get(one.row_id, {}), one.id: Vote(one.score, words)}
+            new.setdefault(one.row_id, {})[one.id] = Vote(one.score, words)
+        votes = dict(self.votes)
+        for row_id, of_row in new.items():
+            known = votes[row_id].by_rating if row_id in votes else {}
+            votes[row_id] = RowVotes({**known, **of_row})
         return KnownVotes(votes, max(self.newest or 0, *(one.created_at for one in fresh)))

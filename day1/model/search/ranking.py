@@ -17,7 +17,7 @@ from operator import add, itemgetter
 from typing import Literal, NamedTuple
 
 from day1.model.search.wording import DateSpan, asked_about, dates, subject
-from day1.model.search.worth import Vote, asked_words, moved, worth
+from day1.model.search.worth import RowVotes, asked_words, moved
 
 Mode = Literal["hybrid", "vector", "keyword"]
 
@@ -107,8 +107,8 @@ class Question:
     weights: Weights = field(default_factory=Weights)
     names: frozenset[str] = frozenset()
     """The names in the memories that are searched (`wording.usual`)."""
-    votes: Mapping[str, Mapping[str, Vote]] = field(default_factory=dict)
-    """Row -> rating -> how useful somebody found the row."""
+    votes: Mapping[str, RowVotes] = field(default_factory=dict)
+    """By row: how useful agents found it."""
 
     @cached_property
     def about(self) -> frozenset[str]:
@@ -185,8 +185,8 @@ def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -
         if text.rstrip().endswith("?"):
             score *= 1.0 - weights.question_discount
         votes = question.votes.get(candidate.row_id)
-        if votes:
-            score = moved(score, worth(votes.values(), question.words))
+        if votes is not None:
+            score = moved(score, votes.worth(question.words))
         when = candidate.created_at if candidate.happened_at is None else candidate.happened_at
         yield _Hit(-score, -when, candidate.row_id, candidate)
 

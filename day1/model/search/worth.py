@@ -5,9 +5,10 @@ what the score lacks, or has. That a memory was found or shown is no vote: it wo
 is found be found again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
 from day1.model.search.wording import content_words
 
@@ -36,27 +37,58 @@ def asked_words(query: str) -> frozenset[str]:
     return frozenset(content_words(query))
 
 
-def worth(votes: Iterable[Vote], asked: frozenset[str]) -> float:
-    """What votes say of a memory for a query: from -1, useless, over 0, nothing, to 1.
+class _Sum(NamedTuple):
+    """Votes added up, each as one for another query than the asked one."""
 
-    A vote for a similar query counts twice, one for another query a quarter: at their full weight
-    those took two in a thousand of the recall of questions that nobody had judged
-    (`tests/relevance/test_judged.py`).
-    """
-    total, weight = PRIOR * PRIOR_WEIGHT, PRIOR_WEIGHT
-    for vote in votes:
-        counts = _OTHER_WEIGHT if vote.words else 1.0
-        if _similar(vote.words, asked):
-            counts = _SIMILAR_WEIGHT
-        total += counts * vote.score
-        weight += counts
-    return 2.0 * (total / weight - PRIOR)
+    total: float
+    weight: float
+    queries: Mapping[frozenset[str], tuple[float, int]]
+    """The votes for each query: their scores together, and how many they are."""
+    words: frozenset[str]
+    """Of all these queries."""
+
+
+@dataclass(frozen=True)
+class RowVotes:
+    """The votes on one row, by rating; they are added up once for all searches."""
+
+    by_rating: Mapping[str, Vote]
+
+    def worth(self, asked: frozenset[str]) -> float:
+        """What they say of the row for a query: from -1, useless, over 0, nothing, to 1.
+
+        A vote for a similar query counts twice, one for another query a quarter: at their full
+        weight those took two in a thousand of the recall of questions that nobody had judged
+        (`tests/relevance/test_judged.py`).
+        """
+        total, weight, queries, words = self._sum
+        if not words.isdisjoint(asked):  # else no query is similar, as nearly always
+            for one, (score, count) in queries.items():
+                if _similar(one, asked):
+                    total += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * score
+                    weight += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * count
+        mean = (PRIOR * PRIOR_WEIGHT + total) / (PRIOR_WEIGHT + weight)
+        return 2.0 * (mean - PRIOR)
+
+    @cached_property
+    def _sum(self) -> _Sum:
+        total = weight = 0.0
+        queries: dict[frozenset[str], tuple[float, int]] = {}
+        for vote in self.by_rating.values():
+            counts = _OTHER_WEIGHT if vote.words else 1.0
+            total += counts * vote.score
+            weight += counts
+            score, count = queries.get(vote.words, (0.0, 0))
+            queries[vote.words] = score + vote.score, count + 1
+        return _Sum(total, weight, queries, frozenset().union(*queries))
+
+
+NO_VOTES: Final = RowVotes({})
+"""Those on a row that nobody rated."""
 
 
 def _similar(some: frozenset[str], others: frozenset[str]) -> bool:
-    if some.isdisjoint(others):  # as nearly always
-        return False
-    return len(some & others) >= _SIMILAR * len(some | others)
+    return bool(some) and len(some & others) >= _SIMILAR * len(some | others)
 
 
 def moved(score: float, by: float) -> float:

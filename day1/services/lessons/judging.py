@@ -87,8 +87,10 @@ def mean_scores(repo: Repository) -> dict[str, float]:
     """The mean of the votes of each memory that has some."""
     votes = repo.ledger.votes()
     return {
-        row_id: round(math.fsum(v.score for v in of_row.values()) / len(of_row), 6)
-        for row_id, of_row in votes.items()
+        row_id: round(
+            math.fsum(v.score for v in known.by_rating.values()) / len(known.by_rating), 6
+        )
+        for row_id, known in votes.items()
     }
 
 

@@ -17,7 +17,7 @@ from day1.model.records.task import Objective, Task
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, Cell
-from day1.model.search.worth import worth
+from day1.model.search.worth import NO_VOTES
 from day1.ports.reading import Reading
 from day1.ports.uses import Use
 from day1.services.branches.lookup import name_of
@@ -103,7 +103,7 @@ def _facts(
             for row in reading.scan(FACT, _COLUMNS, query):
                 rows[row[0]] = dict(zip(_COLUMNS, row, strict=True))
     return [
-        _known(row, used.get(str(row["id"])), worth(votes.get(str(row["id"]), {}).values(), _ASKED))
+        _known(row, used.get(str(row["id"])), votes.get(str(row["id"]), NO_VOTES).worth(_ASKED))
         for row in rows.values()
         if row["expires_at"] is None and row["content_hash"] != REDACTED_HASH
     ]

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from day1.model.lessons.rating import Votes
-from day1.model.search.worth import worth
 from day1.ports.primes import NoPrimes, Primes
 from day1.ports.uses import NoUses, Uses
 
@@ -23,7 +22,7 @@ class BestJudged:
         """What the votes say of the rows of which they say most good."""
         seen, best = self._known
         if votes is not seen:
-            every = ((worth(each.values(), frozenset()), row_id) for row_id, each in votes.items())
+            every = ((each.worth(frozenset()), row_id) for row_id, each in votes.items())
             best = {row_id: value for value, row_id in heapq.nlargest(_JUDGED, every)}
             self._known = votes, best
         return best
