@@ -128,16 +128,17 @@ def _merges(bench: Bench) -> Iterator[Row]:
         assert embedder is not None  # noqa: S101 - there is a model
         tool = ENGRAM.tools["memory_store"]
 
-        def merged(pair: tuple[Experience, Experience]) -> bool:
-            answers = [tool.call(store.context(Caller()), asdict(one)) for one in pair]
-            return answers[0]["id"] == answers[1]["id"]
+        def stored(pair: tuple[Experience, Experience]) -> tuple[bool, bool]:
+            """Whether the second one changes the first one's row, and whether it names it."""
+            one, other = (tool.call(store.context(Caller()), asdict(lesson)) for lesson in pair)
+            return one["id"] == other["id"], one["id"] == other.get("near_duplicate_of")
 
         def alike(pair: tuple[Experience, Experience]) -> bool:
             one, other = embedder.embed([lesson.text for lesson in pair])
             return float(one @ other) > ALIKE
 
-        wrong, plain = sum(map(merged, DIFFERENT)), sum(map(alike, DIFFERENT))
-        right = sum(map(merged, REPHRASED))
+        wrong, plain = sum(stored(pair)[0] for pair in DIFFERENT), sum(map(alike, DIFFERENT))
+        right, named = map(sum, zip(*map(stored, REPHRASED), strict=True))
     yield Row(
         f"lessons wrongly merged, of {len(DIFFERENT)} pairs",
         f"{wrong} / {plain}",
@@ -145,7 +146,8 @@ def _merges(bench: Bench) -> Iterator[Row]:
         wrong / plain,
         _WRONG,
     )
-    yield Row(f"lessons rightly merged, of {len(REPHRASED)} rephrasings", str(right))
+    told = f"{right} merged, {named} named as near duplicates"
+    yield Row(f"lessons said once more, of {len(REPHRASED)} rephrasings", told)
 
 
 def _relevance(bench: Bench) -> Row:

@@ -110,13 +110,13 @@ def test_a_cosine_of_exactly_0_95_makes_another_lesson(
     wire: str, cosine: float, lessons: int, tmp_path: Path
 ) -> None:
     def meaning(text: str) -> list[float]:
-        return [cosine, float((1 - cosine**2) ** 0.5)] if text.endswith(".") else [1.0, 0.0]
+        return [cosine, float((1 - cosine**2) ** 0.5)] if "HTTP" in text else [1.0, 0.0]
 
     with embedding_server(meaning) as url:
         env = {"DAY1_EMBEDDER__URL": url, "DAY1_EMBEDDER__MODEL": "m"}
         with served(wire, tmp_path / "store", "openai", **env) as engram:
             first = store(engram)
-            second = store(engram, action=LESSON["action"] + ".")
+            second = store(engram, action=LESSON["action"].replace("client", "HTTP client"))
             assert second["updated"] is (lessons == 1)
             assert second.get("near_duplicate_of") == (first["id"] if lessons == 2 else None)
             assert engram.ok("memory_status")["memory_count"] == lessons

@@ -3,13 +3,14 @@
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.fakes.chat_server import MODEL, Answer, ChatServer, document
-from tests.lesson_pairs import DIFFERENT
+from tests.lesson_pairs import DIFFERENT, REPHRASED
 from tests.wires.engram_session import LESSON, WIRES, lesson, served, store
 from tests.wires.mcp_session import Session
 
@@ -123,9 +124,11 @@ def test_only_what_differs_in_wording_is_one_lesson(wire: str, tmp_path: Path) -
 def stay_apart(engram: Session) -> None:
     for pair in DIFFERENT:
         for one in pair:
-            parts = {"context": one.context, "action": one.action, "result": one.result}
-            assert not engram.ok("memory_store", **parts)["deduplicated"]
+            assert not engram.ok("memory_store", **asdict(one))["deduplicated"]
     assert engram.ok("memory_status")["memory_count"] == 32
+    for pair in REPHRASED:
+        said, again = (engram.ok("memory_store", **asdict(one), project="wood") for one in pair)
+        assert said["id"] in {again.get("merged_into"), again.get("near_duplicate_of")}
     first = store(engram)
     again = store(engram, action=LESSON["action"] + ".")
     assert (again["id"], again["updated"]) == (first["id"], True)

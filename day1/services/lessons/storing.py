@@ -7,6 +7,7 @@ is the same is decided by `model.lessons.rewording` and the cosine of each part.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Final
 
@@ -18,7 +19,7 @@ from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import FACT, Row, canonical, revision
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import ALIKE as NEAR
-from day1.model.search.grouping import at_odds
+from day1.model.search.grouping import at_odds, plain
 from day1.model.search.wording import any_of, content_words
 from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
@@ -163,13 +164,15 @@ def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
 def _alike(
     ports: SearchPorts, embedder: Embedder, new: Experience, found: Sequence[_Same]
 ) -> Row | None:
-    """The row each part of which is nearer than `ALIKE` to that of a lesson, the nearest one."""
+    """The row each part of which is nearer than `ALIKE` to that of a lesson, the nearest one.
+
+    A full stop turns the vector of a few words by more, and says nothing.
+    """
     best, nearest = ALIKE, None
     for row, there in found:
-        texts = list(dict.fromkeys((*new.parts, *there.parts)))
-        vectors = ports.questions.vectors(embedder, texts)
-        pairs = zip(new.parts, there.parts, strict=True)
-        least = min(1.0 if a == b else float(vectors[a] @ vectors[b]) for a, b in pairs)
+        pairs = [p for p in zip(new.parts, there.parts, strict=True) if plain(p[0]) != plain(p[1])]
+        vectors = ports.questions.vectors(embedder, list(dict.fromkeys(chain.from_iterable(pairs))))
+        least = min((float(vectors[a] @ vectors[b]) for a, b in pairs), default=1.0)
         if least > best:
             best, nearest = least, row
     return nearest
