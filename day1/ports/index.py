@@ -73,6 +73,12 @@ class Words(Protocol):
         BM25 is above 0; a higher one is better.
         """
 
+    def newest(self, kind: Kind, match: str, limit: int) -> list[TextId]:
+        """The texts for an FTS5 expression that were learned last, newest first.
+
+        Unlike `best` it costs what the rarest words of the expression cost, in a store of any size.
+        """
+
     def scores(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: bool = False
     ) -> dict[TextId, float]:

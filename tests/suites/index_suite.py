@@ -103,6 +103,14 @@ class IndexSuite:
         ]
         assert index.words.scores(FACT, terms, numbers[:1]) == {numbers[0]: scores[numbers[0]]}
 
+    def test_the_newest_texts_with_all_of_some_words_are_found_without_scores(self, index):
+        numbers = learn(index, *TEXTS)
+        both = [numbers[3], numbers[0]]
+        assert index.words.newest(FACT, '"gateway" OR "alice"', 9) == both
+        assert index.words.newest(FACT, '"gateway" OR "alice"', 1) == both[:1]
+        assert index.words.newest(FACT, '"gateway" AND "nothing" OR "alice"', 9) == both[:1]
+        assert index.words.newest(MESSAGE, '"gateway"', 9) == []
+
     def test_the_score_of_several_words_is_the_sum_of_each_one_s(self, index):
         numbers = learn(index, *TEXTS)
         terms = ['"alice"', '"deploy"', '"tuesday before"', '"before noon"', '"gateway"', '"none"']

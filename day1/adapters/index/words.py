@@ -101,6 +101,16 @@ class SqliteWords(Words):
             return dict(found.fetchall())
 
     @override
+    def newest(self, kind: Kind, match: str, limit: int) -> list[TextId]:
+        words = words_of(kind.table)
+        with self._database.reading() as connection:
+            found = connection.execute(
+                f"SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608 - our own names
+                (match, limit),
+            )
+            return [text for (text,) in found]
+
+    @override
     def scores(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: bool = False
     ) -> dict[TextId, float]:

@@ -35,9 +35,11 @@ log = logging.getLogger(__name__)
 
 VIA = "engram"
 """What `detail` says of rows that were written as lessons."""
-_WORDS, _LOOKED, _TRIES = 6, 20, 5
+_WORDS, _PARTS, _LOOKED, _READ, _TRIES = 9, 3, 20, 5, 5
+_LIKELY: Final = 0.25
+"""The share of the words of two texts from which the row of one is read."""
 _SHARED: Final = 0.4
-"""Of the words of two lessons, from which their vectors are compared."""
+"""The same from which the vectors of two lessons are compared."""
 _Same = tuple[Row, Experience]
 """A row that may be a lesson in other words, and its parts."""
 
@@ -139,12 +141,28 @@ def _look(repo: Repository, ports: SearchPorts, branch: Branch, lesson: Lesson) 
 
 
 def _candidates(reading: Reading, ports: SearchPorts, lesson: Lesson) -> list[_Same]:
-    """Rows that have the longest words of a lesson, and may be it in other words."""
+    """Rows that have a third of the longest words of a lesson, and may be it in other words.
+
+    All words of one third are asked for: whatever words a rewording adds or changes, hardly ever
+    does one of each third differ. So the index need not weigh all texts with any of them.
+    """
     words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_WORDS:]
-    index = ports.index.words
-    best = index.best(FACT, any_of([f'"{word}"' for word in words]), _LOOKED) if words else {}
-    hashes = list(index.hashes(FACT, list(best)).values())
+    thirds = [words[start::_PARTS] for start in range(min(_PARTS, len(words)))]
+    match = any_of([" AND ".join(f'"{word}"' for word in third) for third in thirds])
+    index, own = ports.index.words, set(content_words(lesson.experience.text))
+    found = index.texts(FACT, index.newest(FACT, match, _LOOKED) if match else [])
+    shares = {text: _shared(own, told) for text, told in found.items()}
+    likely = sorted((text for text in shares if shares[text] >= _LIKELY), key=shares.__getitem__)
+    hashes = [content_hash(found[text]) for text in likely[-_READ:]]
+    if not hashes:
+        return []
     return _lessons(reading.find(FACT, Query(among={"content_hash": hashes})), lesson)
+
+
+def _shared(words: set[str], text: str) -> float:
+    """The share of some words and of those of a text that are in both."""
+    others = set(content_words(text))
+    return len(words & others) / max(1, len(words | others))
 
 
 def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
@@ -182,14 +200,11 @@ def _near(
     ports: SearchPorts, embedder: Embedder, new: Experience, found: Sequence[_Same]
 ) -> str | None:
     """The row that is alike as consolidation has it: the one with most of the words, by vector."""
-    words = set(content_words(" ".join(new.parts)))
-
-    def shared(there: Experience) -> float:
-        others = set(content_words(" ".join(there.parts)))
-        return len(words & others) / max(1, len(words | others))
-
+    said = set(content_words(" ".join(new.parts)))
     told = [
-        (shared(there), row, there) for row, there in found if not at_odds(new.text, there.text)
+        (_shared(said, " ".join(there.parts)), row, there)
+        for row, there in found
+        if not at_odds(new.text, there.text)
     ]
     share, row, there = max(told, key=itemgetter(0), default=(0.0, None, new))
     if row is None or share < _SHARED:
