@@ -65,3 +65,16 @@ def test_a_consolidation_says_how_many_it_compared(
     assert all(said in told for told in notes)
     monkeypatch.undo()
     assert call(store, "memory_consolidate_preview")["read"]["notes"] == []
+
+
+def test_a_lesson_is_found_by_any_third_of_its_words(store: OpenStore) -> None:
+    """Whichever of its longest words is another one; and whatever else is in the store."""
+    longest = "carburettor transmission thermostat alternator regulator solenoid".split()  # noqa: SIM905 - one line
+    parts = {"context": " ".join(longest), "action": "Cleaned with care", "result": "It runs"}
+    for number in range(30):
+        case = {"context": f"Case {number} of it", "action": f"Tried {number * 7}", "result": "No"}
+        call(store, "memory_store", **case)
+    for word in longest:
+        first = call(store, "memory_store", **parts, project=word)
+        other = {**parts, "context": parts["context"].replace(word, "dynamo"), "project": word}
+        assert call(store, "memory_store", **other)["near_duplicate_of"] == first["id"], word

@@ -3,8 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from typing import Final
 
 from day1.model.rows.kind import Cell, canonical
+
+LABEL: Final = "Context"
+"""What the text of each lesson begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,7 @@ class Experience:
     @property
     def text(self) -> str:
         """The parts as one text, each with its name: what search finds."""
-        return f"Context: {self.context}\nAction: {self.action}\nResult: {self.result}"
+        return f"{LABEL}: {self.context}\nAction: {self.action}\nResult: {self.result}"
 
     @property
     def structure(self) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 from day1.errors import EmbedderUnavailable, NotFound, RevisionChanged, StoreBusy
 from day1.model.branches.branch import Branch
-from day1.model.lessons.experience import Experience, experience_of
+from day1.model.lessons.experience import LABEL, Experience, experience_of
 from day1.model.lessons.rewording import ALIKE, same_in_words
 from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import FACT, Row, canonical, revision
@@ -148,9 +148,10 @@ def _candidates(reading: Reading, ports: SearchPorts, lesson: Lesson) -> list[_S
     """
     words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_WORDS:]
     thirds = [words[start::_PARTS] for start in range(min(_PARTS, len(words)))]
-    match = any_of([" AND ".join(f'"{word}"' for word in third) for third in thirds])
+    some = any_of([" AND ".join(f'"{word}"' for word in third) for third in thirds])
+    match = f'"{LABEL}" AND ({some})' if some else f'"{LABEL}"'
     index, own = ports.index.words, set(content_words(lesson.experience.text))
-    found = index.texts(FACT, index.newest(FACT, match, _LOOKED) if match else [])
+    found = index.texts(FACT, index.newest(FACT, match, _LOOKED))
     shares = {text: _shared(own, told) for text, told in found.items()}
     likely = sorted((text for text in shares if shares[text] >= _LIKELY), key=shares.__getitem__)
     hashes = [content_hash(found[text]) for text in likely[-_READ:]]
