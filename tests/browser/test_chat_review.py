@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT
 from tests.browser.chat_host import KNOWS, SERVED, Chat
 from tests.browser.page_visit import PHONE
 from tests.browser.review_scene import Scene
+from tests.engine import beside
 from tests.fetching import npm_file
 from tests.wires.http_server import HttpServer, HttpSession
 
@@ -40,6 +43,14 @@ def chatting(chromium: Browser, server: HttpServer, secret: str) -> Iterator[Cha
 
 def point(chat: Chat, row: str, cell: str) -> Locator:
     return chat.main.locator(f'[id="{row}.{cell}"]')
+
+
+def rows_of_main(server: HttpServer) -> list[dict[str, Any]]:
+    """The facts of `main` as the store has them, read beside the server."""
+    with ExitStack() as opened:
+        store = beside(server.folder, opened)
+        with store.reading(Ref(branch="main")) as reading:
+            return [dict(row) for row in reading.find(FACT, Query())]
 
 
 def choose(chat: Chat, row: str, cell: str, name: str) -> None:
@@ -188,6 +199,19 @@ def test_the_words_of_a_secret_do_not_come(
     chat.show("review_open", source_branch=scene.branch)
     chat.says("2 new")
     assert "quokka" not in chat.frame.content()
+    new = chat.main.locator("article", has_text="[secret]")
+    new.get_by_text("Edit", exact=False).first.click()
+    expect(new.get_by_label("fact_text")).to_have_count(0)
+    new.get_by_label("confidence").fill("0.5")
+    new.get_by_role("button", name="Keep this").click()
+    expect(new.locator(".verdict")).to_contain_text("Decided: as edited")
+    chat.main.get_by_role("button", name="Merge…").click()
+    chat.main.get_by_role("button", name="Merge", exact=True).click()
+    chat.says("Merged by ada")
+    kept = [row for row in rows_of_main(server) if row["sensitivity"] == "secret"]
+    assert {(row["fact_text"], row["confidence"]) for row in kept} == {
+        ("The PIN of the quokka.", 0.5)
+    }
 
 
 def test_a_review_is_closed_with_a_reason(scene: Scene, chatting: Chatting) -> None:

@@ -228,6 +228,26 @@ def test_decisions_on_what_is_not_there_or_makes_no_sense_are_refused(
     core.refused("review_show", "not_found", review_id="review_0")
 
 
+@pytest.mark.parametrize("mark", ["[secret]", "[redacted]", "[expired]"])
+def test_what_stands_for_words_that_are_not_shown_is_no_value(
+    core: Session, pair: Pair, mark: str
+) -> None:
+    """Whoever saw only that would write it over the words."""
+    secret = {"fact_text": "The PIN is quokka.", "sensitivity": "secret", "branch": pair.source}
+    fact = core.ok("memory_write_fact", **secret)["id"]
+    review = opened(core, pair.source, pair.target)
+    value = {"fact_text": mark, "confidence": 0.5}
+    given = {"id": fact, "take": "value", "value": value}
+    error = core.refused("review_decide", "invalid_request", review_id=review, decisions=[given])
+    assert "Leave fact_text out" in error["message"]
+    decide(core, review, fact, "value", value={"confidence": 0.5})
+    core.ok("review_merge", review_id=review)
+    (kept,) = (
+        row for row in core.everything([pair.target])[pair.target]["facts"] if row["id"] == fact
+    )
+    assert (kept["fact_text"], kept["confidence"]) == ("The PIN is quokka.", 0.5)
+
+
 def test_the_newest_decision_counts_of_a_row_and_its_cells(
     core: Session, pair: Pair, review: str
 ) -> None:

@@ -95,6 +95,16 @@ def test_a_review_says_in_groups_what_would_change_and_who_wrote_it(review: Revi
     assert "removed on" in page.text.partition("Removed 1")[2]
 
 
+def test_words_that_are_not_shown_are_not_there_to_be_edited(review: Reviewed) -> None:
+    secret = {"fact_text": "The PIN is quokka.", "sensitivity": "secret"}
+    fact = review.browser.server.ok("memory_write_fact", **secret, branch=review.source)["id"]
+    form = review.form(fact)
+    assert "v.confidence" in form.fields
+    assert "v.fact_text" not in form.fields
+    review.decide(fact, "value", **{"v.confidence": "0.5"})
+    assert "[secret]" in review.browser.get(review.path).text
+
+
 GROUPS = {"Conflicts": 2, "New": 1, "Changed": 1, "Removed": 1}
 
 

@@ -22,6 +22,7 @@ from mcp.types import TextResourceContents
 
 from day1 import __version__
 from day1.interfaces.reviewing import GROUPS, KEYS, REASONS, TAKEN, TEXTS, fields
+from day1.model.redaction.veil import MARKS
 from day1.model.rows.kind import MEMORIES, WHOLE, Kind
 from day1.model.values.showing import BEGINNING, FOLDED, UNSEEN
 
@@ -97,6 +98,7 @@ def _words() -> str:
         "texts": sorted(TEXTS),
         "kinds": {kind.name: _kind(kind) for kind in MEMORIES},
         "unseen": re.sub("[^ -~]", lambda mark: f"\\u{{{ord(mark[0]):x}}}", UNSEEN.pattern),
+        "marks": sorted(MARKS),
         "folded": FOLDED,
         "beginning": BEGINNING,
     }

@@ -13,6 +13,7 @@ from day1.interfaces.reviewing import GROUPS, KEYS, NUMBERS, REASONS, TAKEN, TEX
 from day1.interfaces.web.memories import said
 from day1.interfaces.web.signing import inside
 from day1.interfaces.web.site import HOME, Visit
+from day1.model.redaction.veil import MARKS
 from day1.model.rows.kind import BY_NAME
 
 _PAGE: Final = 50
@@ -126,7 +127,11 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
         "why": REASONS.get(row["clashes"].get(cell, "")),
         "clashes": cell in row["clashes"] and row["clashes"][cell] != "belongs_to",
         "decided": decided,
-        "fields": [(field, start.get(field.column)) for field in asked],
+        "fields": [
+            (field, start.get(field.column))
+            for field in asked
+            if start.get(field.column) not in MARKS  # its words are not here to be edited
+        ],
         "ours": ours.get(cell),
         "delta": delta or {"words": None, "before": ours.get(cell), "after": theirs.get(cell)},
         "base": (row["base"] or {}).get(cell),

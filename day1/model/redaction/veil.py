@@ -9,6 +9,7 @@ rows as they are.
 from collections.abc import Collection
 from typing import Final
 
+from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, RowChange
 from day1.model.rows.kind import KINDS, Cell, Kind, Row
 
@@ -16,6 +17,8 @@ SECRET: Final = "secret"  # noqa: S105 - a label
 """The `sensitivity` of a secret row."""
 SECRET_MARK: Final = "[secret]"  # noqa: S105 - what stands in its place
 EXPIRED_MARK: Final = "[expired]"
+MARKS: Final = frozenset({SECRET_MARK, EXPIRED_MARK, REDACTED})
+"""What reads in place of words that are not shown. Nobody writes it."""
 
 _KEPT: Final = frozenset({"content_hash", "space"})
 """What is hidden where a row is redacted, and not where it is secret."""

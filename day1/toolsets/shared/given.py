@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, ValidationError, create_model
 from day1.call.fields import JsonObject, Label, LongText, Request, Text
 from day1.call.problems import invalid
 from day1.errors import InvalidRequest
+from day1.model.redaction.veil import MARKS
 from day1.model.rows.column import Column, ColumnType
 from day1.model.rows.kind import MEMORIES, WHOLE, Kind, Row, canonical
 from day1.model.values.instant import parse
@@ -68,4 +69,10 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
         given = model.model_validate(dict(value)).model_dump(exclude_unset=True)
     except ValidationError as exc:
         raise invalid("value", model, exc) from exc
+    unseen = [column for column, cell in given.items() if isinstance(cell, str) and cell in MARKS]
+    if unseen:
+        raise InvalidRequest(
+            f"`value`: {given[unseen[0]]} stands for words that are not shown. Leave "
+            f"{', '.join(unseen)} out to keep them, or write other words."
+        )
     return {c: canonical(v) if isinstance(v, dict) else v for c, v in given.items()}

@@ -380,9 +380,10 @@ function choices(row, cell, made) {
 }
 
 function editor(row, cell, made) {
-  const fields = WORDS.kinds[row.type]?.cells[cell] ?? [];
-  if (!fields.length) return null;
   const start = { ...row.ours, ...row.theirs, ...made?.value };
+  // Words that are not shown are not here to be edited.
+  const fields = (WORDS.kinds[row.type]?.cells[cell] ?? []).filter(([column]) => !WORDS.marks.includes(start[column]));
+  if (!fields.length) return null;
   const inputs = fields.map(([column, form]) => [column, form, input(form, start[column])]);
   const keep = () => {
     const value = {};
