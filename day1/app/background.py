@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from day1.app.taking import taker_of
 from day1.errors import InvalidRequest
 from day1.interfaces.heads import spaced
 from day1.model.branches.branch import MAIN
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def background_worker(store: OpenStore, branch: str | None = None) -> BackgroundWorker:
-    """The worker that indexes, compacts and renews primes between the calls of a server.
+    """The worker that indexes, compacts, takes in and renews primes between a server's calls.
 
     `branch` is the one on which sessions begin.
     """
@@ -24,7 +25,10 @@ def background_worker(store: OpenStore, branch: str | None = None) -> Background
 
     compacts = store.settings.store.compact and not store.read_only
     renew = prime_renewer(store, branch).renew
-    return BackgroundWorker(store.repo, store.search, compacts=compacts, renew=renew)
+    take_in = taker_of(store)
+    return BackgroundWorker(
+        store.repo, store.search, compacts=compacts, take_in=take_in, renew=renew
+    )
 
 
 def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:

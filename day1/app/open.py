@@ -20,7 +20,9 @@ from day1.adapters.failures import of_system
 from day1.adapters.index.uses import FileUses
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.adapters.primes import FilePrimes, closing_stamp
+from day1.adapters.spool import FolderSpool
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
+from day1.app.taking import before_a_command
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.home import find_home
@@ -72,6 +74,14 @@ def open_store(
     Raises:
         NotAStore: there is none, and `create` is false.
     """
+    store = _opened(settings, create=create, serves=serves, folder=folder)
+    if not serves:  # a server does so between calls
+        before_a_command(store)
+    return store
+
+
+def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | None) -> OpenStore:
+    """The store, with all that was left half done finished."""
     try:
         folder = folder or find_home(settings)
     except OSError as exc:  # another user's .day1 on the way up
@@ -367,6 +377,7 @@ def place_of(store: OpenStore) -> StoreLocation:
         chroma=(store.folder / "chroma").is_dir(),
         chroma_trouble=chroma_trouble(store.folder),
         node=str(store.folder) if store.node else None,
+        unheard=FolderSpool(store.folder).aside(),
         chroma_server=urlsplit(store.settings.index.chroma_url or "").hostname,
         now=now(),
     )

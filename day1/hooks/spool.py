@@ -76,12 +76,17 @@ def append(path: Path, line: bytes, told: Callable[[bytes], bool]) -> bool:
     raise Full("tries")
 
 
-def take(path: Path, flags: int = 0) -> int:
-    """Open a file and hold its lock; `os.close` of the answer frees it."""
+def take(path: Path, flags: int = 0, *, waits: bool = True) -> int:
+    """Open a file and hold its lock; `os.close` of the answer frees it.
+
+    Raises:
+        BlockingIOError: somebody else holds it, and this does not wait.
+        OSError: it cannot be opened.
+    """
     flags |= os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     handle = os.open(path, flags, 0o666)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BaseException:
         os.close(handle)
         raise

@@ -90,7 +90,7 @@ def add_message(
         return None
     else:
         count = work.count(MESSAGE, {"conversation_id": conversation_id})
-        last = _last(repo, work, conversation_id) if count else None
+        last = last_message(repo, work, conversation_id) if count else None
     columns |= {"conversation_id": conversation_id, "previous_id": last}
     work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin, work.now)])
     return LoggedMessage(message_id, conversation_id, count + 1, 1 + begun)
@@ -102,7 +102,7 @@ def _logged_before(repo: Repository, work: Additions, message: Row) -> LoggedMes
     return LoggedMessage(message_id, conversation_id, place, 0, (BY_REQUEST,))
 
 
-def _last(repo: Repository, work: Additions, conversation_id: str) -> str:
+def last_message(repo: Repository, work: Additions, conversation_id: str) -> str:
     """The last message of a conversation that has some.
 
     Each is logged at the end, so the newest one is the last, unless messages came to the branch or

@@ -48,6 +48,8 @@ class StoreLocation:
     node: str | None = None
     """For a store on a server: the folder of the files that stay on this machine."""
     chroma_server: str | None = None
+    unheard: int = 0
+    """Lines of hooks that could not be taken in, and are kept in `spool/aside`."""
     now: int | None = None
     """This machine's clock, microseconds UTC; None if times are not to be compared with it."""
 
@@ -92,6 +94,7 @@ def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterat
         "model": lambda: _model(search),
         "index": lambda: _index(repo, search),
         "chroma": lambda: _chroma(place),
+        "hooks": lambda: _hooks(place),
     }
     for name, look in checks.items():
         try:
@@ -263,6 +266,17 @@ def _chroma(place: StoreLocation) -> Finding:
     if place.chroma_server:
         text = f"on {place.chroma_server}"
     return Finding("chroma", "ok", f"{text}; searches that have none compare exactly")
+
+
+def _hooks(place: StoreLocation) -> Finding:
+    if not place.unheard:
+        return Finding("hooks", "ok", "everything that they heard can be taken in")
+    return Finding(
+        "hooks",
+        "warn",
+        f"{place.unheard} of the lines that they wrote cannot be taken in: they are no events",
+        "They are in the store's folder, in spool/aside: look at them, and remove them.",
+    )
 
 
 def repair(repo: Repository, search: SearchPorts, now: int) -> list[str]:

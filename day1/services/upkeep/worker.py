@@ -48,13 +48,15 @@ class BackgroundWorker:
         search: SearchPorts,
         *,
         compacts: bool = False,
+        take_in: Callable[[Callable[[], bool]], object] = bool,
         renew: Callable[[Collection[str]], None] = _nothing,
     ) -> None:
         """Work on a memory and its index; with `compacts` also on the size of the store.
 
+        `take_in` takes in what hooks have heard, until what it is given says that it is enough.
         `renew` is told the branches that moved, once what is due on them is committed.
         """
-        self._renew = renew
+        self._take_in, self._renew = take_in, renew
         self._repo, self._search, self._compacts = repo, search, compacts
         self._stopped = threading.Event()
         self._pause_s = _PAUSE_S
@@ -126,6 +128,7 @@ class BackgroundWorker:
 
     def _step(self) -> bool:
         """Commit what is due, index new texts, embed some; returns whether more is left."""
+        self._take_in(self._stopped.is_set)
         self._look()
         self._forget()
         self._compact()

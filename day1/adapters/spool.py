@@ -1,0 +1,109 @@
+"""The spool of a store as files, which hooks write (`day1/hooks/spool.py`)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from day1.adapters.failures import of_system
+from day1.adapters.flock import WriteLock
+from day1.hooks import spool
+from day1.ports.spool import Spool
+
+_LOCK: Final = "taking.lock"
+_ASIDE: Final = "aside"
+
+
+class FolderSpool(Spool):
+    """The files below the folder of a store."""
+
+    def __init__(self, store: Path) -> None:
+        """Look below the folder of a store; hooks make the spool when they first need it."""
+        self._folder = store / spool.FOLDER
+        self._aside = self._folder / _ASIDE
+
+    @override
+    def alone(self) -> AbstractContextManager[bool]:
+        if not self._folder.is_dir():
+            return nullcontext(enter_result=False)
+        return WriteLock(self._folder / _LOCK, 0).held_if_free()
+
+    @override
+    def waiting(self) -> Sequence[str]:
+        try:
+            with os.scandir(self._folder) as files:
+                found = [(f.stat().st_mtime_ns, f.name) for f in files if _is_session(f.name)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as exc:
+            raise of_system(exc, self._folder, writing=False) from exc
+        return [name for _, name in sorted(found)]
+
+    @override
+    def read(self, name: str) -> Sequence[bytes]:
+        path = self._folder / name
+        with self._translated(path), path.open("rb") as file:
+            data = file.read(2 * spool.MOST_FILE)
+        return data.split(b"\n")[:-1]
+
+    @override
+    def put_aside(self, line: bytes) -> None:
+        path = self._aside / hashlib.sha256(line).hexdigest()[:16]
+        with self._translated(path):
+            self._aside.mkdir(exist_ok=True)
+            self._write(path, line)
+
+    @override
+    def drop(self, name: str, size: int) -> None:
+        path = self._folder / name
+        with self._translated(path):
+            try:
+                handle = spool.take(path, waits=False)
+            except (
+                BlockingIOError
+            ):  # a hook is at it, or hangs: what is taken in twice is there once
+                return
+            try:
+                found = os.fstat(handle)
+                if not found.st_nlink:
+                    return
+                rest = os.pread(handle, found.st_size - size, size)
+                if rest:
+                    self._write(path, rest)
+                else:
+                    path.unlink()
+            finally:
+                os.close(handle)
+
+    @override
+    def aside(self) -> int:
+        with suppress(OSError), os.scandir(self._aside) as files:
+            return sum(1 for _ in files)
+        return 0
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Have a file with this content, durably and at once."""
+        fresh = path.with_name(f"{path.name}.new")
+        with fresh.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+        spool.sync_folder(path.parent)
+
+    @contextmanager
+    def _translated(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as exc:
+            raise of_system(exc, path, writing=True) from exc
+
+
+def _is_session(name: str) -> bool:
+    return name.endswith(spool.ENDING)

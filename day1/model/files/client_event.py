@@ -1,0 +1,97 @@
+"""What a client told a hook: one line of the spool, and the ids of what follows from it.
+
+The ids follow from what was told, so that an event which is told or taken in twice gives each row
+once: by two files of hooks, after a kill, or by two processes at the same time.
+"""
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from day1.hooks.events import EVENTS, FORMAT
+from day1.model.rows.origin import MAX_LABEL
+from day1.model.rows.validation import MAX_TEXT, clean
+from day1.model.values.ids import content_hash, derived_id
+from day1.model.values.instant import SECOND
+
+AGAIN: Final = 10 * SECOND
+"""Without a turn, the same text in the same session within this time is the same event."""
+_TEXTS: Final = frozenset({"text", "prompt"})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientEvent:
+    """One event of a session of a client."""
+
+    event: str
+    agent: str
+    session: str
+    at: int
+    """When the hook heard of it: microseconds UTC."""
+    turn: str | None = None
+    branch: str | None = None
+    task: str | None = None
+    space: str | None = None
+    subagent: str | None = None
+    kind: str | None = None
+    """Of the subagent."""
+    source: str | None = None
+    """Why the session began or ended."""
+    parent: str | None = None
+    """The session that this one was forked from."""
+    model: str | None = None
+    text: str | None = None
+    prompt: str | None = None
+    """What the turn began with, where the client tells it at the end."""
+
+    @property
+    def writer(self) -> str:
+        """The agent, or the subagent of it."""
+        return self.agent if self.subagent is None else f"{self.agent}/{self.subagent}"[:MAX_LABEL]
+
+    @property
+    def conversation_id(self) -> str:
+        """The conversation of the session, or of a subagent in it."""
+        return derived_id("conv", None, "hook", self.session, self.subagent or "")
+
+    def id(self, prefix: str, role: str, text: str) -> str:
+        """The id of what follows from a text of this event."""
+        when = self.turn or f"at {self.at}"
+        keys = (self.session, self.subagent or "", role, when, content_hash(text))
+        return derived_id(prefix, None, "hook", *keys)
+
+
+def fork_id(session: str) -> str:
+    """The id of the branch of a forked session."""
+    return derived_id("branch", None, "hook", session)
+
+
+def read_event(line: bytes) -> ClientEvent:
+    """An event from a line of the spool.
+
+    Raises:
+        ValueError: it is none.
+    """
+    told = json.loads(line)
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise ValueError("no event of this format")
+    known = {field.name for field in fields(ClientEvent)}
+    given: dict[str, Any] = {name: value for name, value in told.items() if name in known}
+    at = given.get("at")
+    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < 2**53:
+        raise ValueError("no time")
+    for name, value in given.items():
+        if name != "at":
+            _check(name, value)
+    if not {"event", "agent", "session"} <= given.keys() or given["event"] not in EVENTS:
+        raise ValueError("no event, agent or session")
+    return ClientEvent(**given)
+
+
+def _check(name: str, value: object) -> None:
+    if not isinstance(value, str) or not clean(value).strip():
+        raise ValueError(f"{name} is no text")
+    if len(value) > (MAX_TEXT if name in _TEXTS else MAX_LABEL):
+        raise ValueError(f"{name} is too long")
+    if name not in _TEXTS and not value.isprintable():
+        raise ValueError(f"{name} cannot be printed")

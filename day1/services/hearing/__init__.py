@@ -1,0 +1,1 @@
+"""What hooks have heard of the sessions of clients becomes memory."""
