@@ -101,7 +101,8 @@ def test_words_that_are_not_shown_are_not_there_to_be_edited(review: Reviewed) -
     form = review.form(fact)
     assert "v.confidence" in form.fields
     assert "v.fact_text" not in form.fields
-    review.decide(fact, "value", **{"v.confidence": "0.5"})
+    edited: dict[str, Any] = {"v.confidence": "0.5"}
+    review.decide(fact, "value", **edited)
     assert "[secret]" in review.browser.get(review.path).text
 
 
