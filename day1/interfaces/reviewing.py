@@ -24,6 +24,7 @@ REASONS: Final = {
     "skipped": "it was skipped",
 }
 """Why something is in conflict."""
+TIERS: Final = {"unseen": "may merge unseen", "look": "needs a look", "two": "needs two looks"}
 TAKEN: Final = {
     "ours": "ours",
     "theirs": "theirs",

@@ -106,6 +106,7 @@ def minimal(there: There) -> dict[str, Arguments]:
         "memory_redact": {"id": there.conversation, "confirm": there.conversation, **here},
         "memory_merge_preview": both,
         "memory_held": here,
+        "review_approve": {"review_id": there.idle, "expect": "none", "withdraw": True},
         "review_open": both,
         "review_list": {},
         "review_show": {"review_id": there.review},

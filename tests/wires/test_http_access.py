@@ -114,7 +114,7 @@ def test_who_may_only_read_lists_what_is_held_and_decides_nothing(guarded: Guard
 def test_what_each_operation_needs_is_said_in_one_place() -> None:
     needs = {name: op.needs for name, op in OPERATIONS.items() if op.needs not in {"read", "write"}}
     assert needs == {
-        "memory_branch_merge": "merge",
+        "review_approve": "merge",
         "review_merge": "merge",
         "memory_revert": "merge",
         "memory_branch_protect": "admin",

@@ -351,4 +351,5 @@ def test_every_tool_that_writes_rows_takes_the_writers_names(core: Session) -> N
         "review_decide",
         "review_merge",
         "review_close",
+        "review_approve",
     }

@@ -15,7 +15,7 @@ CHOICES = (
     '[{id: string!, take: ours|theirs|value|delete|skip!, cell: string|null = "*", '
     "value: object|null = null}]|null = null"
 )
-MERGED = {"merged_count", "rejected_count", "merge_id", "conflicts", "left", "written"}
+MERGED = {"merged_count", "rejected_count", "merge_id", "conflicts", "left", "review_id", "written"}
 
 
 @pytest.mark.line("S1-037")

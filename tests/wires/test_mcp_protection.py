@@ -53,7 +53,7 @@ ELSEWHERE = {
     *("memory_template_create", "memory_task_create", "memory_task_join", "memory_task_update"),
     *("memory_branch_switch", "memory_branch_enrich", "memory_snapshot", "memory_branch_protect"),
     *("knowledge_bundle_create", "memory_redact", "token_create", "token_revoke"),
-    *("review_open", "review_decide", "review_close"),
+    *("review_open", "review_decide", "review_approve", "review_close"),
 }
 """What writes to new branches, or beside all of them."""
 ALLOWED = {"review_merge", "memory_revert"}

@@ -245,6 +245,7 @@ def test_a_person_confirms_decisions_rights_and_what_cannot_be_undone(tmp_path: 
         metas = {name: tool.meta for name, tool in everything.tools.items() if tool.meta}
     assert set(metas) == {
         "review_decide",
+        "review_approve",
         "review_merge",
         "memory_redact",
         "memory_branch_protect",

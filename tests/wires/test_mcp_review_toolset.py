@@ -17,6 +17,7 @@ REVIEW = [
     "memory_redact",
     "memory_merge_preview",
     "memory_held",
+    "review_approve",
     "review_open",
     "review_list",
     "review_show",

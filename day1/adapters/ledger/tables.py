@@ -29,7 +29,7 @@ from day1.model.rows.kind import canonical
 
 T = TypeVar("T")
 
-VERSION: Final = 6
+VERSION: Final = 7
 """To be raised with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"

@@ -29,7 +29,7 @@ Exit codes:
   {FAILED}    refused or failed; stderr says why
   {USAGE}    the command line does not fit
   {HELD}    merged, and something is held: `day1 held` decides it
-  {WAITS}    something waits for a person, as `day1 status --exit-code` was to say
+  {WAITS}    something waits for a person: `day1 status --exit-code`, or a merge that needs a look
   {INTERRUPTED}  interrupted
   {READER_LEFT}  the reader of the pipe left
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from day1.interfaces.cli.asking import WHOLE, ChoiceDocument, ask, decided, show_conflict
-from day1.interfaces.cli.codes import HELD
+from day1.interfaces.cli.codes import HELD, WAITS
 from day1.interfaces.cli.diffing import one_spaced
 from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.render import one_line, plural, short
@@ -91,8 +91,8 @@ def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str,
     answer = merge.do(session, choices, plan["digest"])
     if not session.answer(answer):
         _draw_merged(session, merge, answer)
-    if answer["rejected_count"]:
-        raise click.exceptions.Exit(HELD)
+    if answer["rejected_count"] or answer["review_id"]:
+        raise click.exceptions.Exit(HELD if answer["rejected_count"] else WAITS)
 
 
 def _chosen(session: Session, merge: MergeDialogue, given: tuple[str, ...]) -> list[ChoiceDocument]:
@@ -179,8 +179,15 @@ def _draw_conflicts(session: Session, merge: MergeDialogue, plan: Document) -> N
 
 def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> None:
     screen = session.screen
+    if answer["review_id"]:
+        review = short(answer["review_id"])
+        screen.note(
+            f"{plural(len(answer['left']), 'change')} must be looked at first, by the tiers of "
+            f"{merge.target}: `day1 review show {review.rpartition('_')[2]}` says which and why"
+        )
     if not answer["merged_count"] + answer["rejected_count"]:
-        screen.line(f"Already up to date: {merge.target} has it all.")
+        up_to_date = f"Already up to date: {merge.target} has it all."
+        screen.line("Nothing is merged yet." if answer["review_id"] else up_to_date)
         return
     done = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
     held = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
@@ -194,7 +201,7 @@ def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> No
         screen.line(("held ", "warn"), (short(conflict["id"]), "commit"), cell)
     if answer["conflicts"]:
         screen.note("`day1 held` lists what is held and decides it")
-    for left in answer["left"]:
+    for left in [] if answer["review_id"] else answer["left"]:
         screen.note(f"{short(left)} is superseded on {merge.source} and stays active here")
     if merge.strategy == "squash":
         screen.note(f"{merge.source} is closed now; fork anew to go on")

@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "memory_snapshot_list": "day1 snapshot --list",
     "memory_task_create": "day1 task create",
     "memory_template_list": "day1 template list",
+    "review_approve": "day1 review approve",
     "review_close": "day1 review close",
     "review_decide": "day1 review decide",
     "review_list": "day1 review list",

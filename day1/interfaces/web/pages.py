@@ -46,6 +46,7 @@ def routes(site: Site, events: Events) -> list[BaseRoute]:
         site.route("/review/reviews", reviews.opened, _POST),
         site.route("/review/reviews/{id}", reviews.review),
         site.route("/review/reviews/{id}/decide", reviews.decide, _POST),
+        site.route("/review/reviews/{id}/approve", reviews.approve, _POST),
         site.route("/review/reviews/{id}/merge", reviews.merge, _BOTH),
         site.route("/review/reviews/{id}/close", reviews.close, _POST),
         site.route("/review/revert", reviews.revert, _BOTH),

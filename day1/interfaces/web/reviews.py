@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from day1.errors import Conflict, Day1Error, InvalidRequest
-from day1.interfaces.reviewing import GROUPS, KEYS, NUMBERS, REASONS, TAKEN, TEXTS, fields
+from day1.errors import Conflict, Day1Error, InvalidRequest, Refused
+from day1.interfaces.reviewing import GROUPS, KEYS, NUMBERS, REASONS, TAKEN, TEXTS, TIERS, fields
 from day1.interfaces.web.memories import said
 from day1.interfaces.web.signing import inside
 from day1.interfaces.web.site import HOME, Visit
@@ -65,6 +65,7 @@ def _shown(
         names=GROUPS,
         taken=TAKEN,
         keys=KEYS,
+        tiers=TIERS,
         offset=offset,
         before=max(offset - _PAGE, 0) if offset else None,
         after=end if end < found["total"] else None,
@@ -191,6 +192,17 @@ def merge(visit: Visit) -> Response:
     except Conflict as problem:
         return _shown(visit, review_id, 0, problem, form.get("was", ""))
     return visit.go(address(review_id))
+
+
+def approve(visit: Visit) -> Response:
+    """Approve exactly the plan that was shown, or take an approval back."""
+    form, review_id = visit.form, visit.request.path_params["id"]
+    asked = {"expect": form.get("expect", ""), "withdraw": form.get("take") == "withdraw"}
+    try:
+        visit.call("review_approve", review_id=review_id, **asked)
+    except (Conflict, Refused) as problem:
+        return _shown(visit, review_id, 0, problem, form.get("was", ""))
+    return visit.go(address(review_id, place="looks"))
 
 
 def close(visit: Visit) -> Response:

@@ -36,7 +36,10 @@ class Branch:
     agent_id: str | None = None
     """The agent whose branch of a task it is; it is the author where a writer gives no name."""
     protection: tuple[str, ...] = ()
-    """Conditions of a merge into it (`review`, `gate`, `other`); it then takes no other writes."""
+    """Conditions of a merge into it (`review`, `gate`, `other`, `tiers`); it then takes no other
+    writes."""
+    tiers: tuple[str, ...] = ()
+    """The rules of `tiers`, a line each: what may merge unseen, and how often else is looked."""
 
     def status(self, tip: CommitId, pending: Pending) -> Status:
         """What the branch is now: a write after its merge makes it active again."""
@@ -60,4 +63,5 @@ class Branch:
             **({"task_id": self.task_id} if self.task_id else {}),
             **({"agent_id": self.agent_id} if self.agent_id else {}),
             **({"protection": list(self.protection)} if self.protection else {}),
+            **({"tiers": list(self.tiers)} if self.tiers else {}),
         }

@@ -49,6 +49,18 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """Somebody looked at what a review would merge, and agrees."""
+
+    digest: str
+    """Of the plan that was looked at: of another one it says nothing."""
+    by: str | None
+    at: int
+    token_id: str | None = None
+    """None: a person at this machine's command line or pages."""
+
+
+@dataclass(frozen=True, slots=True)
 class Review:
     """A review as the ledger keeps it."""
 
@@ -66,6 +78,18 @@ class Review:
     closed_by: str | None = None
     closed_at: int | None = None
     reason: str | None = None
+    approvals: tuple[Mapping[str, Json], ...] = ()
+
+    @property
+    def approved(self) -> list[Approval]:
+        """The approvals, oldest first; each token has one at most."""
+        return [from_json(Approval, one) for one in self.approvals]
+
+    def with_approval(self, token_id: str | None, given: Approval | None) -> "Review":
+        """The review with a new approval of a token's in the place of its old one, or without."""
+        kept = [one for one in self.approved if one.token_id != token_id]
+        kept += [] if given is None else [given]
+        return replace(self, approvals=tuple(to_json(one) for one in kept))
 
     @property
     def decided(self) -> list[Decision]:

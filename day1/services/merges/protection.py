@@ -3,19 +3,22 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from day1.errors import Advice, BranchProtected
+from day1.errors import Advice, BranchProtected, InvalidRequest
 from day1.model.branches.branch import Branch
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import OWN, Choice
-from day1.model.records.merge_record import MergeRecord
+from day1.model.merge.tiers import Judged, judged, rule_of, strictest
 from day1.model.records.review import Review, undecided
-from day1.model.records.session import Session
-from day1.model.records.sharing import Handoff
 from day1.services.branches.notes import mark
+from day1.services.merges.authorship import authors, looks, writers
 from day1.services.merges.gate import verdicts
 from day1.services.merges.merging import Guard
 from day1.services.repository.repository import Repository
+
+TIERED: Final = "tiers"
+"""The requirement that rules say how often somebody must look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,8 @@ class Merger:
     token_id: str | None
     review: Review | None = None
     choices: Sequence[Choice] = ()
+    digest: str = ""
+    """Of the review's plan as people see it: what they approve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +43,31 @@ class _Merge:
     plan: MergePlan
 
 
-def protect(repo: Repository, branch: Branch, requires: Sequence[str]) -> Branch:
+def protect(
+    repo: Repository, branch: Branch, requires: Sequence[str], rules: Sequence[str] | None = None
+) -> Branch:
     """Set what merges into a branch must fulfil; nothing lifts its protection.
 
+    Args:
+        repo: the memory.
+        branch: what is protected.
+        requires: the requirements.
+        rules: those of `tiers`; None keeps them as they are, if `tiers` is required.
+
     Raises:
+        InvalidRequest: a rule is none, or there are rules without `tiers`.
         UnknownBranch: it was deleted or retired meanwhile.
     """
-    return mark(repo, branch, protection=tuple(r for r in _CHECKS if r in requires))
+    if rules and TIERED not in requires:
+        raise InvalidRequest(f"Rules go with the requirement {TIERED!r}: add it to `requires`.")
+    lines = None if rules is None else tuple(dict.fromkeys(str(rule_of(one)) for one in rules))
+    kept = lines if TIERED in requires else ()
+    return mark(repo, branch, protection=tuple(r for r in _CHECKS if r in requires), tiers=kept)
+
+
+def tiers_of(source: Branch, target: Branch, plan: MergePlan) -> dict[str, Judged]:
+    """The tier of each row of a plan, by its id; nothing if the target has no tiers."""
+    return judged(plan, target.tiers, source.name) if TIERED in target.protection else {}
 
 
 def lacking(
@@ -106,7 +129,8 @@ def _other(merge: _Merge) -> Advice | None:
         return Advice(
             "Somebody else than the author must merge, with a token: without one, who can tell?"
         )
-    if token in _writers(merge.repo, merge.source, merge.target) | _deciders(merge):
+    wrote = {note.token_id for note in writers(merge.repo, merge.source, merge.target)}
+    if token in wrote | _deciders(merge):
         return Advice(
             "Another token must merge than those that wrote on the branch, opened the review, or "
             "gave values or deleted in it."
@@ -124,37 +148,35 @@ def _deciders(merge: _Merge) -> set[str | None]:
     return {merge.by.token_id} if gave else set()
 
 
+def _tiers(merge: _Merge) -> Advice | None:
+    found = tiers_of(merge.source, merge.target, merge.plan)
+    most, review = strictest(found.values()), merge.by.review
+    if not most.looks:
+        return None
+    count = sum(1 for one in found.values() if one.looks)
+    if review is None:
+        return Advice(
+            "Changes that need a look: {count}. {review_open}, then {review_approve} by others "
+            "than the authors, then {review_merge}.",
+            count=count,
+        )
+    both = merge.source, merge.target
+    wrote = authors(merge.repo, review, both, merge.plan, most)
+    have = len(looks(review.approved, merge.by.digest, wrote))
+    if have >= most.looks:
+        return None
+    return Advice(
+        "Looks that it needs: {needs} ({why}); it has {have}. {review_approve}, by others than the "
+        "authors.",
+        needs=most.looks,
+        why=most.why,
+        have=have,
+    )
+
+
 _CHECKS: Mapping[str, Callable[[_Merge], Advice | None]] = {
     "review": _review,
     "gate": _gate,
     "other": _other,
+    TIERED: _tiers,
 }
-
-
-def _writers(repo: Repository, source: Branch, target: Branch) -> set[str | None]:
-    """The tokens that wrote what a branch may bring to another.
-
-    On it, on what it was forked from below the target's own past, and on what was merged or
-    handed over into these: so a fork of a branch is no way around.
-    """
-    seen = {branch.id for branch in _line(repo, target)}
-    queue = [source.id]
-    tokens: set[str | None] = set()
-    for branch_id in queue:
-        if branch_id in seen:
-            continue
-        seen.add(branch_id)
-        tokens |= {noted.token_id for noted in repo.ledger.records(Session, branch_id=branch_id)}
-        branch = repo.ledger.record(Branch, branch_id)
-        queue += [branch.parent_id] if branch is not None and branch.parent_id else []
-        queue += [m.source_id for m in repo.ledger.records(MergeRecord, target_id=branch_id)]
-        queue += [h.source_id for h in repo.ledger.records(Handoff, target_id=branch_id)]
-    return tokens
-
-
-def _line(repo: Repository, branch: Branch) -> list[Branch]:
-    """A branch and those that it was forked from."""
-    line = [branch]
-    while (parent := repo.ledger.record(Branch, line[-1].parent_id or "")) is not None:
-        line.append(parent)
-    return line

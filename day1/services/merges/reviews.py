@@ -212,7 +212,7 @@ def decide(
         PlanChanged: the row is not what the reviewer saw.
         Conflict: the review is merged or closed, or a branch is gone.
     """
-    _check_open(review)
+    check_open(review)
     found = examine(repo, review)
     made, cleared = [], []
     for one in given:
@@ -224,8 +224,8 @@ def decide(
         seen = fingerprint(row, one.cell)
         agent, token = by
         made.append(Decision(row.id, one.cell, one.choice.take, value, agent, now, seen, token))
-    with _no_merge_meanwhile(repo):
-        fresh = _check_open(find_review(repo, review.id)).with_decisions(made, cleared)
+    with no_merge_meanwhile(repo):
+        fresh = check_open(find_review(repo, review.id)).with_decisions(made, cleared)
         repo.ledger.put(fresh)
     return _decided(found, fresh)
 
@@ -251,13 +251,18 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
 
 
 @contextmanager
-def _no_merge_meanwhile(repo: Repository) -> Iterator[None]:
+def no_merge_meanwhile(repo: Repository) -> Iterator[None]:
     """Change a review while no merge of it is going on: one that began ends first."""
     with repo.ledger.exclusive(), repo.ledger.together():
         yield
 
 
-def _check_open(review: Review) -> Review:
+def check_open(review: Review) -> Review:
+    """The review, if it is open.
+
+    Raises:
+        Conflict: it is merged or closed.
+    """
     if review.status != "open":
         raise Conflict(
             f"The review is {review.status}.",
@@ -291,19 +296,19 @@ def merge_review(
         as `merging.merge`.
     """
     (strategy, expect), (origin, token) = asked, by
-    found = examine(repo, _check_open(review))
+    found = examine(repo, check_open(review))
     _check_decisions(found, expect)
     # The plan under the lock must be this one: its digest holds every row, side and choice.
     plan = plan_merge(found.seen.sides, strategy, found.choices)
-    may = guard(repo, Merger(token, review, found.choices))
 
     def check(source: Branch, target: Branch, planned: MergePlan) -> None:
-        fresh = _check_open(find_review(repo, review.id))
+        fresh = check_open(find_review(repo, review.id))
         if fresh.decisions != review.decisions:
             raise PlanChanged(
                 Advice("Somebody decided more meanwhile: look at it with {review_show}.")
             )
-        may(source, target, planned)
+        by = Merger(token, fresh, found.choices, found.plan.digest)
+        guard(repo, by)(source, target, planned)
 
     request = MergeRequest(
         found.source,
@@ -341,8 +346,8 @@ def close_review(
     Raises:
         Conflict: it is merged or closed already.
     """
-    with _no_merge_meanwhile(repo):
-        found = _check_open(find_review(repo, review.id))
+    with no_merge_meanwhile(repo):
+        found = check_open(find_review(repo, review.id))
         closed = replace(found, status="closed", closed_by=by, closed_at=now, reason=reason)
         repo.ledger.put(closed)
     return closed

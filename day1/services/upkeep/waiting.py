@@ -19,8 +19,8 @@ class Awaited:
     id: str
     branches: tuple[str, ...]
     """The branches that it is about: it is shown only to who may see all of them."""
-    decided: int = 0
-    """How many decisions a review has so far."""
+    state: tuple[int, int, int] = (0, 0, 0)
+    """Differs when a review was decided about or approved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,15 @@ def _reviews(repo: Repository) -> tuple[Awaited, ...]:
         Awaited(
             one.id,
             tuple(filter(None, (name_of(repo, i) for i in (one.source_id, one.target_id)))),
-            len(one.decisions),
+            _state(one),
         )
         for one in reversed(repo.ledger.records(Review, status="open"))
     )
+
+
+def _state(review: Review) -> tuple[int, int, int]:
+    times = [*(one.at for one in review.decided), *(one.at for one in review.approved)]
+    return len(review.decisions), len(review.approvals), max(times, default=0)
 
 
 class WaitingPoller:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -19,7 +20,8 @@ from day1.model.values.showing import short_commit
 @click.option("-d", "--delete", is_flag=True, help="Delete NAME, if another branch has it all.")
 @click.option("-D", "force", is_flag=True, help="Delete NAME whatever it has.")
 @click.option("--archive/--unarchive", "archives", default=None, help="Put NAME away, or not.")
-@click.option("--protect", metavar="LIST", help="NAME takes only merges: review,gate,other.")
+@click.option("--protect", metavar="LIST", help="NAME takes only merges: review,gate,other,tiers.")
+@click.option("--tier", "tiers", metavar="RULE", multiple=True, help="A rule of tiers, with that.")
 @click.option("--unprotect", is_flag=True, help="NAME takes writes again.")
 @click.option("--description", metavar="TEXT", help="Of a new branch.")
 @click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")
@@ -28,10 +30,11 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
     """List branches; with NAME create one from START (default: the current branch).
 
     A tag of the store keeps the memories of a deleted branch. A protected branch takes merges
-    only: reviewed, of verified facts (gate), or by a token other than the author's.
+    only: reviewed, of verified facts (gate), by a token other than the author's, or looked at as
+    often as its rules say (tiers): --tier "unseen kind=observation" --tier "two category=policy".
     """
     deletes = given["delete"] or given["force"]
-    protects = given["unprotect"] or given["protect"] is not None
+    protects = given["unprotect"] or given["protect"] is not None or bool(given["tiers"])
     archives = given["archives"] is not None
     asked = (deletes, archives, protects, bool(start or given["description"]))
     if sum(asked) > 1:
@@ -43,7 +46,7 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
     elif deletes:
         _delete(session, name, force=given["force"])
     elif protects:
-        _protect(session, name, given["protect"], lifts=given["unprotect"])
+        _protect(session, name, given)
     elif archives:
         _archive(session, name, archived=given["archives"])
     else:
@@ -80,17 +83,24 @@ def _archive(session: Session, name: str, *, archived: bool) -> None:
         session.screen.line(f"Branch {name} is {'archived' if archived else 'not archived'}.")
 
 
-def _protect(session: Session, name: str, requires: str | None, *, lifts: bool) -> None:
-    if lifts == (requires is not None):
+def _protect(session: Session, name: str, given: Mapping[str, Any]) -> None:
+    requires, rules, lifts = given["protect"], list(given["tiers"]), given["unprotect"]
+    if lifts and (rules or requires is not None):
         raise click.UsageError("--protect LIST or --unprotect, not both.")
     named = [part.strip() for part in (requires or "").split(",") if part.strip()]
+    named += ["tiers"] if rules and "tiers" not in named else []
     if not lifts and not named:
-        raise click.UsageError("--protect takes one or more of: review, gate, other.")
-    answer = session.call("memory_branch_protect", branch_name=name, requires=named)
-    if not session.answer(answer):
-        said = ", ".join(answer["requires"])
-        told = f"takes only merges that fulfil: {said}" if said else "takes writes"
-        session.screen.line(f"Branch {name} {told}.")
+        raise click.UsageError("--protect takes one or more of: review, gate, other, tiers.")
+    answer = session.call(
+        "memory_branch_protect", branch_name=name, requires=named, tiers=rules or None
+    )
+    if session.answer(answer):
+        return
+    said = ", ".join(answer["requires"])
+    told = f"takes only merges that fulfil: {said}" if said else "takes writes"
+    session.screen.line(f"Branch {name} {told}.")
+    for rule in answer["tiers"]:
+        session.screen.line(f"  {rule}")
 
 
 def _list(session: Session, *, verbose: bool) -> None:

@@ -150,6 +150,31 @@ def merge_command(session: Session, review: str | None, **given: Any) -> None:
         raise click.exceptions.Exit(HELD)
 
 
+@review_command.command("approve")
+@review_argument
+@click.option("--expect", metavar="DIGEST", help="The plan that you looked at. Default: as it is.")
+@click.option("--withdraw", is_flag=True, help="Take your approval back.")
+@agent_option
+@porcelain
+def approve_command(session: Session, review: str | None, **given: Any) -> None:
+    """Say that you looked at what REVIEW would merge, and agree; one look of those that it needs.
+
+    It is of the plan as it is: when that changes, somebody has to look again.
+    """
+    found = _find(session, review)
+    shown = {} if given["expect"] else session.call("review_show", review_id=found, limit=1)
+    answer = session.call(
+        "review_approve",
+        review_id=found,
+        expect=given["expect"] or shown["digest"] or "none",
+        withdraw=given["withdraw"],
+        agent_id=given["agent"],
+    )
+    if not session.answer(answer):
+        session.screen.line(answer["summary"])
+        _draw_left(session.screen, answer)
+
+
 @review_command.command("close")
 @review_argument
 @click.option("--reason", metavar="TEXT", help="Why; the review shows it.")
@@ -270,6 +295,8 @@ def _draw_row(screen: Screen, row: Document, review: Document) -> None:
             screen.line(f"    {cell}: ", *words(screen, ours, theirs))
     for twin in row["twins"]:
         screen.line(("    possible duplicate ", "warn"), f"({twin['cosine']:.2f}) ", twin["text"])
+    if row["tier"] is not None:
+        screen.line(("    tier ", "dim"), f"{row['tier']}: {row['why']}")
     for one in row["decisions"]:
         state = " (stale)" if one["stale"] else ""
         by = f" by {one['by']}" if one["by"] else ""
@@ -286,6 +313,9 @@ def _draw_left(screen: Screen, answer: Document) -> None:
     if answer["stale"]:
         ids = ", ".join(short(one["id"]) for one in answer["stale"])
         screen.note(f"Decided, and changed since: {ids}; decide anew, or =clear.")
+    if answer["tier"] and answer["tier"]["needs"] and "tiers" not in answer["missing"]:
+        tier = answer["tier"]
+        screen.note(f"Looks: {tier['looks']} of {tier['needs']} ({tier['why']})")
     for required, why in answer["missing"].items():
         if required != "review":  # it means undecided conflicts, which the next note counts
             screen.note(f"{answer['target_branch']} is protected. {why}")

@@ -35,6 +35,7 @@ def _draw_tree(screen: Screen, node: dict[str, Any], here: str, first: str, then
     told += [str(notes[key]) for key in ("owner", "purpose") if notes[key]]
     told += [f"#{tag}" for tag in notes["tags"]]
     told += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
+    told += [f"tiers: {'; '.join(notes['tiers'])}"] if "tiers" in notes else []
     name = node["branch_name"]
     style = "added" if name == here else "branch"
     star = " *" if name == here else ""

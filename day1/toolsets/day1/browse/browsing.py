@@ -214,6 +214,7 @@ class BranchNode(Response):
     status: str
     closed: bool
     protection: list[str]
+    tiers: list[str]
     description: str | None
     parent: str | None
     fork_commit: str | None
@@ -263,6 +264,7 @@ def _node(state: BranchState, moved: int) -> BranchNode:
         status=state.status,
         closed=branch.closed,
         protection=list(branch.protection),
+        tiers=list(branch.tiers),
         description=branch.description,
         parent=state.parent,
         fork_commit=branch.fork_commit,

@@ -8,14 +8,17 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Read, Request, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
+from day1.errors import Advice
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.merge.plan import MergePlan, Strategy
+from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Changes, RowChange
 from day1.model.rows.kind import BY_TABLE, FACT, OBSERVATION, RELATION, Kind
 from day1.services.merges.comparing import compare
-from day1.services.merges.merging import merge
+from day1.services.merges.merging import Merged, merge
 from day1.services.merges.planning import MergeRequest
-from day1.services.merges.protection import Merger, guard
+from day1.services.merges.proposing import Proposed, Proposer, propose
+from day1.services.merges.protection import TIERED, Merger, guard
 from day1.services.repository.idempotency import BY_REQUEST
 from day1.toolsets.shared.choices import Choices, ConflictShown, chosen, conflicts_of, held_by
 from day1.toolsets.shared.shown import changed, shown
@@ -111,8 +114,11 @@ class BranchMerged(Response):
     merged_count: int
     rejected_count: int
     merge_id: str
+    """Empty if all of it waits for a review."""
     conflicts: list[ConflictShown]
     left: list[str]
+    review_id: str | None = None
+    """The review of what may not merge unseen, by the tiers of the target; `left` has its rows."""
     written: Written
 
 
@@ -131,13 +137,39 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
         request.expect,
     )
 
+    token = ctx.caller.access.token_id
+    tiered = TIERED in asked.target.protection
+    # Those who may write may merge what the tiers let pass unseen.
+    if not tiered and "merge" not in ctx.caller.access.scopes:
+        ctx.caller.access.require("merge", "memory_branch_merge")
+
     def may(source: Branch, target: Branch, plan: MergePlan) -> None:
         if target.protection:
-            guard(ctx.repo, Merger(ctx.caller.access.token_id))(source, target, plan)
+            guard(ctx.repo, Merger(token))(source, target, plan)
 
     if asked.writes:
         ctx.note_token(asked.target)
-    done = merge(ctx.repeatable(request), asked, ctx.origin(request), ctx.clock(), may)
+    origin, repo = ctx.origin(request), ctx.repeatable(request)
+    if tiered and asked.strategy == "auto" and not asked.choices:
+        by = Proposer(origin, token, _before(ctx, request, asked))
+        return _proposed(ctx, asked, propose(repo, asked, by, ctx.clock(), may))
+    return _merged(ctx, asked, merge(repo, asked, origin, ctx.clock(), may))
+
+
+def _before(ctx: Context, request: BranchMerge, asked: MergeRequest) -> MergeRecord | None:
+    """What an earlier call with the same request merged of this branch into this target."""
+    if request.request_id is None:
+        return None
+    mine = ctx.repeatable(request).new_id("merge", 0)
+    found = ctx.repo.ledger.record(MergeRecord, mine)
+    same = found is not None and (found.source_id, found.target_id) == (
+        asked.source.id,
+        asked.target.id,
+    )
+    return found if same else None
+
+
+def _merged(ctx: Context, asked: MergeRequest, done: Merged) -> BranchMerged:
     record = done.record
     notes = [] if record.commit else ["Nothing new to merge."]
     notes += [BY_REQUEST] if done.repeated else []
@@ -158,7 +190,31 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
 
 
+def _proposed(ctx: Context, asked: MergeRequest, found: Proposed) -> BranchMerged:
+    """What merged unseen, and the review of the rest."""
+    target = asked.target.name
+    answer = BranchMerged(
+        merged_count=0,
+        rejected_count=0,
+        merge_id="",
+        conflicts=[],
+        left=[],
+        written=Written(branch=target, commit=ctx.repo.history.branches()[target]),
+    )
+    if found.merged is not None:
+        answer = _merged(ctx, asked, found.merged)
+    if found.review is None:
+        return answer
+    note = Advice(
+        "Changes that need a look: {count}. They wait in a review: {review_show} with "
+        "review_id={review} says which and why.",
+        count=len(found.waits),
+        review=found.review.id,
+    )
+    answer.written.notes.append(note)
+    left = [*answer.left, *found.waits]
+    return answer.model_copy(update={"review_id": found.review.id, "left": left})
+
+
 DIFF = Operation("memory_branch_diff", BranchDiff, Diff, branch_diff, Effect.READ)
-MERGE = Operation(
-    "memory_branch_merge", BranchMerge, BranchMerged, branch_merge, Effect.WRITE, scope="merge"
-)
+MERGE = Operation("memory_branch_merge", BranchMerge, BranchMerged, branch_merge, Effect.WRITE)

@@ -2,6 +2,7 @@
 
 from day1.toolsets.day1.family import toolset
 from day1.toolsets.day1.review import (
+    approving,
     editing,
     merges,
     protection,
@@ -19,6 +20,7 @@ REVIEW = toolset(
         *restoring.OPERATIONS,
         *redacting.OPERATIONS,
         *merges.OPERATIONS,
+        *approving.OPERATIONS,
         *reviews.OPERATIONS,
         *protection.OPERATIONS,
         *tracing.OPERATIONS,

@@ -1,5 +1,6 @@
 """Tools that preview a merge, and that decide held items (checklist S1-089)."""
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -24,7 +25,8 @@ from day1.model.rows.kind import Row
 from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
-from day1.services.merges.planning import MergeRequest, preview
+from day1.services.merges.planning import MergeRequest, Preview, preview
+from day1.services.merges.protection import tiers_of
 from day1.toolsets.shared.choices import ChoiceGiven, Choices, ConflictShown, chosen, conflicts_of
 from day1.toolsets.shared.given import given_columns
 from day1.toolsets.shared.shown import shown_columns, summary
@@ -92,13 +94,20 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
         digest=seen.plan.digest,
         merged_count=seen.plan.merged_count,
         rejected_count=seen.plan.rejected_count,
-        rows=[summary(row, ctx.clock()) for row in seen.plan.rows],
+        rows=_rows(ctx, asked, seen),
         conflicts=conflicts_of(seen.plan, ctx.clock()),
         held=held,
         possible_duplicates=[_duplicate(t) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],
         read=Read(branch=source.name, commit=seen.source_commit, pending=seen.pending.count),
     )
+
+
+def _rows(ctx: Context, asked: MergeRequest, seen: Preview) -> list[dict[str, Any]]:
+    """The rows of a plan; into a branch with tiers each with its tier, and why."""
+    tiers = tiers_of(asked.source, asked.target, seen.plan)
+    rows = [summary(row, ctx.clock()) for row in seen.plan.rows]
+    return [row | asdict(tiers[row["id"]]) if tiers else row for row in rows]
 
 
 def _duplicate(twin: Twin) -> Duplicate:

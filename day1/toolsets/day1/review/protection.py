@@ -1,9 +1,11 @@
 """Protected branches: what a merge into one must fulfil."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Repeatable, Response
+from day1.call.fields import Label, Labels, Read, Repeatable, Response
 from day1.call.operation import Effect, Operation
 from day1.services.merges.protection import protect
 from day1.toolsets.shared.state import state_of
@@ -16,11 +18,18 @@ class BranchProtect(Repeatable):
         branch_name: The branch to protect.
         requires: What a merge into it must fulfil: `review`, it is made from a review whose
             conflicts are all decided; `gate`, it brings verified facts only; `other`, another
-            token merges than the authors'. An empty list lifts the protection.
+            token merges than the authors'; `tiers`, others looked as often as the rules of `tiers`
+            say. An empty list lifts the protection.
+        tiers: The rules: a tier (`unseen`, `look`, `two`), then conditions, such as
+            `two category=policy agent=bot-* confidence<0.5`. The strictest of those that are about
+            a change counts; one that none is about needs a look. Default: as they are.
     """
 
     branch_name: Label
-    requires: list[Literal["review", "gate", "other"]]
+    requires: list[Literal["review", "gate", "other", "tiers"]]
+    tiers: Annotated[
+        Labels | None, Field(description="rules, such as `unseen kind=observation`")
+    ] = None
 
 
 class Protected(Response):
@@ -28,14 +37,20 @@ class Protected(Response):
 
     branch_name: str
     requires: list[str]
+    tiers: list[str]
+    """The rules, as they are kept."""
     read: Read
 
 
 def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
-    """Let a branch take merges only: reviewed, verified, not by the author; [] lifts it."""
-    branch = protect(ctx.repo, ctx.find(request.branch_name), request.requires)
+    """Let a branch take merges only: reviewed, verified, looked at by others; [] lifts it."""
+    asked = ctx.find(request.branch_name)
+    branch = protect(ctx.repo, asked, request.requires, request.tiers)
     return Protected(
-        branch_name=branch.name, requires=list(branch.protection), read=state_of(ctx, branch.name)
+        branch_name=branch.name,
+        requires=list(branch.protection),
+        tiers=list(branch.tiers),
+        read=state_of(ctx, branch.name),
     )
 
 

@@ -11,6 +11,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, WHOLE, Row, cell_value
 from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin
+from day1.services.merges.protection import tiers_of
 from day1.services.merges.reviews import Examined
 from day1.services.repository.repository import Repository
 from day1.toolsets.shared.shown import row_shown, shown_columns
@@ -84,6 +85,10 @@ class ReviewRow(Response):
     decisions: list[DecisionShown]
     held: list[HeldCell]
     twins: list[TwinShown]
+    tier: str | None
+    """How it may be merged: unseen, or after a look or two; null where the target has no tiers."""
+    why: str | None
+    """The rule that says so, or what is so without a rule."""
 
 
 def review_rows(
@@ -97,6 +102,7 @@ def review_rows(
     ours = _edits(repo, found.target.name, ids)
     theirs = _edits(repo, found.source.name, ids)
     planned = {row.id: row for row in found.plan.rows}
+    tiers = tiers_of(found.source, found.target, found.plan)
     decisions: dict[str, list[DecisionShown]] = {}
     for one in found.review.decided:
         decisions.setdefault(one.row_id, []).append(decision_shown(one, stale=one in found.stale))
@@ -123,6 +129,8 @@ def review_rows(
                 decisions=decisions.get(row.id, []),
                 held=_held(found, row.id),
                 twins=[_twin(twin) for twin in twins.get(row.id, ())],
+                tier=tiers[row.id].tier if row.id in tiers else None,
+                why=tiers[row.id].why if row.id in tiers else None,
             )
         )
     return rows

@@ -8,13 +8,15 @@ from day1.call.context import Context
 from day1.call.fields import Note, Read, Response
 from day1.errors import Advice
 from day1.model.branches.branch import MAIN, Branch
+from day1.model.merge.tiers import strictest
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.review import Review, ReviewStatus
+from day1.model.records.review import Approval, Review, ReviewStatus
 from day1.model.values.instant import show
 from day1.services.branches.lookup import name_of
 from day1.services.merges import reviews
+from day1.services.merges.approving import counted
 from day1.services.merges.duplicates import Twin
-from day1.services.merges.protection import Merger, lacking
+from day1.services.merges.protection import TIERED, Merger, lacking, tiers_of
 from day1.services.merges.reviews import Examined, examine, grouped
 from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
 from day1.toolsets.shared.state import state_of
@@ -62,6 +64,23 @@ class ReviewItem(Response):
     reason: str | None
 
 
+class TierShown(Response):
+    """How many others must look before the merge, and why; `looks` counts those who did."""
+
+    tier: str
+    why: str
+    needs: int
+    looks: int
+
+
+class ApprovalShown(Response):
+    """Somebody's approval; one that does not count is of another plan, or an author's."""
+
+    by: str | None
+    at: str
+    counts: bool
+
+
 class ReviewState(ReviewItem):
     """A review, and what stands between it and its merge."""
 
@@ -76,6 +95,9 @@ class ReviewState(ReviewItem):
     missing: dict[str, Note]
     """What of it a merge by this caller would not fulfil, and what to do."""
     can_merge: bool
+    tier: TierShown | None
+    """The strictest tier of what would be merged; null where the target has none."""
+    approvals: list[ApprovalShown]
     read: Read
 
 
@@ -131,11 +153,13 @@ def in_full(
         there = target is not None and target.retired_tip is None
         read = state_of(ctx, target.name if target is not None and there else MAIN)
         nothing: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
-        nothing |= {"digest": None, "undecided_count": 0, "can_merge": False}
+        nothing |= {"digest": None, "undecided_count": 0, "can_merge": False, "tier": None}
+        nothing |= {"approvals": [_approval(one, counts=False) for one in review.approved]}
         return {**short, **nothing, "read": read}
-    by = Merger(ctx.caller.access.token_id, review, seen.choices)
+    by = Merger(ctx.caller.access.token_id, review, seen.choices, seen.plan.digest)
     missing = lacking(ctx.repo, by, seen.source, seen.target, seen.plan)
     left = seen.undecided
+    have = counted(ctx.repo, seen)
     return {
         **short,
         "digest": seen.plan.digest,
@@ -147,12 +171,25 @@ def in_full(
         "requires": list(seen.target.protection),
         "missing": missing,
         "can_merge": seen.merges and not (missing or seen.stale or seen.closed),
+        "tier": _tier(seen, len(have)),
+        "approvals": [_approval(one, counts=one in have) for one in review.approved],
         "read": Read(
             branch=seen.source.name,
             commit=seen.seen.source_commit,
             pending=seen.seen.pending.count,
         ),
     }
+
+
+def _tier(seen: Examined, looks: int) -> TierShown | None:
+    if TIERED not in seen.target.protection:
+        return None
+    most = strictest(tiers_of(seen.source, seen.target, seen.plan).values())
+    return TierShown(tier=most.tier, why=most.why, needs=most.looks, looks=looks)
+
+
+def _approval(one: Approval, *, counts: bool) -> ApprovalShown:
+    return ApprovalShown(by=one.by, at=show(one.at), counts=counts)
 
 
 def _would(seen: Examined, counts: dict[str, int]) -> str | Advice:

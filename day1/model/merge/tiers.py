@@ -1,0 +1,235 @@
+"""Tiers: how many people must look at a change before it is merged, by the rules of the target.
+
+A rule is one line: a tier, and conditions that all hold for a change that it is about.
+
+    unseen kind=observation,message
+    look   change=removed
+    two    category=policy confidence<0.5
+
+Several rules may be about one change: the strictest tier counts. A change that no rule is about
+needs a look.
+"""
+
+import operator
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final, Literal, get_args
+
+from day1.errors import InvalidRequest
+from day1.model.merge.plan import MergePlan
+from day1.model.merge.row_merge import PlanRow
+from day1.model.rows.kind import (
+    CONVERSATION,
+    EDIT,
+    FACT,
+    MEMORIES,
+    MESSAGE,
+    OBSERVATION,
+    RELATION,
+    Kind,
+    Row,
+)
+
+Tier = Literal["unseen", "look", "two"]
+TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
+"""From the least to the strictest; the place of each is how many looks it asks for."""
+_CHANGES: Final = ("new", "changed", "removed")
+_CATEGORY: Final[Mapping[Kind, str | None]] = {
+    FACT: "category",
+    OBSERVATION: "observation_type",
+    RELATION: "relation_type",
+    MESSAGE: "role",
+    CONVERSATION: None,
+}
+"""The column that says of each kind what sort of memory it is."""
+FIELDS: Final = ("kind", "category", "agent", "source", "space", "branch", "change")
+"""What conditions compare with patterns."""
+_COMPARES: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_CONDITION: Final = re.compile("([a-z]+)(>=|<=|=|>|<)(.+)")
+_QUOTED: Final = frozenset(" '\"\\")
+_FORM: Final = (
+    "A rule is a tier (unseen, look, two), then conditions such as category=policy,security, "
+    "agent=bot-*, change=removed or confidence>=0.8; each of: "
+    f"{', '.join(FIELDS)}, confidence."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facet:
+    """One side of a change, by one of those who made it."""
+
+    named: Mapping[str, str | None]
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A condition: the field, how it is compared, and with what."""
+
+    field: str
+    sign: str
+    values: tuple[str, ...]
+
+    def holds(self, facet: _Facet) -> bool:
+        """Whether it holds; what a change does not have fulfils no condition."""
+        if self.sign != "=":
+            limit = float(self.values[0])
+            return facet.confidence is not None and _COMPARES[self.sign](facet.confidence, limit)
+        value = facet.named[self.field]
+        return value is not None and any(fnmatchcase(value.lower(), v) for v in self.values)
+
+    def __str__(self) -> str:
+        text = f"{self.field}{self.sign}{','.join(self.values)}"
+        return shlex.quote(text) if set(text) & _QUOTED else text
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, as its line says it."""
+
+    tier: Tier
+    conditions: tuple[_Condition, ...] = ()
+
+    def about(self, facet: _Facet) -> bool:
+        """Whether all conditions hold; a rule without any is about every change."""
+        return all(condition.holds(facet) for condition in self.conditions)
+
+    def __str__(self) -> str:
+        return " ".join((self.tier, *map(str, self.conditions)))
+
+
+@lru_cache(maxsize=1_000)
+def rule_of(text: str) -> Rule:
+    """Read a rule.
+
+    Raises:
+        InvalidRequest: it is none; the message says what one looks like.
+    """
+    try:
+        words = shlex.split(text) if text.isprintable() else []
+    except ValueError:  # a quote that is not closed
+        words = []
+    tier = next((tier for tier in TIERS if words and words[0].lower() == tier), None)
+    if tier is None:
+        raise InvalidRequest(f"{text[:80]!r} is no rule. {_FORM}", rule=text[:80])
+    return Rule(tier, tuple(_condition(word, text) for word in words[1:]))
+
+
+def _condition(word: str, rule: str) -> _Condition:
+    found = _CONDITION.fullmatch(word.lower())
+    field, sign, given = found.groups() if found else ("", "", "")
+    values = tuple(given.split(","))
+    known = field in FIELDS if sign == "=" else field == "confidence"
+    if not known or not all(values) or not _among(field, values):
+        raise InvalidRequest(f"{word[:80]!r} is no condition of a rule. {_FORM}", rule=rule[:80])
+    return _Condition(field, sign, values)
+
+
+def _among(field: str, values: Sequence[str]) -> bool:
+    """Whether values are such as a field can have, where these are known; a typing error is not."""
+    if field == "confidence":
+        try:
+            return len(values) == 1 and 0 <= float(values[0]) <= 1
+        except ValueError:
+            return False
+    among = {
+        "kind": [kind.name for kind in MEMORIES],
+        "change": _CHANGES,
+        "source": FACT.column["source"].among,
+    }.get(field)
+    return among is None or all(any(fnmatchcase(one, v) for one in among) for v in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The tier of a change, and why it has it."""
+
+    tier: Tier
+    why: str
+    """The rule, as its line; or what is so without a rule."""
+
+    @property
+    def looks(self) -> int:
+        """How many people must have looked."""
+        return TIERS.index(self.tier)
+
+
+_DEFAULT: Final = Judged("look", "no rule is about it")
+_HELD: Final = Judged("look", "it is in conflict")
+_DECIDED: Final = Judged("look", "it was decided for this merge")
+
+
+def judged(plan: MergePlan, rules: Iterable[str], branch: str) -> dict[str, Judged]:
+    """The tier of each row of a plan, by its id.
+
+    Args:
+        plan: what would be merged.
+        rules: those of the target, as lines.
+        branch: the name of the source.
+    """
+    read = [rule_of(text) for text in rules]
+    wrote: dict[str, list[Row]] = {}
+    for edit in plan.records.get(EDIT.table, {}).values():
+        if edit is not None:
+            wrote.setdefault(str(edit["row_id"]), []).append(edit)
+    return {row.id: _judged(row, read, branch, wrote.get(row.id, ())) for row in plan.rows}
+
+
+def strictest(found: Iterable[Judged]) -> Judged:
+    """The first of the strictest; where there is no change, nobody must look."""
+    return max(found, key=lambda one: one.looks, default=Judged("unseen", "nothing changes"))
+
+
+def _judged(row: PlanRow, rules: Sequence[Rule], branch: str, edits: Sequence[Row]) -> Judged:
+    found = [_of_facet(facet, rules) for facet in _facets(row, branch, edits)]
+    # What the source did not decide is more than the rules know of.
+    found += [_HELD] if row.held else []
+    found += [_DECIDED] if row.decided else []
+    return strictest(found)
+
+
+def _of_facet(facet: _Facet, rules: Sequence[Rule]) -> Judged:
+    about = [Judged(rule.tier, str(rule)) for rule in rules if rule.about(facet)]
+    return strictest(about) if about else _DEFAULT
+
+
+def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]:
+    """Every side of a change by everybody who made it: a rule may be about any of them.
+
+    So a memory does not leave a strict category, nor come into a loose one, by less than either
+    asks for.
+    """
+    change = "new" if row.target is None else "removed" if row.source is None else "changed"
+    changes = {change, row.effect} & {*_CHANGES}
+    sides = [side for side in (row.target, row.source, row.result) if side is not None]
+    wrote = list(edits)
+    if row.source is not None and (row.base is None or not wrote):
+        wrote.append(row.source)  # its origin is who wrote it first
+    category = _CATEGORY[row.kind]
+    for side in sides or [row.base or {}]:
+        confidence = side.get("confidence")
+        known = {
+            "kind": row.kind.name,
+            "category": _said(side, category) if category else None,
+            "space": _said(side, "space"),
+            "branch": branch,
+        }
+        for by in wrote or [{}]:
+            who = {"agent": _said(by, "agent_id"), "source": _said(by, "source")}
+            for how in sorted(changes):
+                named = {**known, **who, "change": how}
+                yield _Facet(named, None if confidence is None else float(str(confidence)))
+
+
+def _said(row: Row, column: str) -> str | None:
+    value = row.get(column)
+    return None if value is None else str(value)

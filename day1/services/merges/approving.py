@@ -1,0 +1,83 @@
+"""Approvals of a review: somebody looked at its plan, and agrees."""
+
+from dataclasses import dataclass
+
+from day1.errors import Refused
+from day1.model.merge.tiers import strictest
+from day1.model.records.review import Approval, Review
+from day1.services.merges.authorship import Authors, authors, looks
+from day1.services.merges.planning import check_digest
+from day1.services.merges.protection import tiers_of
+from day1.services.merges.reviews import (
+    Examined,
+    check_open,
+    examine,
+    find_review,
+    no_merge_meanwhile,
+)
+from day1.services.repository.repository import Repository
+
+
+def authors_of(repo: Repository, found: Examined) -> Authors:
+    """Those whose approval of an examined review does not count."""
+    both = found.source, found.target
+    most = strictest(tiers_of(*both, found.plan).values())
+    return authors(repo, found.review, both, found.plan, most)
+
+
+def counted(repo: Repository, found: Examined) -> list[Approval]:
+    """The approvals of an examined review that count."""
+    given = found.review.approved
+    return looks(given, found.plan.digest, authors_of(repo, found)) if given else []
+
+
+@dataclass(frozen=True, slots=True)
+class Approver:
+    """Who approves."""
+
+    agent: str | None
+    token: str | None
+    person: bool
+    """It came by a wire that people use: the command line, or the pages."""
+
+
+def approve(repo: Repository, review: Review, by: Approver, expect: str, now: int) -> Review:
+    """Note that somebody looked at the plan of a digest, and agrees.
+
+    Raises:
+        PlanChanged: the plan is another one.
+        Refused: who approves is an author, or cannot be told from one.
+        Conflict: the review is merged or closed, or a branch is gone.
+    """
+    found = examine(repo, check_open(review))
+    check_digest(expect, found.plan)
+    if by.token is None and not by.person:
+        raise Refused(
+            "Without a token, who can tell you from the author? An agent approves over HTTP with "
+            "a token of its own, a person with `day1 review approve` or on the pages.",
+            review_id=review.id,
+        )
+    approval = Approval(expect, by.agent, now, by.token)
+    if authors_of(repo, found).wrote(approval):
+        raise Refused(
+            "Somebody else must approve than those that wrote on the branch, or gave values or "
+            "deleted in the review.",
+            review_id=review.id,
+        )
+    return _put(repo, review, by.token, approval)
+
+
+def withdraw(repo: Repository, review: Review, token: str | None) -> Review:
+    """Take an approval back.
+
+    Raises:
+        Conflict: the review is merged or closed.
+    """
+    return _put(repo, review, token, None)
+
+
+def _put(repo: Repository, review: Review, token: str | None, given: Approval | None) -> Review:
+    with no_merge_meanwhile(repo):
+        fresh = check_open(find_review(repo, review.id)).with_approval(token, given)
+        repo.ledger.put(fresh)
+    return fresh

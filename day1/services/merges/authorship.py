@@ -1,0 +1,99 @@
+"""Who wrote what a merge would bring: these must not judge it where somebody else has to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from day1.model.branches.branch import Branch
+from day1.model.merge.plan import MergePlan
+from day1.model.merge.row_merge import OWN
+from day1.model.merge.tiers import Judged
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.review import Approval, Review
+from day1.model.records.session import Session
+from day1.model.records.sharing import Handoff
+from day1.model.rows.kind import EDIT
+from day1.services.repository.repository import Repository
+
+
+def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
+    """Who wrote what a branch may bring to another.
+
+    On it, on what it was forked from below the target's own past, and on what was merged or
+    handed over into these: so a fork of a branch is no way around.
+    """
+    seen = {branch.id for branch in _line(repo, target)}
+    queue = [source.id]
+    found: list[Session] = []
+    for branch_id in queue:
+        if branch_id in seen:
+            continue
+        seen.add(branch_id)
+        found += repo.ledger.records(Session, branch_id=branch_id)
+        branch = repo.ledger.record(Branch, branch_id)
+        queue += [branch.parent_id] if branch is not None and branch.parent_id else []
+        queue += [m.source_id for m in repo.ledger.records(MergeRecord, target_id=branch_id)]
+        queue += [h.source_id for h in repo.ledger.records(Handoff, target_id=branch_id)]
+    return found
+
+
+def _line(repo: Repository, branch: Branch) -> list[Branch]:
+    """A branch and those that it was forked from."""
+    line = [branch]
+    while (parent := repo.ledger.record(Branch, line[-1].parent_id or "")) is not None:
+        line.append(parent)
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """Those whose approval of a review says nothing."""
+
+    tokens: frozenset[str]
+    agents: frozenset[str]
+    person: bool
+    """People without a token, who cannot be told apart, wrote some of what must be looked at."""
+
+    def wrote(self, by: Approval) -> bool:
+        """Whether the one who approves is an author, as far as day1 can tell."""
+        if by.token_id is None:
+            return self.person or by.by in self.agents
+        return by.token_id in self.tokens or by.by in self.agents
+
+
+def authors(
+    repo: Repository, review: Review, both: tuple[Branch, Branch], plan: MergePlan, looked: Judged
+) -> Authors:
+    """The authors of what a review would merge: of its branch, and of values given in it."""
+    notes = writers(repo, *both)
+    own = [one for one in review.decided if one.take in OWN]
+    tokens = {note.token_id for note in notes} | {one.token_id for one in own}
+    agents = {note.agent_id for note in notes} | {one.by for one in own}
+    by_person = looked.looks > 0 and any(row.get("source") == "user" for row in _rows(plan))
+    return Authors(frozenset(filter(None, tokens)), frozenset(filter(None, agents)), by_person)
+
+
+def _rows(plan: MergePlan) -> Iterable[dict[str, object]]:
+    """New rows and edits, each with its origin."""
+    for row in plan.rows:
+        if row.source is not None and row.base is None:
+            yield dict(row.source)
+    for edit in plan.records.get(EDIT.table, {}).values():
+        yield dict(edit or {})
+
+
+def looks(given: Iterable[Approval], digest: str, by: Authors) -> list[Approval]:
+    """The approvals that count: of this plan, by nobody who wrote it, each by somebody else.
+
+    Two tokens of one agent are one; so are all people without a token.
+    """
+    counted: list[Approval] = []
+    for one in given:
+        if one.digest != digest or by.wrote(one):
+            continue
+        same = (
+            one.token_id == other.token_id or (one.by is not None and one.by == other.by)
+            for other in counted
+        )
+        if not any(same):
+            counted.append(one)
+    return counted

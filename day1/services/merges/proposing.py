@@ -1,0 +1,91 @@
+"""Merging into a branch with tiers: what may merge unseen merges, the rest becomes a review."""
+
+from dataclasses import dataclass, replace
+
+from day1.model.merge.plan import MergePlan, follow_supersession
+from day1.model.merge.tiers import strictest
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.review import Review
+from day1.model.rows.origin import Origin
+from day1.services.merges.merging import Guard, Merged, merge
+from day1.services.merges.planning import MergeRequest, Preview, check_digest, look, preview
+from day1.services.merges.protection import tiers_of
+from day1.services.merges.reviews import open_review
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What became of a branch: what was merged, and the review of the rest."""
+
+    merged: Merged | None
+    review: Review | None
+    waits: tuple[str, ...] = ()
+    """The rows that wait for the review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposer:
+    """Who asks for a merge."""
+
+    origin: Origin
+    token: str | None
+    before: MergeRecord | None = None
+    """What an earlier call with the same request merged."""
+
+
+def propose(
+    repo: Repository, request: MergeRequest, by: Proposer, now: int, guard: Guard
+) -> Proposed:
+    """Merge what may be merged unseen, and open a review of the rest, or answer the open one.
+
+    Where all may, it is a merge like any other. A part is picked, so the branch stays as it is,
+    and its review shows what is left.
+
+    Args:
+        repo: the memory; of a call with a request_id its new ids follow from that.
+        request: a merge with the strategy `auto`, and nothing decided.
+        by: who asks.
+        now: the time.
+        guard: what else the target requires.
+
+    Raises:
+        PlanChanged: `expect` is given, and the plan of all is another one.
+        BranchProtected: the target requires more than tiers, and the merge does not fulfil it.
+        as `merge` and `open_review`.
+    """
+    done = None if by.before is None else _repeated(by.before)
+    seen = preview(repo, request)
+    check_digest(None if done else request.expect, seen.plan)
+    tiers = tiers_of(request.source, request.target, seen.plan)
+    if not strictest(tiers.values()).looks:
+        return Proposed(done or merge(repo, request, by.origin, now, guard), None)
+    items = () if done else _unseen(repo, request, seen)
+    if items:
+        picked = replace(request, strategy="cherry_pick", items=items, expect=None)
+        done = merge(repo, picked, by.origin, now, guard)
+    opener = by.origin.agent_id, by.token
+    review = open_review(repo, (request.source, request.target), (None, None), opener, now)
+    merged = {*items}
+    return Proposed(done, review, tuple(row for row in tiers if row not in merged))
+
+
+def _repeated(record: MergeRecord) -> Merged:
+    nothing = MergePlan("auto", (), {}, (), (), digest="", moves_base=False)
+    return Merged(record, nothing, record.created_at, repeated=True)
+
+
+def _unseen(repo: Repository, request: MergeRequest, seen: Preview) -> tuple[str, ...]:
+    """The rows that may be picked unseen, together with what a pick takes along."""
+    tiers = tiers_of(request.source, request.target, seen.plan)
+    items = tuple(row for row, one in tiers.items() if not one.looks)
+    while items:
+        picked = look(repo, replace(request, strategy="cherry_pick", items=items)).plan
+        judged = tiers_of(request.source, request.target, picked)
+        strict = {row for row, one in judged.items() if one.looks}
+        if not strict:
+            return tuple(row.id for row in picked.rows)
+        source = {row.id: row.source or {} for row in picked.rows}
+        fewer = tuple(i for i in items if strict.isdisjoint(follow_supersession([i], source)))
+        items = fewer if len(fewer) < len(items) else ()
+    return items

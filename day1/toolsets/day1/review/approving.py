@@ -1,0 +1,49 @@
+"""Approvals: somebody looked at what a review would merge, and agrees."""
+
+from day1.call.context import Context
+from day1.call.fields import Label, WriteRequest
+from day1.call.operation import Effect, Operation
+from day1.services.merges.approving import Approver, approve, withdraw
+from day1.services.merges.reviews import find_review
+from day1.toolsets.day1.review.review_state import ReviewState, in_full
+
+
+class ReviewApprove(WriteRequest):
+    """A look at a review.
+
+    Attributes:
+        review_id: The review, by its id.
+        expect: The `digest` of the plan that you looked at, as review_show answers it: the
+            approval is of this plan, and says nothing of a later one.
+        withdraw: Take your approval back.
+    """
+
+    review_id: Label
+    expect: Label
+    withdraw: bool | None = False
+
+
+def review_approve(ctx: Context, request: ReviewApprove) -> ReviewState:
+    """Approve what a review would merge, by others than its authors; it counts as one look."""
+    review, token = find_review(ctx.repo, request.review_id), ctx.caller.access.token_id
+    if request.withdraw:
+        after = withdraw(ctx.repo, review, token)
+    else:
+        agent = ctx.origin(request).agent_id
+        by = Approver(agent, token, person=ctx.caller.source == "user")
+        after = approve(ctx.repo, review, by, request.expect, ctx.clock())
+    return ReviewState(**in_full(ctx, after))
+
+
+OPERATIONS = (
+    Operation(
+        "review_approve",
+        ReviewApprove,
+        ReviewState,
+        review_approve,
+        Effect.WRITE,
+        idempotent=True,
+        scope="merge",
+        asks=True,
+    ),
+)
