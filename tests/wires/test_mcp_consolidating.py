@@ -32,6 +32,7 @@ def test_consolidate_takes_the_seeds_arguments(core: Session) -> None:
         "task_id": NULLABLE,
         "level": "session|agent|task!",
         "branch": NULLABLE,
+        "space": "string|null = null",
     }
 
 

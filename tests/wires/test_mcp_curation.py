@@ -204,6 +204,7 @@ def test_a_sessions_context_is_what_it_wrote_on_every_branch_newest_first(
         "session_id": "string!",
         "message_limit": "integer|null 1..500 = 50",
         "fact_limit": "integer|null 1..500 = 20",
+        "space": "string|null = null",
     }
     session = f"of {branch}"
     who = {"session_id": session, "agent_id": "ada"}

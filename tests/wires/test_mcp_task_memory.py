@@ -116,6 +116,7 @@ def test_an_agents_timeline_takes_and_answers_what_the_seed_says(core: Session, 
     assert core.takes("memory_agent_timeline") == {
         "agent_id": "string!",
         "limit": "integer|null 1..500 = 50",
+        "space": "string|null = null",
     }
     agent = f"agent of {fork()}"
     team, lonely = team_of(core), fork()
@@ -178,6 +179,7 @@ def test_a_type_without_tasks_is_empty_and_names_those_there_are(core: Session) 
     assert core.takes("memory_replay_task_type") == {
         "task_type": "string!",
         "limit": "integer|null 1..100 = 20",
+        "space": "string|null = null",
     }
     team_of(core, task_type="known_type")
     answer = core.ok("memory_replay_task_type", task_type="no_such_type")

@@ -1,10 +1,27 @@
-"""What to say where a space has nothing: names drift, and then memories seem to be lost."""
+"""The rows of a space, and what to say where it has none: names drift, memories seem lost."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from day1.model.rows.kind import MEMORIES, Cell
+from day1.model.rows.change import Query
+from day1.model.rows.kind import CONVERSATION, MEMORIES, MESSAGE, Cell, Kind
 from day1.model.values.space import similar_spaces
 from day1.ports.reading import Reading
+
+
+def within(reading: Reading, kind: Kind, query: Query, space: Mapping[str, Cell]) -> Query:
+    """A query for the rows of a space; messages are in that of their conversation.
+
+    `space` is a column and its value, or nothing for the rows of all spaces.
+    """
+    if not space:
+        return query
+    if "space" in kind.column:
+        return replace(query, equal={**query.equal, **space})
+    if kind is not MESSAGE:
+        return query
+    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), Query(equal=space))]
+    return replace(query, among={**query.among, "conversation_id": ids})
 
 
 def empty_space(reading: Reading, asked: Mapping[str, Cell], found: Sequence[object]) -> list[str]:

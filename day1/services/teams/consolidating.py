@@ -8,14 +8,14 @@ does not come back.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from day1.errors import ChatUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Row
+from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import plain, worded
 from day1.model.search.sentence import SENTENCE, sentence_of
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 MOST = 2_000
 """Observations that one consolidation looks at."""
-COLUMNS = ("summary", "observation_type", "happened_at")
+COLUMNS = ("summary", "observation_type", "happened_at", "space")
 """The columns that are read of an observation, besides its id and its time."""
 
 _CONFIDENCE = (0.5, 0.7, 0.85)
@@ -106,7 +106,7 @@ def consolidate(
     branch = request.branch
     observations = [row for row in observations if row["summary"] != REDACTED]
     grouped = group_rows(ports, OBSERVATION, observations)
-    candidates = [_candidate(rows) for rows in grouped.groups]
+    candidates = [_candidate(some) for rows in grouped.groups for some in _by_space(rows)]
     done = Consolidated(notes=list(grouped.notes))
     done.duplicates = len(observations) - len(candidates)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
@@ -140,6 +140,14 @@ def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tupl
     others = [str(row["id"]) for row in rows if row["content_hash"] in done]
     chosen = [*others, *waiting][-MOST:]
     return chosen, max(0, len(waiting) - MOST)
+
+
+def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
+    """The rows of each space: what two spaces say alike becomes a fact of each."""
+    spaces: dict[Cell, list[Row]] = {}
+    for row in rows:
+        spaces.setdefault(row["space"], []).append(row)
+    return spaces.values()
 
 
 def _candidate(rows: Sequence[Row]) -> CandidateFact:
@@ -187,7 +195,7 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
             happened_at=first["happened_at"],  # type: ignore[arg-type]  # an integer column
         )
         fact = fact_row(candidate.fact_id, new, origin, work.now)
-        fact["origin_id"] = first["id"]
+        fact["origin_id"], fact["space"] = first["id"], first["space"]
         facts.append(fact)
         for row in candidate.sources:
             edits += _edit(fact, row, candidate, origin, work.now)

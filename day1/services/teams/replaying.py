@@ -9,7 +9,7 @@ from day1.model.branches.branch import Branch
 from day1.model.records.task import Objective, Task, status_of
 from day1.model.records.task_pattern import FEWEST, Pattern, PatternName, TaskStep, recurring_runs
 from day1.model.rows.change import Query
-from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row
+from day1.model.rows.kind import FACT, OBSERVATION, Cell, Kind, Row
 from day1.model.search.grouping import at_odds, complete_links, plain, word_pairs, worded
 from day1.model.values.instant import SECOND
 from day1.services.repository.repository import Repository
@@ -81,17 +81,20 @@ def seconds(start: int | None, end: int | None) -> float | None:
     return None if start is None or end is None else (end - start) / SECOND
 
 
-def replay(repo: Repository, ports: SearchPorts, task_type: str, limit: int) -> Replayed:
+def replay(
+    repo: Repository, ports: SearchPorts, task_type: str, limit: int, space: Mapping[str, Cell]
+) -> Replayed:
     """What the newest `limit` tasks of a type had in common.
 
-    The cost grows with the rows of these tasks only.
+    Only rows of `space` count (`services.rows.spaces.within`). The cost grows with the rows of
+    these tasks only.
     """
     found = repo.ledger.records(Task, task_type=task_type)
     if not found:
         types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
         there = ", ".join(types) or "none"
         return Replayed([], 0, [], [f"No task has this type; types there are: {there}."])
-    tasks = [_replay(repo, task_state(repo, task.id)) for task in found[: -limit - 1 : -1]]
+    tasks = [_replay(repo, task_state(repo, task.id), space) for task in found[: -limit - 1 : -1]]
     notes = []
     truncated = [task.state.task.id for task in tasks if task.truncated]
     if truncated:
@@ -109,13 +112,14 @@ def replay(repo: Repository, ports: SearchPorts, task_type: str, limit: int) -> 
     return Replayed(tasks, len(found), patterns, notes)
 
 
-def _replay(repo: Repository, state: TaskState) -> Replay:
+def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Replay:
     found = task_branches_written(repo, state.task.id)
     equal = {"task_id": state.task.id}
     own = repo.ledger.record(Branch, state.task.branch_id)
 
     def newest(kind: Kind, *columns: str) -> NewestRows:
-        return newest_rows(repo, found, kind, ("task_id", *columns), Query(equal=equal, limit=MOST))
+        wanted = Query(equal={**equal, **space}, limit=MOST)
+        return newest_rows(repo, found, kind, ("task_id", *columns), wanted)
 
     seen = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")
     facts = newest(FACT, "fact_text")
@@ -124,7 +128,7 @@ def _replay(repo: Repository, state: TaskState) -> Replay:
         None if own is None else own.name,
         Counter(str(row["tool_name"]) for row in seen.rows if row["tool_name"] is not None),
         list(_errors(seen.rows)),
-        count_rows(repo, found, equal),
+        count_rows(repo, found, equal, space),
         seen.rows,
         facts.rows,
         seen.truncated or facts.truncated,

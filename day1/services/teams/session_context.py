@@ -1,6 +1,6 @@
 """The context of a session: what an agent needs to continue it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from day1.errors import NotFound
@@ -9,6 +9,7 @@ from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION, Cell,
 from day1.ports.reading import Reading
 from day1.services.conversations.order import messages_of
 from day1.services.repository.repository import Repository
+from day1.services.rows.spaces import within
 from day1.services.search.filters import active_rows
 from day1.services.teams.sessions import WrittenBranch, written_branches
 
@@ -73,12 +74,18 @@ class SessionRecall:
     room: TextBudget = field(default_factory=lambda: TextBudget(MOST_CHARACTERS, LONGEST))
 
 
-def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: int) -> SessionRecall:
+def recall(
+    repo: Repository,
+    session_id: str,
+    message_limit: int,
+    fact_limit: int,
+    space: Mapping[str, Cell],
+) -> SessionRecall:
     """The newest rows of a session on all branches that it wrote on.
 
     Facts first, then messages, then observations, each newest first, until the room is full.
     A row that is on several branches is given once. The cost grows with the
-    session's own rows only.
+    session's own rows only. `space` is as in `services.rows.spaces.within`.
 
     Raises:
         NotFound: no such session wrote anything.
@@ -91,7 +98,7 @@ def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: in
             session_id=session_id,
         )
     found = SessionRecall(notes, written_branches(repo, session_id=session_id))
-    rows = _Rows(repo, session_id)
+    rows = _Rows(repo, session_id, space)
     for place in found.branches:
         rows.read(place, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit})
     fitting = found.room.fitting
@@ -105,8 +112,8 @@ def recall(repo: Repository, session_id: str, message_limit: int, fact_limit: in
 class _Rows:
     """The newest rows of a session by kind, each once, with the branch they were read from."""
 
-    def __init__(self, repo: Repository, session_id: str) -> None:
-        self._repo, self._session_id = repo, session_id
+    def __init__(self, repo: Repository, session_id: str, space: Mapping[str, Cell]) -> None:
+        self._repo, self._session_id, self._space = repo, session_id, space
         self._found: dict[Kind, dict[Cell, QuotedRow]] = {}
 
     def read(self, place: WrittenBranch, limits: dict[Kind, int]) -> None:
@@ -123,7 +130,7 @@ class _Rows:
         equal = {**active.equal, "session_id": self._session_id}
         present = self._repo.clock()
         query = replace(active, equal=equal, present_at=present, descending=True, limit=limit)
-        return reading.find(kind, query)
+        return reading.find(kind, within(reading, kind, query, self._space))
 
     def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:
         """The newest rows of a kind over all branches."""

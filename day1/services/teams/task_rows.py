@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.services.repository.repository import Repository
+from day1.services.rows.spaces import within
 from day1.services.teams.sessions import WrittenBranch, ref_of, written_branches
 from day1.services.teams.tasks import task_branches, task_state
 
@@ -65,13 +66,19 @@ def newest_rows(
 
 
 def count_rows(
-    repo: Repository, found: Sequence[WrittenBranch], equal: Mapping[str, Cell]
+    repo: Repository,
+    found: Sequence[WrittenBranch],
+    equal: Mapping[str, Cell],
+    space: Mapping[str, Cell],
 ) -> dict[str, int]:
-    """How many facts, observations and messages there are, each counted once wherever it is."""
+    """How many facts, observations and messages there are, each counted once wherever it is.
+
+    `space` is as in `services.rows.spaces.within`.
+    """
     ids: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
     for place in found:
         with repo.store.reading(repo.shown(place.ref)) as reading:
             for kind in _COUNTED:
-                rows = reading.scan(kind, ("id",), Query(equal=equal))
+                rows = reading.scan(kind, ("id",), within(reading, kind, Query(equal=equal), space))
                 ids[kind.table].update(row_id for (row_id,) in rows)
     return {table: len(rows) for table, rows in ids.items()}

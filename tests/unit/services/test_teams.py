@@ -92,7 +92,7 @@ def test_a_row_on_several_branches_of_a_task_counts_once(bench: Bench) -> None:
     bench.add("fact_b", "b", "task/mend/ada", of_task)
     found = task_branches_written(bench.repo, TASK)
     assert [one.branch.name for one in found] == ["task/mend", "task/mend/ada"]
-    assert count_rows(bench.repo, found, {"task_id": TASK})["facts"] == 2
+    assert count_rows(bench.repo, found, {"task_id": TASK}, {})["facts"] == 2
 
 
 def test_a_handoff_copies_what_the_source_found_and_only_what_was_verified(bench: Bench) -> None:

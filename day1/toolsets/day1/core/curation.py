@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Repeatable, Request, Response, Text, Written
+from day1.call.fields import Label, Read, Repeatable, Request, Response, Space, Text, Written
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import CONVERSATION, FACT, text_of
@@ -76,11 +76,13 @@ class SessionContext(Request):
         message_limit: How many messages to answer at most, the newest. All texts together have at
             most 32,000 characters.
         fact_limit: How many facts to answer at most, the newest.
+        space: As in memory_search; messages are in the space of their conversation.
     """
 
     session_id: Label
     message_limit: Annotated[int, Field(ge=1, le=500)] | None = 50
     fact_limit: Annotated[int, Field(ge=1, le=500)] | None = 20
+    space: Space | None = None
 
 
 class SessionShown(Response):
@@ -164,9 +166,8 @@ class SessionRecalled(Response):
 
 def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
     """What a session wrote, to go on with it: facts, messages, observations, newest first."""
-    found = recall(
-        ctx.repo, request.session_id, request.message_limit or 50, request.fact_limit or 20
-    )
+    limits, space = (request.message_limit or 50, request.fact_limit or 20), request.space
+    found = recall(ctx.repo, request.session_id, *limits, ctx.in_space(space))
     return SessionRecalled(
         session=_session(request.session_id, found),
         facts=[FactRecalled(**dict(fact_given(one)), branch=one.branch) for one in found.facts],

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Request, Response
+from day1.call.fields import Label, Read, Request, Response, Space
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import MAIN
 from day1.model.records.task import Objective, status_of
@@ -24,10 +24,12 @@ class ReplayTaskType(Request):
     Attributes:
         task_type: The type of the tasks to compare, as memory_task_create was given it.
         limit: How many tasks to compare at most; the newest are chosen.
+        space: As in memory_search.
     """
 
     task_type: Label
     limit: Annotated[int, Field(ge=1, le=100, description="tasks, the newest")] | None = 20
+    space: Space | None = None
 
 
 class StepShown(Response):
@@ -98,7 +100,9 @@ class Replayed(Response):
 
 def memory_replay_task_type(ctx: Context, request: ReplayTaskType) -> Replayed:
     """Compare tasks of a type: times, order of objectives, tools, errors, recurring facts."""
-    found = replay(ctx.repo, ctx.search, request.task_type, request.limit or 20)
+    found = replay(
+        ctx.repo, ctx.search, request.task_type, request.limit or 20, ctx.in_space(request.space)
+    )
     notes = list(found.notes)
     if any(len(task.errors) > _ERRORS for task in found.tasks):
         notes.append(f"Of each task the newest {_ERRORS} errors are shown.")

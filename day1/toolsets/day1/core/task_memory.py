@@ -12,6 +12,7 @@ from day1.errors import InvalidRequest, Refused
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
+from day1.model.values.space import SHARED
 from day1.services.search.request import SearchRequest
 from day1.services.teams.agent_timeline import agent_timeline
 from day1.services.teams.consolidating import (
@@ -58,6 +59,7 @@ class Consolidate(WriteRequest):
             all agents in a task.
         branch: Where the facts are written. Default: the agent's branch of the task, the task's
             branch, or where the session wrote last.
+        space: As in memory_search. A fact is of the space of its observations.
     """
 
     level: Annotated[
@@ -65,6 +67,7 @@ class Consolidate(WriteRequest):
         Field(description="session needs session_id; agent task_id, agent_id; task task_id"),
     ]
     branch: Annotated[Label | None, Field(description="default: where they were written")] = None
+    space: Space | None = None
 
 
 class NewFact(Response):
@@ -88,12 +91,12 @@ class Consolidated(Response):
 
 def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
-    equal = _scope(request)
+    equal = _scope(request) | ctx.in_space(request.space)
     found = _written_branches(ctx, equal)
     newest = Query(equal=equal, limit=MOST)
     seen = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, newest)
     if not seen.rows:
-        said = " and ".join(f"{name} {value!r}" for name, value in equal.items())
+        said = " and ".join(f"{name} {value or SHARED!r}" for name, value in equal.items())
         return _answer(ctx, request, request.branch or MAIN, [f"No observation has {said}."])
     branch = ctx.writable(request.branch or _target(ctx, found, equal))
     rows, more = seen.rows, 0
@@ -237,10 +240,12 @@ class AgentTimeline(Request):
     Attributes:
         agent_id: The agent, by the name that it wrote under.
         limit: How many memories to answer at most; the newest are chosen.
+        space: As in memory_search.
     """
 
     agent_id: Label
     limit: Annotated[int, Field(ge=1, le=500)] | None = 50
+    space: Space | None = None
 
 
 class AgentMoment(TimelineItem):
@@ -260,7 +265,8 @@ class AgentMoments(Response):
 def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
     found = written_branches(ctx.repo, agent_id=request.agent_id)
-    entries = agent_timeline(ctx.repo, found, request.agent_id, request.limit or 50)
+    agent = {"agent_id": request.agent_id} | ctx.in_space(request.space)
+    entries = agent_timeline(ctx.repo, found, agent, request.limit or 50)
     live = [place.branch.name for place in found if place.ref.branch is not None]
     read = state_of(ctx, live[0] if live else MAIN)
     if not entries:

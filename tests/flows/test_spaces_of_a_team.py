@@ -1,0 +1,88 @@
+"""What a session, an agent and tasks wrote is told by space: the one asked for, or the caller's."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.app.open import open_store
+from day1.call.context import Caller, Context
+from day1.settings import EmbedderSettings, Settings
+from day1.toolsets import TOOLSETS
+
+A, B = "project:a", "project:b"
+SAID = {A: "alpaca", B: "bison", None: "camel"}
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> Iterator[Context]:
+    settings = Settings(home=tmp_path / "store", embedder=EmbedderSettings(kind="none"))
+    store = open_store(settings, create=True)
+    made = store.context(Caller("ada", "s1"))
+    for number in "12":
+        task = call(made, "memory_task_create", name=f"t{number}", task_type="fix")["task_id"]
+        for space, animal in SAID.items():
+            mine = {"space": space or "shared", "task_id": task}
+            call(made, "memory_write_fact", fact_text=f"The {animal} eats hay {number}.", **mine)
+            seen = {"observation_type": "error", "summary": f"The {animal} kicks."}
+            call(made, "memory_write_observation", **seen, **mine)
+            same = {"observation_type": "insight", "summary": "All of them spit."}
+            call(made, "memory_write_observation", **same, **mine)
+            said = {"role": "user", "content": f"Feed the {animal}.", "space": mine["space"]}
+            call(made, "memory_log_message", **said)
+    yield made
+    store.close()
+
+
+def call(ctx: Context, tool: str, **arguments: Any) -> dict[str, Any]:
+    return TOOLSETS.tools[tool].call(ctx, arguments)
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "memory_session_context": {"session_id": "s1"},
+    "memory_agent_timeline": {"agent_id": "ada"},
+    "memory_replay_task_type": {"task_type": "fix"},
+    "memory_consolidate": {"level": "session", "session_id": "s1", "branch": "main"},
+}
+
+
+@pytest.mark.parametrize("way", ["argument", "caller"])
+@pytest.mark.parametrize("tool", ASKED)
+@pytest.mark.parametrize("space", [A, None])
+def test_only_the_space_that_is_asked_for_is_told(
+    ctx: Context, tool: str, way: str, space: str | None
+) -> None:
+    name, more = space or "shared", {}
+    if way == "caller":
+        ctx = replace(ctx, caller=replace(ctx.caller, space=name))
+    else:
+        more = {"space": name}
+    said = str(call(ctx, tool, **ASKED[tool], **more))
+    told = {animal for animal in SAID.values() if animal in said}
+    assert told == {SAID[space]}
+
+
+def test_the_counts_of_a_replay_are_of_the_space(ctx: Context) -> None:
+    tasks = call(ctx, "memory_replay_task_type", task_type="fix", space=A)["tasks"]
+    assert [task["counts"]["facts"] for task in tasks] == [1, 1]
+    assert [task["counts"]["observations"] for task in tasks] == [2, 2]
+
+
+def test_all_of_the_spaces_are_told_unasked(ctx: Context) -> None:
+    for tool, arguments in ASKED.items():
+        said = str(call(ctx, tool, **arguments))
+        assert [animal for animal in SAID.values() if animal not in said] == [], tool
+
+
+def test_what_two_spaces_say_alike_is_a_fact_of_each(ctx: Context) -> None:
+    asking = replace(ctx, caller=replace(ctx.caller, space="project:other"))
+    done = call(asking, "memory_consolidate", **ASKED["memory_consolidate"], space="*")
+    assert done["new_facts"] == 6
+    listed = call(ctx, "memory_list", type="fact", limit=50)["rows"]
+    made = {fact["id"] for fact in done["facts"]}
+    spaces = [row.get("space") for row in listed if row["id"] in made]
+    assert sorted(map(str, spaces)) == ["None", "None", A, A, B, B]
+    alike = [row.get("space") for row in listed if row["fact_text"] == "All of them spit."]
+    assert sorted(map(str, alike)) == ["None", A, B]
