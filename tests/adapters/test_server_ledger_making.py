@@ -71,7 +71,8 @@ def test_a_later_ledger_is_refused_and_left_as_it_is(dolt_database: str) -> None
     with opened(dolt_database):
         pass
     url = f"{dolt_database}_ledger"
-    said(url, f"INSERT INTO ledger_schema VALUES ({VERSION + 1})", "DROP TABLE sign_ins")
+    later = "ALTER TABLE reviews ADD COLUMN later text"
+    said(url, f"INSERT INTO ledger_schema VALUES ({VERSION + 1})", "DROP TABLE sign_ins", later)
     with pytest.raises(StoreVersionUnknown, match="install a newer day1"), opened(dolt_database):
         pass
     assert ("sign_ins",) not in said(url, "SHOW TABLES")

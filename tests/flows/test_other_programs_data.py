@@ -261,11 +261,12 @@ def test_a_ledger_file_of_another_program_is_not_touched(tmp_path: Path) -> None
 
 
 def test_a_later_ledger_file_is_refused(tmp_path: Path) -> None:
-    """F9: a ledger of a later day1 was opened."""
+    """F9: a ledger of a later day1 was opened. One with a new column was called another program's."""
     with opened_at(tmp_path / "store", create=True):
         pass
     with closing(sqlite3.connect(tmp_path / "store" / "ledger.db")) as ledger:
         ledger.execute(f"PRAGMA user_version = {VERSION + 1}")
+        ledger.execute("ALTER TABLE reviews ADD COLUMN later TEXT")
     with (
         pytest.raises(StoreVersionUnknown, match="install a newer day1"),
         opened_at(tmp_path / "store"),

@@ -53,8 +53,8 @@ def own_tables(
 ) -> Columns:
     """A ledger's tables as they are there, if they are day1's: a mark alone could be anybody's.
 
-    What an earlier day1 made lacks columns that have a default, and no others. Beside a ledger
-    there may be other tables, which are left alone.
+    What an earlier day1 made lacks columns that have a default, and no others. What a later one
+    made may have more. Beside a ledger there may be other tables, which are left alone.
 
     Args:
         connection: to the ledger's database.
@@ -68,7 +68,11 @@ def own_tables(
     there, marks = tables(connection), marks or {}
     oldest, newest = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
     found = {name: columns(connection, name) for name in there & oldest.keys()}
-    strange = {name for name, has in found.items() if not oldest[name] <= has <= newest[name]}
+    strange = {
+        name
+        for name, has in found.items()
+        if not oldest[name] <= has or (version <= VERSION and has - newest[name])
+    }
     if not version or BRANCHES.name not in found:
         strange |= there - found.keys()
     if strange:
