@@ -52,6 +52,9 @@ class Operation(Generic[Q, R]):
     asks: bool = False
     """Whether a person confirms each call, in clients that can ask: the decisions of a review, what
     cannot be undone, and who may do what."""
+    plain: bool = False
+    """Whether a wire that answers text beside the structured form says the answer's `text` there,
+    as it is, and nothing where that is empty."""
     brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
     """How a wire that answers text beside the structured form says one row of its list there."""
 
@@ -94,9 +97,9 @@ class Operation(Generic[Q, R]):
         return "result" in self.response.model_fields
 
     def text(self, answer: Mapping[str, Json]) -> Any:
-        """The answer as text has it: the bare list where it is one, its rows in brief."""
+        """The answer as text has it: the bare list where it is one, its rows in brief, a text."""
         if not self.is_list:
-            return answer
+            return answer["text"] if self.plain else answer
         rows: Any = answer["result"]
         return rows if self.brief is None else [self.brief(row) for row in rows]
 

@@ -149,6 +149,9 @@ class Toolset:
     branch_rule: BranchRule = active_branch
     """The branch of a call that names none."""
     hints: Hints = field(default_factory=Hints)
+    unlisted: tuple[Operation[Any, Any], ...] = ()
+    """What can be called beside its tools, and no list of tools has: programs of clients call it,
+    and a model that is told of a tool pays for it."""
     dotted: str | None = None
     """What may stand before a tool's name, with a dot, where toolsets are served together."""
 

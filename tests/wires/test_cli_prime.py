@@ -8,6 +8,7 @@ import pytest
 from day1.hooks import prime_file
 from tests.engine import url_of
 from tests.wires.command_line import CommandLine
+from tests.wires.test_mcp_recall import OTHERS
 
 
 @pytest.fixture
@@ -101,3 +102,16 @@ def test_a_space_of_the_environment_has_a_file_of_its_own(cli: CommandLine) -> N
     assert "Of metal." not in alone.text
     assert "Of metal." in both.text
     assert json.loads(prime_file.path_of(store, "main", "project:metal").read_text())["space"]
+
+
+def test_what_is_near_a_prompt_is_printed_and_nothing_where_nothing_is(cli: CommandLine) -> None:
+    for word in OTHERS:
+        cli.add(f"About {word} nobody knows.")
+    cli.add("The gateway listens on port 8081 for plain http requests.")
+    prompt = "Which port does the gateway listen on for plain http requests?"
+    for said in (cli("prime", "--prompt", prompt), cli("prime", "--prompt", "-", stdin=prompt)):
+        assert "- The gateway listens on port 8081 for plain http requests. (" in said.out
+        assert len(said.out) <= 600
+    assert cli("prime", "--prompt", "thanks").out == ""
+    assert cli("prime", "--prompt", "-").out == ""
+    assert cli.json("prime", "--prompt", "thanks")["ids"] == []

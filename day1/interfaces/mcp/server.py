@@ -61,7 +61,7 @@ def build_server(
 ) -> Server[Any]:
     """Make a low-level server: tools, resources that clients may watch, and prompts."""
     by_name = {tool.name: tool for tool in tools}
-    called = by_name | _dotted(tools)
+    called = _unlisted(tools) | by_name | _dotted(tools)
     listed = {tool.name: listing(tool.operation) for tool in tools}
     offered = {p.name: p for tool in tools for p in tool.toolset.hints.prompts}
     skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))
@@ -112,6 +112,12 @@ def _dotted(tools: Sequence[Tool]) -> dict[str, Tool]:
     if len({tool.toolset.name for tool in tools}) == 1:
         return {}
     return {name: tool for tool in tools if (name := tool.dotted_name) is not None}
+
+
+def _unlisted(tools: Sequence[Tool]) -> dict[str, Tool]:
+    """What can be called beside the tools of these toolsets."""
+    toolsets = {tool.toolset.name: tool.toolset for tool in tools}.values()
+    return {one.name: Tool(toolset, one) for toolset in toolsets for one in toolset.unlisted}
 
 
 def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> Callable[..., Any]:
@@ -174,7 +180,8 @@ def _call(
     if tool is None:
         shape = next((one.toolset.errors for one in by_name.values()), ErrorShape())
         unknown = f"There is no tool {params.name[:80]!r} here."
-        there = sorted({one.name for one in by_name.values()})
+        listed = (one for one in by_name.values() if one.name in one.toolset.tools)
+        there = sorted({one.name for one in listed})
         return result(shape.body(UnknownTool(unknown, tools=there), str), is_error=True)
     shape = tool.toolset.errors
     try:
@@ -216,7 +223,10 @@ def result(
     """
     structured, whole = _sendable(structured)
     said = text(structured)
-    blocks = [_block(whole if said is structured else _json(said))]
+    if isinstance(said, str):
+        blocks = [_block(said)] if said else []
+    else:
+        blocks = [_block(whole if said is structured else _json(said))]
     state = structured.get("read") or structured.get("written") or {}
     if state.get("notes"):
         blocks.append(_block("Note: " + " ".join(state["notes"])))

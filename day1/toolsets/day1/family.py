@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from day1.call.operation import Operation
 from day1.call.toolset import Hints, Namespace, Prompt, Toolset
+from day1.toolsets.day1.recalling import OPERATIONS as RECALLING
 
 _LINES: Final = (
     "day1 is shared, versioned memory: git for what agents know.",
@@ -99,4 +100,4 @@ _API: Final = Namespace(
 
 def toolset(name: str, operations: tuple[Operation[Any, Any], ...]) -> Toolset:
     """One of day1's own toolsets."""
-    return Toolset(name, operations, _API, hints=_HINTS)
+    return Toolset(name, operations, _API, hints=_HINTS, unlisted=RECALLING)

@@ -1,0 +1,71 @@
+"""The recall hint on prompts that have nothing to do with memory, and on questions to it.
+
+`unrelated.txt` has 200 prompts: what people say to a coding agent, and questions about the world.
+The thresholds of `services.prime.hinting` were taken from these figures.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from day1.services.branches.lookup import find
+from day1.services.prime.hinting import CHARACTERS, ROWS, hint_of
+from day1.settings import Settings
+from tests.relevance.figures import measuring
+from tests.relevance.written import HERE, questions
+
+pytestmark = pytest.mark.xdist_group("relevance")
+
+OF_FACTS = ("main", "office", "people", "versions", "user")
+"""The branches that have facts and hardly anything else; the two last names of people are `user`."""
+LEAST_SILENT = 0.95
+LEAST_SPOKEN = {"hybrid": 0.70, "keyword": 0.38}
+"""Of the questions; 0.72 and 0.41 of them were spoken to when the thresholds were chosen."""
+
+
+def unrelated() -> list[str]:
+    return (HERE / "unrelated.txt").read_text("utf-8").splitlines()
+
+
+def test_there_are_200_unrelated_prompts() -> None:
+    assert len(set(unrelated())) == 200
+
+
+@pytest.mark.parametrize("way", ["hybrid", "keyword"])
+def test_it_is_silent_where_nothing_is_near_and_speaks_where_something_is(
+    way: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if way == "hybrid" and not Settings().embedder.model_dir:
+        pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
+    if way == "keyword":
+        monkeypatch.delenv("DAY1_EMBEDDER__MODEL_DIR", raising=False)
+    silent: dict[str, float] = {}
+    spoken = right = 0
+    with measuring(tmp_path / "store", half_waits=False) as store:
+        ports = store._ports
+
+        def hinted(branch: str, prompt: str) -> set[str]:
+            hint = hint_of(ports, find(store._repo, branch), None, prompt)
+            assert len(hint.ids) <= ROWS
+            assert len(hint.text) <= CHARACTERS
+            assert bool(hint.text) == bool(hint.ids)
+            return {row_id.partition("_")[2] for row_id in hint.ids}
+
+        for branch in OF_FACTS:
+            told = [prompt for prompt in unrelated() if hinted(branch, prompt)]
+            silent[branch] = 1 - len(told) / len(unrelated())
+        related = [asked for asked in questions() if asked.branch in OF_FACTS]
+        for asked in related:
+            ids = hinted(asked.branch, asked.question)
+            spoken += bool(ids)
+            right += bool(ids & asked.relevant)
+    with capsys.disabled():
+        shares = ", ".join(f"{branch} {share:.3f}" for branch, share in silent.items())
+        print(f"\nrecall hint, {way}: silent on unrelated prompts: {shares};", end=" ")
+        print(f"spoke to {spoken / len(related):.3f} of {len(related)} questions,", end=" ")
+        print(f"with an answer to {right / len(related):.3f}")
+    assert min(silent.values()) >= LEAST_SILENT
+    assert spoken / len(related) >= LEAST_SPOKEN[way]
