@@ -240,6 +240,8 @@ def test_what_stands_for_words_that_are_not_shown_is_no_value(
     given = {"id": fact, "take": "value", "value": value}
     error = core.refused("review_decide", "invalid_request", review_id=review, decisions=[given])
     assert "Leave fact_text out" in error["message"]
+    changed = {"fact_id": fact, "branch": pair.source, **value}
+    core.refused("memory_update_fact", "invalid_request", **changed)
     decide(core, review, fact, "value", value={"confidence": 0.5})
     core.ok("review_merge", review_id=review)
     (kept,) = (

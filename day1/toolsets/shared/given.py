@@ -69,10 +69,19 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
         given = model.model_validate(dict(value)).model_dump(exclude_unset=True)
     except ValidationError as exc:
         raise invalid("value", model, exc) from exc
-    unseen = [column for column, cell in given.items() if isinstance(cell, str) and cell in MARKS]
+    refuse_marks(given)
+    return {c: canonical(v) if isinstance(v, dict) else v for c, v in given.items()}
+
+
+def refuse_marks(columns: Mapping[str, object]) -> None:
+    """Refuse to write what reads in place of words that are not shown.
+
+    Raises:
+        InvalidRequest: a column has it.
+    """
+    unseen = [column for column, cell in columns.items() if isinstance(cell, str) and cell in MARKS]
     if unseen:
         raise InvalidRequest(
-            f"`value`: {given[unseen[0]]} stands for words that are not shown. Leave "
+            f"{columns[unseen[0]]} stands for words that are not shown. Leave "
             f"{', '.join(unseen)} out to keep them, or write other words."
         )
-    return {c: canonical(v) if isinstance(v, dict) else v for c, v in given.items()}

@@ -33,6 +33,7 @@ from day1.services.rows.editing import (
     update,
 )
 from day1.toolsets.shared.fields import Confidence, Sensitivity
+from day1.toolsets.shared.given import refuse_marks
 from day1.toolsets.shared.keeping import instant, valid_time
 
 
@@ -93,6 +94,7 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
     columns |= _kept(request)
     if not columns:
         raise InvalidRequest(f"Give at least one of {', '.join(_COLUMNS)}.")
+    refuse_marks(columns)
     branch = ctx.writable(request.branch)
     done = update(
         ctx.repeatable(request, branch),
