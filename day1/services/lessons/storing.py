@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 VIA = "engram"
 """What `detail` says of rows that were written as lessons."""
-_WORDS, _PARTS, _LOOKED, _READ, _TRIES = 9, 3, 20, 5, 5
+_WORDS, _PARTS, _LOOKED, _READ, _TRIES = 6, 3, 20, 5, 5
 _LIKELY: Final = 0.25
 """The share of the words of two texts from which the row of one is read."""
 _SHARED: Final = 0.4
