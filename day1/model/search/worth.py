@@ -46,6 +46,8 @@ class _Sum(NamedTuple):
     """The votes for each query: their scores together, and how many they are."""
     words: frozenset[str]
     """Of all these queries."""
+    worth: float
+    """What they say together."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,15 @@ class RowVotes:
         weight those took two in a thousand of the recall of questions that nobody had judged
         (`tests/relevance/test_judged.py`).
         """
-        total, weight, queries, words = self._sum
-        if not words.isdisjoint(asked):  # else no query is similar, as nearly always
-            for one, (score, count) in queries.items():
-                if _similar(one, asked):
-                    total += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * score
-                    weight += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * count
-        mean = (PRIOR * PRIOR_WEIGHT + total) / (PRIOR_WEIGHT + weight)
-        return 2.0 * (mean - PRIOR)
+        known = self._sum
+        if known.words.isdisjoint(asked):  # then no query is similar, as nearly always
+            return known.worth
+        total, weight = known.total, known.weight
+        for one, (score, count) in known.queries.items():
+            if _similar(one, asked):
+                total += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * score
+                weight += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * count
+        return _worth(total, weight)
 
     @cached_property
     def _sum(self) -> _Sum:
@@ -80,11 +83,17 @@ class RowVotes:
             weight += counts
             score, count = queries.get(vote.words, (0.0, 0))
             queries[vote.words] = score + vote.score, count + 1
-        return _Sum(total, weight, queries, frozenset().union(*queries))
+        words = frozenset[str]().union(*queries)
+        return _Sum(total, weight, queries, words, _worth(total, weight))
 
 
 NO_VOTES: Final = RowVotes({})
 """Those on a row that nobody rated."""
+
+
+def _worth(total: float, weight: float) -> float:
+    """The mean with the prior's votes, as far as it is from the prior."""
+    return 2.0 * ((PRIOR * PRIOR_WEIGHT + total) / (PRIOR_WEIGHT + weight) - PRIOR)
 
 
 def _similar(some: frozenset[str], others: frozenset[str]) -> bool:
