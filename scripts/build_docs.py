@@ -12,10 +12,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from day1 import errors
-from day1.adapters.clients.edits import FORMATS, agent_of
-from day1.adapters.clients.table import CLIENTS, INSTRUCTIONS, PLACES, SERVER, Client
+from day1.adapters.clients.edits import FORMATS
+from day1.adapters.clients.hook_edits import HooksEdit
+from day1.adapters.clients.hook_table import HOOKS, PLUGIN
+from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS, PLACES, SERVER, Client
 from day1.call.operation import Operation
 from day1.call.toolset import Toolset
+from day1.hooks.events import agent_of
 from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
 from day1.settings import Settings
 from day1.toolsets import TOOLSETS
@@ -134,14 +137,15 @@ def setup_page() -> str:
     """What `day1 setup` writes for each client."""
     lines = [HEAD, "# What `day1 setup` writes", "", _SETUP, ""]
     for name, client in CLIENTS.items():
-        lines += [f"## {client.title}", "", f"`day1 setup {name}`", "", *_files(client)]
+        lines += [f"## {client.title}", "", f"`day1 setup {name}`", "", *_files(name, client)]
         lines += [f"- {remark}" for remark in client.remarks]
         command = ["day1", "mcp", *(("--tools", client.tools) if client.tools else ())]
         entry = client.entry(command, agent_of(name))
         document = FORMATS[client.format]
         shown = document.shown((client.key, SERVER), entry).rstrip()
-        lines += ["", f"```{client.format}", shown, "```", ""]
+        lines += ["", f"```{client.format}", shown, "```", "", *_hooks(name)]
     lines += ["## The section of instructions", "", "```markdown", INSTRUCTIONS.strip(), "```"]
+    lines += ["", _BRIEFLY, "", "```markdown", BRIEFLY.strip(), "```"]
     return "\n".join(lines) + "\n"
 
 
@@ -150,14 +154,32 @@ _SETUP = """[Clients](clients.md) says how it is used. A path that the client's 
 `~/Library/Application Support/Code`."""
 
 
-def _files(client: Client) -> Iterator[str]:
+_BRIEFLY = "In a file that only clients with hooks read:"
+
+
+def _files(name: str, client: Client) -> Iterator[str]:
     """A table of the files that a client has."""
-    yield from ("| | server | instructions |", "| --- | --- | --- |")
-    for scope, files in (("`--user`", client.user), ("`--project`", client.project)):
+    yield from ("| | server | hooks | instructions |", "| --- | --- | --- | --- |")
+    hooks = PLUGIN if name == "opencode" else {}
+    if name in HOOKS:
+        hooks = {"user": HOOKS[name].user, "project": HOOKS[name].project}
+    for scope, files in (("user", client.user), ("project", client.project)):
         servers = " or ".join(f"`{_place(path)}`" for path in files.servers)
         notes = "" if files.notes is None else f"`{_place(files.notes.path)}`"
-        yield f"| {scope} | {servers} | {notes} |"
+        hooked = f"`{_place(hooks[scope])}`" if scope in hooks else ""
+        yield f"| `--{scope}` | {servers} | {hooked} | {notes} |"
     yield ""
+
+
+def _hooks(name: str) -> Iterator[str]:
+    """What a client's file of hooks gets."""
+    if name in HOOKS:
+        shown = HooksEdit(name, Path(), HOOKS[name], "day1").shown().rstrip()
+        yield from ("Hooks:", "", "```json", shown, "```", "")
+    elif name == "opencode":
+        yield from ("The plugin calls `day1 hook`, as hooks of other clients do.", "")
+    else:
+        yield from ("It has no hooks.", "")
 
 
 def _place(path: str) -> str:

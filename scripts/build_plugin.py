@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from day1 import __version__
-from day1.adapters.clients.edits import agent_of
+from day1.adapters.clients.hook_edits import HooksEdit
+from day1.adapters.clients.hook_table import HOOKS
 from day1.adapters.clients.table import CLIENTS, SERVER
+from day1.hooks.events import agent_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = "plugin"
@@ -32,19 +34,24 @@ def files() -> dict[str, str]:
         f"{PLUGIN}/mcp.json": {"$schema": f"{OPEN}/mcp.schema.json", **server(None)},
         f"{PLUGIN}/.claude-plugin/plugin.json": {**COMMON, "author": {"name": SERVER}},
         f"{PLUGIN}/.mcp.json": server("claude"),
+        f"{PLUGIN}/hooks/hooks.json": hooks("claude"),
         f"{PLUGIN}/.codex-plugin/plugin.json": {
             **COMMON,
             "skills": "./skills/",
             "mcpServers": "./.codex-plugin/mcp.json",
+            "hooks": "./.codex-plugin/hooks.json",
             "interface": {"displayName": SERVER},
         },
         f"{PLUGIN}/.codex-plugin/mcp.json": server("codex"),
+        f"{PLUGIN}/.codex-plugin/hooks.json": hooks("codex"),
         f"{PLUGIN}/.cursor-plugin/plugin.json": {
             **COMMON,
             "skills": "./skills/",
             "mcpServers": "./.cursor-plugin/mcp.json",
+            "hooks": "./.cursor-plugin/hooks.json",
         },
         f"{PLUGIN}/.cursor-plugin/mcp.json": server("cursor"),
+        f"{PLUGIN}/.cursor-plugin/hooks.json": hooks("cursor"),
         ".claude-plugin/marketplace.json": {
             "name": SERVER,
             "description": ABOUT,
@@ -86,6 +93,12 @@ def server(client: str | None) -> dict[str, Any]:
         agent = agent_of(client)
         entry = {"type": "stdio", **CLIENTS[client].entry(["day1", "mcp"], agent)}
     return {"mcpServers": {SERVER: entry}}
+
+
+def hooks(client: str) -> dict[str, Any]:
+    """The hooks of a client's plugin, which are those of its settings."""
+    found: dict[str, Any] = json.loads(HooksEdit(client, ROOT, HOOKS[client], SERVER).shown())
+    return found
 
 
 def server_json(owner: str, repository: str) -> dict[str, Any]:

@@ -22,6 +22,8 @@ class Asked:
     tools: str | None = None
     """What `--tools` of the server is to say; None: as it is, else the client's default."""
     remove: bool = False
+    hooks: bool = True
+    """Whether clients are to run `day1 hook`; to remove means hooks too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def test_a_manifest_names_what_is_there(path: Path) -> None:
     manifest = read(path)
     assert re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,62}[a-z0-9])?", manifest["name"])
     assert manifest["version"] == __version__
-    for key in {"skills", "mcpServers"} & manifest.keys():
+    for key in {"skills", "mcpServers", "hooks"} & manifest.keys():
         assert (PLUGIN / manifest[key]).exists(), "paths begin at the plugin's folder"
 
 

@@ -111,3 +111,19 @@ def test_a_text_is_the_same_again(text: str, line: str) -> None:
     assert section.put(edited, "hello\nyou") == edited
     assert b"you" not in section.put(edited, "other")
     assert section.take_out(edited) == data
+
+
+@given(texts())
+@example(('{"a": [1, /* , */ 2,], "servers": {}}', {"a": [1, 2], "servers": {}}))
+@example(('{"a": [\n], "servers": {}}', {"a": [], "servers": {}}))
+def test_what_is_put_in_a_list_comes_out_again(given_text: tuple[str, dict[str, Any]]) -> None:
+    text, value = given_text
+    for key, items in value.items():
+        if isinstance(items, list):
+            data = text.encode()
+            put = jsonc.put(data, (key, len(items)), ENTRY)
+            assert jsonc.value_of(put)[key] == [*items, ENTRY]
+            out = jsonc.take_out(put, (key, len(items)))
+            assert jsonc.value_of(out) == value
+            if items and items[0] is not None:  # which says as much as nothing
+                assert jsonc.value_of(jsonc.take_out(put, (key, 0)))[key] == [*items[1:], ENTRY]

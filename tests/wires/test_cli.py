@@ -17,6 +17,7 @@ PROMISED = (
         "status",
         "where",
         "hook",
+        "prime",
         "setup",
         "add",
         "edit",

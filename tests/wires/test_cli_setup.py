@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.clients.table import CLIENTS, INSTRUCTIONS
+from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS
 from day1.toolsets import TOOLSETS
 from tests.wires.clients_files import COMMENTED, TOML, codex, fresh, states, tree, zed
 from tests.wires.command_line import CommandLine
@@ -73,17 +73,17 @@ def test_what_is_written_is_what_a_client_reads_and_starts(cli: CommandLine) -> 
         command = entry["command"]
         words = command if isinstance(command, list) else [command, *entry["args"]]
         assert words[:2] == ["day1", "mcp"], name
-        assert "hooks" not in text, "there is no command for them yet"
         if client.tools:
             assert words[2:] == ["--tools", client.tools]
 
 
 def test_every_tool_of_the_instructions_is_one_of_every_day() -> None:
     daily = {tool.name for tool in TOOLSETS.choose("core14")}
-    named = set(re.findall(r"`(memory_\w+)`", INSTRUCTIONS))
-    assert named
-    assert named <= daily
-    assert len(INSTRUCTIONS) < 1_000
+    for text in (INSTRUCTIONS, BRIEFLY):
+        named = set(re.findall(r"`(memory_\w+)`", text))
+        assert named
+        assert named <= daily
+    assert len(BRIEFLY) < len(INSTRUCTIONS) < 1_000
 
 
 def test_without_day1_on_the_path_a_users_entry_says_where_it_is(cli: CommandLine) -> None:
@@ -229,7 +229,8 @@ def test_no_client_named_means_those_that_are_found(cli: CommandLine) -> None:
         terminal.press("y\n")
         assert terminal.end() == 0
     assert sorted(tree(cli.home)) == [
-        ".codex/AGENTS.md", ".codex/config.toml", ".gemini/GEMINI.md", ".gemini/settings.json",
+        ".codex/AGENTS.md", ".codex/config.toml", ".codex/hooks.json", ".gemini/GEMINI.md",
+        ".gemini/settings.json",
     ]  # fmt: skip
 
 
@@ -240,6 +241,7 @@ def test_folders_that_the_environment_names_are_used(cli: CommandLine) -> None:
     assert set(tree(cli.home)) == {
         "CODEX_HOME/config.toml", "CODEX_HOME/AGENTS.md", "XDG_CONFIG_HOME/zed/settings.json",
         "CLAUDE_CONFIG_DIR/.claude.json", "CLAUDE_CONFIG_DIR/CLAUDE.md",
+        "CLAUDE_CONFIG_DIR/settings.json", "CODEX_HOME/hooks.json", ".copilot/hooks/day1.json",
         "XDG_CONFIG_HOME/Code/User/mcp.json",
     }  # fmt: skip
 

@@ -55,7 +55,8 @@ def test_marks_that_do_not_fit_are_never_touched(cli: CommandLine, content: byte
     notes = cli.folder / "CLAUDE.md"
     notes.write_bytes(content)
     assert states(cli, "claude", "--project", code=1) == {
-        ".mcp.json mcpServers.day1": "added", "CLAUDE.md section day1": "refused",
+        ".mcp.json mcpServers.day1": "added", "settings.json hooks": "added",
+        "CLAUDE.md section day1": "refused",
     }  # fmt: skip
     assert notes.read_bytes() == content
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+Keys = Sequence[str | int]
+"""A path into a document: names of members, and places in lists."""
+
 
 class NotUnderstood(Exception):
     """The text is no sound document of its format, or has something else where an entry goes."""
@@ -24,7 +27,7 @@ class Document(Protocol):
         """
         ...
 
-    def put(self, data: bytes, keys: Sequence[str], value: Any) -> bytes:
+    def put(self, data: bytes, keys: Keys, value: Any) -> bytes:
         """The document with a value at a path of keys, which is made where it is missing.
 
         Raises:
@@ -32,44 +35,54 @@ class Document(Protocol):
         """
         ...
 
-    def take_out(self, data: bytes, keys: Sequence[str]) -> bytes:
+    def take_out(self, data: bytes, keys: Keys) -> bytes:
         """The document without what is at a path of keys."""
         ...
 
-    def shown(self, keys: Sequence[str], value: Any) -> str:
+    def shown(self, keys: Keys, value: Any) -> str:
         """What a person would add to a document."""
         ...
 
 
-def at(value: Any, keys: Sequence[str]) -> Any:
+def at(value: Any, keys: Keys) -> Any:
     """What is at a path of keys; None if there is nothing.
 
     Raises:
-        NotUnderstood: something on the path has no keys.
+        NotUnderstood: something on the path has no keys, or no places.
     """
     for depth, key in enumerate(keys):
-        if not isinstance(value, dict):
-            raise NotUnderstood(f"{'.'.join(keys[:depth]) or 'the document'} is no object")
-        if key not in value:
+        wanted: Any = list if isinstance(key, int) else dict
+        if not isinstance(value, wanted):
+            where = ".".join(map(str, keys[:depth])) or "the document"
+            raise NotUnderstood(f"{where} is no {'list' if wanted is list else 'object'}")
+        if key not in (range(len(value)) if wanted is list else value):
             return None
         value = value[key]
     return value
 
 
-def with_value(document: dict[str, Any], keys: Sequence[str], value: Any) -> dict[str, Any]:
+def with_value(document: Any, keys: Keys, value: Any) -> Any:
     """A copy with a value at a path of keys: what a document has to say after `put`."""
     first, *rest = keys
-    if rest:
-        value = with_value(document.get(first, {}), rest, value)
-    return {**document, first: value}
+    if isinstance(first, int):
+        items: list[Any] = list(document or [])
+        if rest:
+            value = with_value(items[first] if first < len(items) else None, rest, value)
+        items[first : first + 1] = [value]
+        return items
+    members: dict[str, Any] = dict(document or {})
+    members[first] = with_value(members.get(first), rest, value) if rest else value
+    return members
 
 
-def without(document: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def without(document: Any, keys: Keys) -> Any:
     """A copy without what is at a path of keys: what a document has to say after `take_out`."""
     first, *rest = keys
-    if not rest:
-        return {key: value for key, value in document.items() if key != first}
-    return {**document, first: without(document[first], rest)}
+    if rest:
+        return with_value(document, [first], without(document[first], rest))
+    if isinstance(first, int):
+        return [*document[:first], *document[first + 1 :]]
+    return {key: value for key, value in document.items() if key != first}
 
 
 def newline_of(data: bytes) -> str:

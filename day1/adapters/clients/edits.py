@@ -1,6 +1,6 @@
 """What is day1's in a file of a client: an entry among its servers, or a section of instructions.
 
-Hooks will be a third kind of edit, made where `setup.py` lists the edits of a client.
+Hooks are a third kind of edit, in `hook_edits.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, Final, Protocol, cast
 
 from day1.adapters.clients import jsonc, section, toml
 from day1.adapters.clients.documents import Document, NotUnderstood, at
-from day1.adapters.clients.table import INSTRUCTIONS, SERVER, Client, Notes
+from day1.adapters.clients.table import SERVER, Client, Notes
+from day1.hooks.events import agent_of
 
 FORMATS: Final = MappingProxyType({"json": cast("Document", jsonc), "toml": cast("Document", toml)})
 _NAMES_DAY1: Final = re.compile(r"day1([\[=@].*)?")
@@ -159,6 +160,8 @@ class NotesEdit:
     client: str
     path: Path
     about: Notes
+    text: str
+    """What the section says."""
 
     @property
     def what(self) -> str:
@@ -176,11 +179,11 @@ class NotesEdit:
 
     def put(self, data: bytes) -> bytes:
         """The text with the section."""
-        return self._headed(data, section.put(data, INSTRUCTIONS))
+        return self._headed(data, section.put(data, self.text))
 
     def put_again(self, data: bytes, present: Any) -> bytes:
         """The text with a section as it is."""
-        text = self._headed(data, section.put(data, INSTRUCTIONS))
+        text = self._headed(data, section.put(data, self.text))
         now = section.found(text)
         return text.replace(now, present) if now else text
 
@@ -199,17 +202,17 @@ class NotesEdit:
         return self.put(self.blank).decode()
 
 
-def agent_of(client: str) -> str:
-    """The agent's name in a client, by which its memories are known."""
-    return "claude-code" if client == "claude" else client
-
-
 def starts_day1(entry: Any) -> bool:
     """Whether an entry starts `day1 mcp`, by whatever launcher."""
     if not isinstance(entry, dict):
         return False
     words = _words(entry)
-    return "mcp" in words and any(_NAMES_DAY1.fullmatch(PurePath(word).stem) for word in words)
+    return "mcp" in words and any(map(names_day1, words))
+
+
+def names_day1(word: str) -> bool:
+    """Whether a word of a command is the program day1, or its package."""
+    return _NAMES_DAY1.fullmatch(PurePath(word).stem) is not None
 
 
 def _words(entry: dict[str, Any]) -> list[str]:

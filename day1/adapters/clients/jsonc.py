@@ -16,7 +16,7 @@ from typing import Any, Final
 import tree_sitter_json
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
-from day1.adapters.clients.documents import NotUnderstood, at, newline_of, with_value, without
+from day1.adapters.clients.documents import Keys, NotUnderstood, at, newline_of, with_value, without
 
 BLANK: Final = b"{}\n"
 _SPACE: Final = b" \t\r\n"
@@ -28,19 +28,19 @@ def value_of(data: bytes) -> dict[str, Any]:
     return _read(data).value
 
 
-def put(data: bytes, keys: Sequence[str], value: Any) -> bytes:
+def put(data: bytes, keys: Keys, value: Any) -> bytes:
     """The document with a value at a path of keys."""
     read = _read(data if data.removeprefix(_BOM).strip() else BLANK)
     if at(read.value, keys) == value:
         return read.data
     wanted = with_value(read.value, keys, value)
     node, rest = read.root, list(keys)
-    while rest and (pair := _pair(node, rest[0])) is not None:
-        node = _value(pair)
+    while rest and (member := _member(node, rest[0])) is not None:
+        node = _value(member)
         rest.pop(0)
     if rest:
         for key in reversed(rest[1:]):
-            value = {key: value}
+            value = [value] if isinstance(key, int) else {key: value}
         edited = _inserted(read, node, rest[0], value)
     else:
         text = read.text(value, read.indent(node)).encode()
@@ -48,29 +48,33 @@ def put(data: bytes, keys: Sequence[str], value: Any) -> bytes:
     return _checked(edited, wanted)
 
 
-def take_out(data: bytes, keys: Sequence[str]) -> bytes:
+def take_out(data: bytes, keys: Keys) -> bytes:
     """The document without what is at a path of keys."""
     read = _read(data)
     if at(read.value, keys) is None:
         return data
     node = read.root
     for key in keys[:-1]:
-        node = _value(_pair(node, key) or node)
-    pairs = list(_pairs(node))
-    place = next(n for n, pair in enumerate(pairs) if _name(pair) == keys[-1])
-    own = pairs[place]
-    starts = pairs[place - 1].end_byte if place else node.start_byte
-    ends = pairs[place + 1].start_byte if place + 1 < len(pairs) else node.end_byte
+        node = _value(_member(node, key) or node)
+    members = list(_members(node))
+    own = _member(node, keys[-1]) or node
+    place = members.index(own)
+    starts = members[place - 1].end_byte if place else node.start_byte
+    ends = members[place + 1].start_byte if place + 1 < len(members) else node.end_byte
     commas = {c.start_byte for c in node.children if c.type == ","} | read.trailing
     before = [c for c in commas if starts <= c < own.start_byte]
     after = [c for c in commas if own.end_byte <= c < ends]
     begin = len(read.data[: own.start_byte].rstrip(_SPACE))
+    line = read.data[read.data.rfind(b"\n", 0, begin) + 1 : begin]
+    goes_on = not read.data[own.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
+    if b"//" in line and goes_on:  # a comment, which ends with its line
+        begin = max(begin, read.data.rfind(b"\n", 0, own.start_byte) + 1)
     parts = [(begin, own.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
     edited = _closed_up(_cut(read.data, parts), node.start_byte)
     return _checked(edited, without(read.value, keys))
 
 
-def shown(keys: Sequence[str], value: Any) -> str:
+def shown(keys: Keys, value: Any) -> str:
     """What a person would add to a document."""
     return put(BLANK, keys, value).decode()
 
@@ -90,7 +94,7 @@ class _Read:
     @property
     def unit(self) -> str:
         """How far one level is indented."""
-        return next((self.indent(pair) for pair in _pairs(self.root)), "") or "  "
+        return next((self.indent(pair) for pair in _members(self.root)), "") or "  "
 
     def indent(self, node: Node) -> str:
         """The space at the start of the line on which a node begins."""
@@ -98,33 +102,38 @@ class _Read:
         return line[: len(line) - len(line.lstrip(b" \t"))].decode()
 
     def text(self, value: Any, indent: str) -> str:
-        """A value as JSON: objects on lines of their own, lists on one."""
-        if not isinstance(value, dict) or not value:
-            return json.dumps(value, ensure_ascii=False)
+        """A value as JSON: objects and lists of objects on lines of their own."""
         deeper = indent + self.unit
-        members = [
-            f"{deeper}{json.dumps(key, ensure_ascii=False)}: {self.text(inner, deeper)}"
-            for key, inner in value.items()
-        ]
-        return self.newline.join(["{", f",{self.newline}".join(members), indent + "}"])
+        if isinstance(value, dict) and value:
+            members = [
+                f"{deeper}{json.dumps(key, ensure_ascii=False)}: {self.text(inner, deeper)}"
+                for key, inner in value.items()
+            ]
+            opens, closes = "{}"
+        elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+            members = [f"{deeper}{self.text(inner, deeper)}" for inner in value]
+            opens, closes = "[]"
+        else:
+            return json.dumps(value, ensure_ascii=False)
+        return self.newline.join([opens, f",{self.newline}".join(members), indent + closes])
 
 
-def _inserted(read: _Read, node: Node, key: str, value: Any) -> bytes:
-    """The text with one more member at the end of an object."""
-    pairs, close = list(_pairs(node)), node.end_byte - 1
+def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
+    """The text with one more member at the end of an object or a list."""
+    pairs, close = list(_members(node)), node.end_byte - 1
     body_end = len(read.data[:close].rstrip(_SPACE))
-    name = json.dumps(key, ensure_ascii=False)
+    name = "" if isinstance(key, int) else f"{json.dumps(key, ensure_ascii=False)}: "
     last = pairs[-1].end_byte if pairs else node.start_byte + 1
     trails = any(last <= comma < close for comma in read.trailing)
     comma = b"," if pairs and not trails else b""
     end = "," if trails else ""
     if pairs and b"\n" not in read.data[node.start_byte : close]:
-        member = f" {name}: {json.dumps(value, ensure_ascii=False)}{end}"
+        member = f" {name}{json.dumps(value, ensure_ascii=False)}{end}"
         return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
     base = read.indent(node)
     own_lines = pairs and b"\n" in read.data[node.start_byte : pairs[0].start_byte]
     indent = read.indent(pairs[0]) if own_lines else base + read.unit
-    member = f"{read.newline}{indent}{name}: {read.text(value, indent)}{end}"
+    member = f"{read.newline}{indent}{name}{read.text(value, indent)}{end}"
     if b"\n" not in read.data[body_end:close] and not pairs:
         member += read.newline + base
         return _cut(read.data, [(last, last, comma), (body_end, close, member.encode())])
@@ -132,9 +141,9 @@ def _inserted(read: _Read, node: Node, key: str, value: Any) -> bytes:
 
 
 def _closed_up(data: bytes, start: int) -> bytes:
-    """The text with `{}` for an object, begun at `start`, that has nothing left but space."""
+    """The text with `{}` or `[]` for what, begun at `start`, has nothing left but space."""
     rest = data[start + 1 :].lstrip(_SPACE)
-    return data[: start + 1] + rest if rest.startswith(b"}") else data
+    return data[: start + 1] + rest if rest.startswith((b"}", b"]")) else data
 
 
 def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:
@@ -210,19 +219,23 @@ def _query() -> Query:
     return Query(_language(), '(comment) @comment "," @comma')
 
 
-def _pairs(node: Node) -> Iterator[Node]:
-    """The members of an object."""
-    return (child for child in node.named_children if child.type == "pair")
+def _members(node: Node) -> Iterator[Node]:
+    """The members of an object, or of a list."""
+    return (child for child in node.named_children if child.type != "comment")
 
 
-def _pair(node: Node, key: str) -> Node | None:
-    """The member of an object that has a name."""
-    return next((pair for pair in _pairs(node) if _name(pair) == key), None)
+def _member(node: Node, key: str | int) -> Node | None:
+    """The member of an object that has a name, or that of a list which has a place."""
+    for place, member in enumerate(_members(node)):
+        if key == (place if isinstance(key, int) else _name(member)):
+            return member
+    return None
 
 
 def _name(pair: Node) -> str:
     return str(json.loads(pair.named_children[0].text or b"null"))
 
 
-def _value(pair: Node) -> Node:
-    return pair.named_children[1]
+def _value(member: Node) -> Node:
+    """What a member of an object has; that of a list is the value itself."""
+    return member.named_children[1] if member.type == "pair" else member

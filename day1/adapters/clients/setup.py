@@ -15,7 +15,9 @@ from typing_extensions import override
 from day1.adapters.clients.documents import NotUnderstood
 from day1.adapters.clients.edits import Edit, NotesEdit, ServerEdit
 from day1.adapters.clients.files import Backups, NotTouched, read, remove, replace
-from day1.adapters.clients.table import CLIENTS, PLACES, Files
+from day1.adapters.clients.hook_edits import HooksEdit, JointEdit, PluginEdit
+from day1.adapters.clients.hook_table import HOOKS, PLUGIN
+from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS, PLACES, Files
 from day1.adapters.flock import take
 from day1.errors import Refused, StoreBusy
 from day1.model.values.callbacks import KillPoint
@@ -74,13 +76,29 @@ class ClientSetup(Setup):
         notes: set[Path] = set()
         for name in asked.clients:
             files = self._files(name, asked)
-            if files.servers:
-                yield self._server(name, files, program, asked.tools)
+            yield from self._settings(name, files, program, asked)
             if files.notes is not None:
                 path = self._path(files.notes.path)
                 if path not in notes and not (asked.remove and self._needed(path, asked)):
-                    yield NotesEdit(name, path, files.notes)
+                    brief = files.notes.brief and asked.hooks
+                    yield NotesEdit(name, path, files.notes, BRIEFLY if brief else INSTRUCTIONS)
                 notes.add(path)
+
+    def _settings(self, name: str, files: Files, program: str, asked: Asked) -> Iterator[Edit]:
+        """The server and the hooks of a client, which a few have in one file."""
+        edits: list[Edit] = []
+        if files.servers:
+            edits.append(self._server(name, files, program, asked.tools))
+        scope: Any = "project" if asked.project else "user"
+        if asked.hooks or asked.remove:
+            if name in HOOKS:
+                path = self._path(getattr(HOOKS[name], scope))
+                edits.append(HooksEdit(name, path, HOOKS[name], program))
+            elif name == "opencode":
+                edits.append(PluginEdit(name, self._path(PLUGIN[scope]), program))
+        if len({edit.path for edit in edits}) < len(edits):
+            edits = [JointEdit(edits)]
+        yield from edits
 
     def _server(self, name: str, files: Files, program: str, tools: str | None) -> ServerEdit:
         paths = [self._path(each) for each in files.servers]

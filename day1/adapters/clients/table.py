@@ -59,6 +59,8 @@ class Notes:
     path: str
     head: str = ""
     """What the file begins with when it is made; it has nothing else but day1's section then."""
+    brief: bool = False
+    """Whether all who read it have hooks that bring the memory into a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ CLIENTS: Final[dict[str, Client]] = {
     "claude": Client(
         "Claude Code",
         "mcpServers",
-        Files(["{claude}/.claude.json"], Notes("{claude_folder}/CLAUDE.md")),
-        Files(["{project}/.mcp.json"], Notes("{project}/CLAUDE.md")),
+        Files(["{claude}/.claude.json"], Notes("{claude_folder}/CLAUDE.md", brief=True)),
+        Files(["{project}/.mcp.json"], Notes("{project}/CLAUDE.md", brief=True)),
         ["{claude_folder}"],
         ["claude"],
         remarks=["Claude Code asks once whether a project's servers may be used."],
@@ -105,7 +107,7 @@ CLIENTS: Final[dict[str, Client]] = {
     "codex": Client(
         "Codex CLI",
         "mcp_servers",
-        Files(["{codex}/config.toml"], Notes("{codex}/AGENTS.md")),
+        Files(["{codex}/config.toml"], Notes("{codex}/AGENTS.md", brief=True)),
         Files(["{project}/.codex/config.toml"], _AGENTS),
         ["{codex}"],
         ["codex"],
@@ -138,8 +140,8 @@ CLIENTS: Final[dict[str, Client]] = {
     "gemini": Client(
         "Gemini CLI",
         "mcpServers",
-        Files(["{home}/.gemini/settings.json"], Notes("{home}/.gemini/GEMINI.md")),
-        Files(["{project}/.gemini/settings.json"], Notes("{project}/GEMINI.md")),
+        Files(["{home}/.gemini/settings.json"], Notes("{home}/.gemini/GEMINI.md", brief=True)),
+        Files(["{project}/.gemini/settings.json"], Notes("{project}/GEMINI.md", brief=True)),
         ["{home}/.gemini"],
         ["gemini"],
         remarks=["Gemini CLI starts servers only in folders that it was told to trust."],
@@ -149,7 +151,7 @@ CLIENTS: Final[dict[str, Client]] = {
         "mcp",
         Files(
             ["{config}/opencode/opencode.json", "{config}/opencode/opencode.jsonc"],
-            Notes("{config}/opencode/AGENTS.md"),
+            Notes("{config}/opencode/AGENTS.md", brief=True),
         ),
         Files(["{project}/opencode.json", "{project}/opencode.jsonc"], _AGENTS),
         ["{config}/opencode"],
@@ -188,4 +190,6 @@ CLIENTS: Final[dict[str, Client]] = {
 }
 
 INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
-"""The section of a file of instructions. Hooks will say most of it, and make it shorter."""
+"""The section of a file of instructions."""
+BRIEFLY: Final = Path(__file__).with_name("instructions_brief.md").read_text(encoding="utf-8")
+"""The same where hooks bring the memory into each session."""

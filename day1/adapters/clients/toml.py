@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from day1.adapters.clients.documents import NotUnderstood, at, newline_of, with_value, without
+from day1.adapters.clients.documents import Keys, NotUnderstood, at, newline_of, with_value, without
 
 BLANK: Final = b""
 _BOM: Final = b"\xef\xbb\xbf"
@@ -19,7 +18,7 @@ def value_of(data: bytes) -> dict[str, Any]:
     return _parsed(data).unwrap()
 
 
-def put(data: bytes, keys: Sequence[str], value: Any) -> bytes:
+def put(data: bytes, keys: Keys, value: Any) -> bytes:
     """The document with a value at a path of keys."""
     document = _parsed(data)
     before = document.unwrap()
@@ -37,7 +36,7 @@ def put(data: bytes, keys: Sequence[str], value: Any) -> bytes:
     return _checked(edited, with_value(before, keys, value))
 
 
-def take_out(data: bytes, keys: Sequence[str]) -> bytes:
+def take_out(data: bytes, keys: Keys) -> bytes:
     """The document without what is at a path of keys."""
     document = _parsed(data)
     before = document.unwrap()
@@ -57,7 +56,7 @@ def take_out(data: bytes, keys: Sequence[str]) -> bytes:
     return _checked(edited, wanted)
 
 
-def _block(data: bytes, keys: Sequence[str], value: Any) -> bytes:
+def _block(data: bytes, keys: Keys, value: Any) -> bytes:
     return shown(keys, value).replace("\n", newline_of(data)).encode()
 
 
@@ -84,12 +83,12 @@ def _without_block(data: bytes, block: bytes) -> bytes | None:
     return None
 
 
-def shown(keys: Sequence[str], value: Any) -> str:
+def shown(keys: Keys, value: Any) -> str:
     """What a person would add to a document."""
     table = tomlkit.table()
     for key, inner in value.items():
         table[key] = _item(inner)
-    return f"[{'.'.join(keys)}]\n{table.as_string()}"
+    return f"[{'.'.join(map(str, keys))}]\n{table.as_string()}"
 
 
 def _item(value: Any) -> Any:

@@ -28,10 +28,10 @@ _STYLES: Final = {"added": "ok", "changed": "changed", "removed": "removed", "re
 @click.option("--print", "prints", is_flag=True, help="Print what to add; change nothing.")
 @click.option("--remove", is_flag=True, help="Take out what is day1's, and nothing else.")
 @click.option("--tools", metavar="NAMES", help="What the agent gets, as for `day1 mcp --tools`.")
-@click.option("--no-hooks", is_flag=True, help="No hooks. (There are none yet.)")
+@click.option("--no-hooks", is_flag=True, help="Leave hooks out, and say more in the instructions.")
 @porcelain
 def setup_command(session: Session, clients: Sequence[str], **given: Any) -> None:
-    """Connect CLIENT to day1: its MCP server, and a section in its file of instructions.
+    """Connect CLIENT to day1: its MCP server, hooks, and a section in its file of instructions.
 
     CLIENT: claude, codex, cursor, vscode, gemini, opencode, zed, windsurf; default: those that are
     found on this machine. What others wrote in these files stays as it is; a copy of each is kept.
@@ -44,7 +44,7 @@ def setup_command(session: Session, clients: Sequence[str], **given: Any) -> Non
     _refuse_unknown(given["tools"])
     setup = session.app.setup()
     chosen = _chosen(session, setup, clients, ask=not any(looks))
-    asked = Asked(chosen, not given["user"], given["tools"], given["remove"])
+    asked = Asked(chosen, not given["user"], given["tools"], given["remove"], not given["no_hooks"])
     point = session.app.point(session.settings)
     outcomes, notes = setup.run(asked, write=not any(looks), point=point)
     if given["prints"]:

@@ -1,0 +1,135 @@
+"""The hooks of each client: which of its events `day1 hook` hears of, and how its file says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Told = Mapping[str, Any]
+"""What an entry says beside its command."""
+Events = Mapping[str, tuple[str, Told]]
+Shape = Callable[[str, Told], dict[str, Any]]
+"""The entry of an event: of its command, and of what it says beside that."""
+
+
+def flat(command: str, told: Told) -> dict[str, Any]:
+    """An entry that is the command itself."""
+    return {"command": command, **told}
+
+
+def typed(command: str, told: Told) -> dict[str, Any]:
+    """The same, with its type."""
+    return {"type": "command", **flat(command, told)}
+
+
+def grouped(command: str, told: Told) -> dict[str, Any]:
+    """An entry with a list of commands, of which day1's is the only one."""
+    about = {key: value for key, value in told.items() if key == "matcher"}
+    rest = {key: value for key, value in told.items() if key != "matcher"}
+    return {**about, "hooks": [typed(command, rest)]}
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """The hooks of a client."""
+
+    user: str
+    """The file of a user; a path as in `table.py`."""
+    project: str
+    events: Events
+    """The client's own events: which one each is for `day1 hook`, and what its entry says."""
+    shape: Shape
+    head: Told = field(default_factory=dict)
+    """What the file says beside its hooks."""
+
+
+_SOON: Final = {"timeout": 5}
+_BESIDE: Final = {"async": True, "timeout": 30}
+_MILLISECONDS: Final = {"name": "day1", "timeout": 5000}
+_STARTS: Final = "startup|resume|clear|compact"
+
+CLAUDE: Final[Events] = {
+    "SessionStart": ("session-start", {"matcher": f"{_STARTS}|fork", **_SOON}),
+    "UserPromptSubmit": ("prompt", _BESIDE),
+    "Stop": ("turn-end", _BESIDE),
+    "SubagentStart": ("subagent-start", _BESIDE),
+    "SubagentStop": ("subagent-stop", _BESIDE),
+    "PostCompact": ("compacted", _SOON),
+    "SessionEnd": ("session-end", _SOON),
+}
+_CODEX: Final[Events] = {
+    "SessionStart": ("session-start", {"matcher": _STARTS, **_SOON}),
+    "UserPromptSubmit": ("prompt", _SOON),
+    "Stop": ("turn-end", _SOON),
+    "SubagentStart": ("subagent-start", _SOON),
+    "SubagentStop": ("subagent-stop", _SOON),
+    "PostCompact": ("compacted", _SOON),
+    "SessionEnd": ("session-end", {"timeout": 3}),
+}
+
+HOOKS: Final[Mapping[str, Hooks]] = {
+    "claude": Hooks(
+        "{claude_folder}/settings.json", "{project}/.claude/settings.json", CLAUDE, grouped
+    ),
+    "codex": Hooks("{codex}/hooks.json", "{project}/.codex/hooks.json", _CODEX, grouped),
+    "cursor": Hooks(
+        "{home}/.cursor/hooks.json",
+        "{project}/.cursor/hooks.json",
+        {
+            "sessionStart": ("session-start", _SOON),
+            "beforeSubmitPrompt": ("prompt", _SOON),
+            "afterAgentResponse": ("turn-end", _SOON),
+            "preCompact": ("compacting", _SOON),
+            "sessionEnd": ("session-end", _SOON),
+        },
+        flat,
+        {"version": 1},
+    ),
+    "vscode": Hooks(
+        "{home}/.copilot/hooks/day1.json",
+        "{project}/.github/hooks/day1.json",
+        {
+            "SessionStart": ("session-start", _SOON),
+            "UserPromptSubmit": ("prompt", _SOON),
+            "Stop": ("turn-end", _SOON),
+            "SubagentStart": ("subagent-start", _SOON),
+            "SubagentStop": ("subagent-stop", _SOON),
+            "PreCompact": ("compacting", _SOON),
+        },
+        typed,
+    ),
+    "gemini": Hooks(
+        "{home}/.gemini/settings.json",
+        "{project}/.gemini/settings.json",
+        {
+            "SessionStart": ("session-start", _MILLISECONDS),
+            "BeforeAgent": ("prompt", _MILLISECONDS),
+            "AfterAgent": ("turn-end", _MILLISECONDS),
+            "PreCompress": ("compacting", _MILLISECONDS),
+            "SessionEnd": ("session-end", _MILLISECONDS),
+        },
+        grouped,
+    ),
+    "windsurf": Hooks(
+        "{home}/.codeium/windsurf/hooks.json",
+        "{project}/.windsurf/hooks.json",
+        {
+            "pre_user_prompt": ("prompt", {"show_output": False}),
+            "post_cascade_response": ("turn-end", {"show_output": False}),
+        },
+        flat,
+    ),
+}
+"""Clients whose hooks are JSON. opencode has a plugin, and Zed has none."""
+
+PLUGIN: Final = {
+    "user": "{config}/opencode/plugins/day1.ts",
+    "project": "{project}/.opencode/plugins/day1.ts",
+}
+"""Where opencode looks for plugins."""
+
+
+def command_of(program: str, event: str, client: str) -> str:
+    """The command line of a hook. Codex asks the person again when it changes, so it stays."""
+    return f"{program} hook {event} --client {client}"

@@ -1,0 +1,245 @@
+"""The hooks that `day1 setup` writes: beside those of others, and as clients run them."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.adapters.clients import jsonc
+from day1.adapters.clients.hook_table import HOOKS
+from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS
+from day1.hooks.events import CLIENTS as HOOKED
+from day1.hooks.events import EVENTS
+from tests.flows.opened_store import make
+from tests.wires.clients_files import fresh, states, tree
+from tests.wires.command_line import ROOT, CommandLine
+from tests.wires.hooked import Client
+
+GOLDEN = Path(__file__).with_name("clients")
+OTHERS = """{
+  // mine
+  "model": "x",
+  "hooks": {
+    "Stop": [
+      {"hooks": [{"type": "command", "command": "say done"}]}, // keep
+    ],
+    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "day1log x"}]}]
+  }
+}
+"""
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    """A fresh home, and a project; `day1` is on the PATH."""
+    return fresh(tmp_path)
+
+
+def settings(cli: CommandLine, text: str | None = OTHERS) -> Path:
+    path = cli.home / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    if text is not None:
+        path.write_text(text)
+    return path
+
+
+def commands(path: Path) -> dict[str, list[str]]:
+    """The commands of each event, whatever the shape."""
+    hooks: dict[str, Any] = jsonc.value_of(path.read_bytes())["hooks"]
+    return {
+        event: [each["command"] for entry in entries for each in entry.get("hooks", [entry])]
+        for event, entries in hooks.items()
+    }
+
+
+def test_every_command_is_an_event_that_there_is() -> None:
+    told = {
+        name: re.findall(rf'"command": "day1 hook (\S+) --client {name}"', golden.read_text())
+        for name in HOOKS
+        if (golden := GOLDEN / f"{name}.txt")
+    }
+    for name, events in told.items():
+        assert set(events) <= set(EVENTS), name
+        assert len(events) == 2 * len(HOOKS[name].events), "of a user and of a project"
+    assert {*HOOKS, "opencode"} == set(HOOKED)
+    assert set(CLIENTS) - set(HOOKED) == {"zed"}
+
+
+def test_hooks_of_others_stay(cli: CommandLine) -> None:
+    path = settings(cli)
+    cli("setup", "claude")
+    found = commands(path)
+    assert found["Stop"] == ["say done", "day1 hook turn-end --client claude"]
+    assert found["PreToolUse"] == ["day1log x"], "it is not day1"
+    lines = iter(path.read_text().splitlines())
+    assert all(line.rstrip(",") in (each.rstrip(",") for each in lines) for line in OTHERS.splitlines()[:6])  # fmt: skip
+    assert set(states(cli, "claude").values()) == {"same"}
+    cli("setup", "claude", "--remove")
+    assert path.read_text() == OTHERS
+
+
+def test_removing_keeps_what_changed_since(cli: CommandLine) -> None:
+    path = settings(cli)
+    cli("setup", "claude")
+    path.write_text(path.read_text().replace('"x"', '"y"'))
+    cli("setup", "claude", "--remove")
+    assert jsonc.value_of(path.read_bytes()) == {
+        "model": "y",
+        "hooks": {
+            "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}],
+            "PreToolUse": [
+                {"matcher": "Bash", "hooks": [{"type": "command", "command": "day1log x"}]}
+            ],
+        },
+    }
+
+
+def test_what_a_person_chose_in_a_hook_stays(cli: CommandLine) -> None:
+    path = settings(cli, None)
+    cli("setup", "claude")
+    before = json.loads(path.read_text())
+    (inner,) = before["hooks"]["Stop"][0]["hooks"]
+    inner["timeout"] = 99
+    beside = {"type": "command", "command": "say done"}
+    before["hooks"]["SessionEnd"][0]["hooks"].append(beside)
+    before["hooks"]["Old"] = [{"hooks": [{"command": "day1 hook old --client claude"}]}]
+    before["hooks"]["PostCompact"][0]["hooks"][0]["command"] = "/gone/day1 hook x --client claude"
+    path.write_text(json.dumps(before, indent=2))
+    assert states(cli, "claude", "--check", code=1)["settings.json hooks"] == "changed"
+    cli("setup", "claude")
+    after = json.loads(path.read_text())
+    assert after["hooks"]["Stop"][0]["hooks"][0]["timeout"] == 99
+    assert len(after["hooks"]["SessionEnd"]) == 1
+    assert "Old" not in after["hooks"], "an earlier day1 listened to it"
+    assert commands(path)["PostCompact"] == ["day1 hook compacted --client claude"]
+    assert set(states(cli, "claude", "--check").values()) == {"same"}
+    cli("setup", "claude", "--remove")
+    assert json.loads(path.read_text())["hooks"] == {"SessionEnd": [{"hooks": [beside]}]}
+
+
+def test_a_hook_that_stands_twice_is_put_right(cli: CommandLine) -> None:
+    path = settings(cli, None)
+    cli("setup", "claude")
+    once = path.read_bytes()
+    twice = json.loads(once)
+    twice["hooks"]["Stop"] *= 2
+    path.write_text(json.dumps(twice, indent=2) + "\n")
+    cli("setup", "claude")
+    assert json.loads(path.read_bytes()) == json.loads(once)
+
+
+@pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": 7}', "{"])
+def test_hooks_of_another_form_are_never_touched(cli: CommandLine, text: str) -> None:
+    path = settings(cli, text)
+    assert states(cli, "claude", code=1)["settings.json hooks"] == "refused"
+    assert path.read_text() == text
+    assert "turn-end" in cli("setup", "claude", code=1).err, "it says what to add"
+
+
+def test_without_hooks_the_instructions_say_more(cli: CommandLine) -> None:
+    cli("setup", "claude", "gemini", "opencode", "--no-hooks")
+    assert not [name for name in tree(cli.home) if "hooks" in name or "plugins" in name]
+    assert "hook" not in (cli.home / ".gemini" / "settings.json").read_text()
+    notes = cli.home / ".claude" / "CLAUDE.md"
+    assert INSTRUCTIONS.strip() in notes.read_text()
+    assert set(states(cli, "claude", "gemini", "--no-hooks").values()) == {"same"}
+    cli("setup", "claude", "gemini", "opencode")
+    assert BRIEFLY.strip() in notes.read_text()
+    assert "hook" in (cli.home / ".gemini" / "settings.json").read_text()
+    cli("setup", "claude", "gemini", "opencode", "--remove", "--no-hooks")
+    assert tree(cli.home) == {}, "to remove means hooks too"
+
+
+def test_a_plugin_of_that_name_which_is_not_day1s_stays(cli: CommandLine) -> None:
+    path = cli.home / ".config" / "opencode" / "plugins" / "day1.ts"
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = 1\n")
+    assert states(cli, "opencode", code=1)["day1.ts plugin day1"] == "refused"
+    assert states(cli, "opencode", "--remove", code=1)["day1.ts plugin day1"] == "refused"
+    assert path.read_text() == "export const Mine = 1\n"
+
+
+def test_a_client_that_runs_what_was_written_is_heard(tmp_path: Path) -> None:
+    """Each command as it stands in the file, through a shell, with the client's words."""
+    client = Client(tmp_path / "client")
+    make(client.store)
+    cli = fresh(tmp_path / "setup")
+    program = cli.home.parent / "bin" / "day1"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m day1 "$@"\n')
+    cli("setup", *HOOKS)
+    client.env["PATH"] = f"{program.parent}:/usr/bin:/bin"
+    said = json.dumps({"session_id": "one", "prompt": "p", "cwd": str(client.project)})
+    for count, (name, hooks) in enumerate(HOOKS.items(), start=1):
+        place = hooks.user.replace("{claude_folder}", ".claude").replace("{codex}", ".codex")
+        found = commands(cli.home / place.replace("{home}/", ""))
+        assert found.keys() == hooks.events.keys()
+        (command,) = found[list(found)[-1]]
+        done = subprocess.run(
+            command, shell=True, cwd=client.project, env=client.env, input=said.encode(),
+            capture_output=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() in {b"", b"{}"}, name
+        assert len(client.lines()) == count
+
+
+DRIVER = """
+import { Day1 } from "./day1.mjs"
+const parts = (text) => [{ type: "text", text }, { type: "text", text: "hidden", synthetic: true }]
+const messages = [
+  { info: { id: "u1", role: "user" }, parts: parts("Where do swallows sleep?") },
+  { info: { id: "a1", role: "assistant", modelID: "m" }, parts: parts("In reeds.") },
+]
+const client = { session: { messages: async () => ({ data: messages }) } }
+const hooks = await Day1({ client, directory: process.argv[2] })
+const system = { system: [] }, compacting = { context: [] }
+await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
+await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
+await hooks["experimental.session.compacting"]({ sessionID: "s" }, compacting)
+await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "s" } } } })
+await hooks.event({ event: { type: "nonsense" } })
+console.log(JSON.stringify({ ...system, ...compacting }))
+"""
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_the_plugin_of_opencode_tells_and_injects(tmp_path: Path, works: bool) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed: the plugin of opencode is JavaScript")
+    client = Client(tmp_path / "client")
+    make(client.store)
+    cli = fresh(tmp_path / "setup")
+    program = cli.home.parent / "bin" / "day1"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m day1 "$@"\n')
+    cli("setup", "opencode", "--project")
+    shutil.copy(cli.folder / ".opencode" / "plugins" / "day1.ts", tmp_path / "day1.mjs")
+    (tmp_path / "driver.mjs").write_text(DRIVER)
+    paths = [str(program.parent)] if works else []
+    node = str(Path(str(shutil.which("node"))).parent)
+    env = {**client.env, "PATH": os.pathsep.join([*paths, node, "/usr/bin", "/bin"])}
+    done = subprocess.run(
+        ["node", str(tmp_path / "driver.mjs"), str(client.project)],
+        env=env, cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    said = json.loads(done.stdout)
+    if not works:
+        assert said == {"system": [], "context": []}
+        assert client.lines() == []
+        return
+    assert len(said["system"]) == 2, "each call has a fresh list"
+    assert all("<day1-memory" in text for text in (*said["system"], *said["context"]))
+    told = [(line["event"], line.get("turn"), line.get("text")) for line in client.lines()]
+    assert told == [
+        ("session-start", None, None),
+        ("prompt", "u1", "Where do swallows sleep?"),
+        ("turn-end", "a1", "In reeds."),
+        ("compacting", None, None),
+        ("session-end", None, None),
+    ]
