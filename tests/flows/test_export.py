@@ -8,7 +8,7 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, HELD, MESSAGE
 from day1.model.values.ids import content_hash
 from day1.services.branches import lookup, notes
-from day1.services.exchange.exporting import export_branch
+from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.rows.recording import origin_columns
 from tests.flows.imported_memory import ImportedMemory
 
@@ -71,6 +71,29 @@ def test_import_into_an_empty_store_and_export_again_is_byte_identical(memory, o
     assert other.take_own(exported.splitlines(keepends=True)).left == []
     assert other.export() == exported
     assert memory.export() == exported
+
+
+def test_secrets_leave_only_where_it_is_said_and_come_back_as_secrets(memory, other):
+    memory.add_fact("main", "fact_a", fact_text="The PIN is 4711.", sensitivity="secret")
+    memory.add_fact("main", "fact_b", fact_text="Plain.")
+    memory.update_fact("main", "fact_a", fact_text="The PIN is 4712.")
+    memory.fork("side", "main")
+    for exported in (memory.export(), memory.export_all()):
+        assert b"471" not in exported
+        assert json.loads(exported.splitlines()[0]).keys() == {"format", "version"}
+    whole = b"".join(export_store(memory.repo, with_secrets=True))
+    assert json.loads(whole.splitlines()[0])["secrets"] is True
+    assert b"4712" in whole
+    other.take_own(whole.splitlines(keepends=True))
+    assert b"".join(export_store(other.repo, with_secrets=True)) == whole
+    assert other.export() == memory.export()
+    for one in (memory, other):
+        main = b"".join(export_branch(one.store, Ref(branch="main"), with_secrets=True))
+        assert b"4712" in main
+    assert {row["id"]: row["sensitivity"] for row in other.facts()} == {
+        "fact_a": "secret",
+        "fact_b": None,
+    }
 
 
 def test_the_lines_are_canonical_and_sorted(memory):

@@ -224,3 +224,30 @@ def test_the_command_line_has_not_the_words(scene: Scene, tmp_path: Path) -> Non
             assert "PIN" not in out
     line("show", scene.ids["expired"], code=1)
     assert "quokka PIN is 4" in line("show", scene.ids["secret"], "--space", "shared").out
+
+
+def test_a_secret_is_one_still_in_a_backup_a_copy_and_an_export_that_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    cli = CommandLine(tmp_path)
+    cli("init")
+    fact = {"fact_text": DIBBLER, "sensitivity": "secret"}
+    row_id = cli.json("call", "memory_write_fact", json.dumps(fact))["id"]
+    assert DIBBLER not in cli("export").out
+    told = cli("export", "--with-secrets").out
+    assert DIBBLER in told
+    assert json.loads(told.splitlines()[0])["secrets"] is True
+    cli("backup", "whole.tar.gz")
+    cli("backup", "whole.tar.gz", "--restore", "--into", "restored")
+    cli("copy", str(cli.folder / ".day1"), "copied")
+    cli("export", "--all", "--with-secrets", "-o", "all.jsonl")
+    cli.env["DAY1_HOME"] = str(cli.folder / "imported")
+    cli("init")
+    cli("import", "jsonl", "all.jsonl")
+    for name in ("restored", "copied", "imported"):
+        cli.env["DAY1_HOME"] = str(cli.folder / name)
+        assert "dibbler" not in cli("search", "dibbler", "--all-states").out, name
+        assert "dibbler" not in cli("export").out, name
+        assert "[secret]" in cli("show", row_id).out, name
+        assert DIBBLER in cli("show", row_id, "--space", "shared").out, name
+        assert cli("export", "--with-secrets").out == told, name

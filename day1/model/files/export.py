@@ -52,9 +52,10 @@ class RowLine:
     row: Row
 
 
-def header_line() -> bytes:
-    """The first line."""
-    return json_line({"format": _FORMAT, "version": _VERSION})
+def header_line(*, with_secrets: bool = False) -> bytes:
+    """The first line; it says so where secret rows follow."""
+    said = {"secrets": True} if with_secrets else {}
+    return json_line({"format": _FORMAT, "version": _VERSION, **said})
 
 
 def branch_line(branch: BranchLine) -> bytes:

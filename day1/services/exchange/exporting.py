@@ -12,42 +12,47 @@ from day1.services.branches.tree import BranchState, states
 from day1.services.repository.repository import Repository
 
 
-def export_branch(store: Store, ref: Ref, *, with_thinking: bool = False) -> Iterator[bytes]:
+def export_branch(
+    store: Store, ref: Ref, *, with_thinking: bool = False, with_secrets: bool = False
+) -> Iterator[bytes]:
     """The rows of one state as lines, pending rows included.
 
-    Edits and held items are among them; the thinking of messages only `with_thinking`. Secret rows
-    and those that have expired when the state is shown (`Ref.shown_at`) are not, nor is what
-    was edited or held of them. The rows of one table are in memory at a time.
+    Edits and held items are among them; the thinking of messages only `with_thinking`, secret rows
+    only `with_secrets`. Rows that have expired when the state is shown (`Ref.shown_at`) are not,
+    nor is what was edited or held of rows that are not. The rows of one table are in memory at a
+    time.
 
     Raises:
         UnknownBranch, NotFound: there is no such state.
     """
-    yield header_line()
+    yield header_line(with_secrets=with_secrets)
     count = 0
-    for line in _rows(store, ref, with_thinking=with_thinking):
+    for line in _rows(store, ref, thinking=with_thinking, secrets=with_secrets):
         count += 1
         yield line
     yield end_line(count)
 
 
-def export_store(repo: Repository, *, with_thinking: bool = False) -> Iterator[bytes]:
+def export_store(
+    repo: Repository, *, with_thinking: bool = False, with_secrets: bool = False
+) -> Iterator[bytes]:
     """Every branch that has a ref, each with all its rows, parents first, then by name."""
-    yield header_line()
+    yield header_line(with_secrets=with_secrets)
     count = 0
     for state in _parents_first(states(repo)):
         yield branch_line(_line(state))
         ref = repo.shown(Ref(branch=state.branch.name))
-        for line in _rows(repo.store, ref, with_thinking=with_thinking):
+        for line in _rows(repo.store, ref, thinking=with_thinking, secrets=with_secrets):
             count += 1
             yield line
     yield end_line(count)
 
 
-def _rows(store: Store, ref: Ref, *, with_thinking: bool) -> Iterator[bytes]:
+def _rows(store: Store, ref: Ref, *, thinking: bool, secrets: bool) -> Iterator[bytes]:
     hidden: set[Cell] = set()
     with store.reading(replace(ref, shown_at=None)) as reading:
         for kind in KINDS:
-            told = Query(alive_at=ref.shown_at, public=True)
+            told = Query(alive_at=ref.shown_at, public=not secrets)
             if "sensitivity" in kind.column:
                 some = {row[0] for row in reading.scan(kind, ("id",), told)}
                 hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - some
@@ -57,7 +62,7 @@ def _rows(store: Store, ref: Ref, *, with_thinking: bool) -> Iterator[bytes]:
                 if values[about] in hidden:
                     continue
                 row = dict(zip(kind.columns, values, strict=True))
-                if not with_thinking:
+                if not thinking:
                     row.update(dict.fromkeys(kind.private))
                 yield row_line(kind, row)
 

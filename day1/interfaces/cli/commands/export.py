@@ -17,6 +17,7 @@ from day1.interfaces.cli.session import Session, porcelain
 @click.command("export")
 @click.option("--all", "every", is_flag=True, help="Every branch, with its notes.")
 @click.option("--with-thinking", is_flag=True, help="Also the thinking of messages.")
+@click.option("--with-secrets", is_flag=True, help="Also secret rows; the file says so.")
 @click.option(
     "-o",
     "--output",
@@ -42,12 +43,15 @@ def export_command(session: Session, **given: Any) -> None:
     if session.as_json and output is None:
         raise click.UsageError("--json goes with -o FILE: the lines go there.")
     repo = session.repo()
+    if given["with_secrets"]:
+        session.context().caller.access.require("admin", "An export with secrets")
+    more = {name: given[name] for name in ("with_thinking", "with_secrets")}
     if every:
-        lines = export_store(repo, with_thinking=given["with_thinking"])
+        lines = export_store(repo, **more)
     else:
         branch = session.branch(given["branch"])
         ref = Ref(branch=branch, until=None if at is None else parse(at))
-        lines = export_branch(repo.store, repo.shown(ref), with_thinking=given["with_thinking"])
+        lines = export_branch(repo.store, repo.shown(ref), **more)
     if output is None:
         write_lines(lines, sys.stdout.buffer)
         return
