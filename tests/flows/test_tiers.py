@@ -15,7 +15,10 @@ from day1.model.access.permissions import Access, Scope
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.services.branches.lookup import find
+from day1.services.merges import approving
+from day1.services.merges.approving import Approver
 from day1.services.merges.planning import MergeRequest, preview
+from day1.services.merges.reviews import find_review
 from tests.flows.opened_store import TOOLS, call, facts, opened, refused
 
 RULES = ["unseen category=note", "two category=policy"]
@@ -173,6 +176,36 @@ def test_a_pick_of_what_may_be_unseen_passes(store: OpenStore) -> None:
     (note,) = [row["id"] for row in found if row["content"] == "note"]
     merge(store, strategy="cherry_pick", items=[note])
     assert facts(store) == ["note"]
+
+
+@pytest.mark.parametrize("action", ["dismiss", "take"])
+def test_what_is_held_is_not_decided_unseen(tmp_path: Path, action: str) -> None:
+    """What waits for a person on main waits until one looks, whatever a fork has decided."""
+    with opened(tmp_path / "store", create=True) as store:
+        row = by(store, "cy", "memory_write_fact", fact_text="old", category="note")["id"]
+        by(store, "ann", "memory_branch_create", branch_name="first")
+        for branch in ("first", "main"):
+            by(store, "cy", "memory_update_fact", fact_id=row, fact_text=branch, branch=branch)
+        by(store, "cy", "memory_branch_merge", source_branch="first", strategy="auto")
+        (held,) = call(store, "memory_held")["items"]
+        protect(store, *RULES)
+        by(store, "ann", "memory_branch_create", branch_name="side")
+        decided = {"id": held["id"], "action": action, "branch": "side"}
+        by(store, "ann", "memory_held", "write", **decided)
+        done = merge(store)
+        assert (done["merged_count"], done["left"]) == (0, [row])
+        assert call(store, "memory_held")["items"] == [held]
+        approve(store, "bob", done["review_id"])
+        merge_review(store, done["review_id"])
+        assert call(store, "memory_held")["items"] == []
+
+
+def test_two_who_approve_at_once_are_both_kept(store: OpenStore) -> None:
+    review = find_review(store.repo, opened_review(store))
+    digest = shown(store, review.id)["digest"]
+    for name in ("bob", "cy"):
+        approving.approve(store.repo, review, Approver(name, name, person=False), digest, 1)
+    assert shown(store, review.id)["can_merge"]
 
 
 def test_another_plan_than_the_one_seen_is_refused(store: OpenStore) -> None:

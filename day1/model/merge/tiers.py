@@ -26,6 +26,7 @@ from day1.model.rows.kind import (
     CONVERSATION,
     EDIT,
     FACT,
+    HELD,
     MEMORIES,
     MESSAGE,
     OBSERVATION,
@@ -166,10 +167,11 @@ class Judged:
 _DEFAULT: Final = Judged("look", "no rule is about it")
 _HELD: Final = Judged("look", "it is in conflict")
 _DECIDED: Final = Judged("look", "it was decided for this merge")
+_CLOSED: Final = Judged("look", "what is held of it was decided on the branch")
 
 
 def judged(plan: MergePlan, rules: Iterable[str], branch: str) -> dict[str, Judged]:
-    """The tier of each row of a plan, by its id.
+    """The tier of each row of a plan, by its id; also of rows whose held items it closes.
 
     Args:
         plan: what would be merged.
@@ -181,12 +183,23 @@ def judged(plan: MergePlan, rules: Iterable[str], branch: str) -> dict[str, Judg
     for edit in plan.records.get(EDIT.table, {}).values():
         if edit is not None:
             wrote.setdefault(str(edit["row_id"]), []).append(edit)
-    return {row.id: _judged(row, read, branch, wrote.get(row.id, ())) for row in plan.rows}
+    found = {row.id: _judged(row, read, branch, wrote.get(row.id, ())) for row in plan.rows}
+    for row_id in _closed(plan):
+        found[row_id] = strictest([found.get(row_id, _CLOSED), _CLOSED])
+    return found
 
 
 def strictest(found: Iterable[Judged]) -> Judged:
     """The first of the strictest; where there is no change, nobody must look."""
     return max(found, key=lambda one: one.looks, default=Judged("unseen", "nothing changes"))
+
+
+def _closed(plan: MergePlan) -> Iterator[str]:
+    """The rows whose held items on the target were decided on the source."""
+    coming = plan.records.get(HELD.table, {})
+    for item in coming.values():
+        if item is not None and item["closes"] is not None and item["closes"] not in coming:
+            yield str(item["row_id"])
 
 
 def _judged(row: PlanRow, rules: Sequence[Rule], branch: str, edits: Sequence[Row]) -> Judged:
