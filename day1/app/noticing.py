@@ -81,9 +81,16 @@ class Noticing:
         self._stamp: Hashable = None
         self._process: Process | None = None
         self._said: set[str] = set()
+        self._leaving = False
 
     async def run(self) -> None:
         """Look until cancelled; a command that runs then is killed."""
+        try:
+            await self._look_on()
+        finally:
+            self._leaving = True
+
+    async def _look_on(self) -> None:
         while True:
             await anyio.sleep(_PAUSE_S)
             try:
@@ -105,6 +112,8 @@ class Noticing:
             waits = waiting(self._repo)
             ids = [one.id for one in waits.every]
             new = [one for one in ids if one not in told]
+            if self._leaving:  # nobody waits for this look any more, to tell
+                return None
             if told != set(ids):
                 self._told.write(ids)
         self._stamp = stamp

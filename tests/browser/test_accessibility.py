@@ -41,6 +41,11 @@ def pages(server: HttpServer, secret: str) -> list[str]:
     review = f"/review/reviews/{say('review_open', source_branch=scene.branch)['id']}"
     decision = {"id": scene.timeout, "cell": "fact_text", "take": "theirs"}
     say("review_decide", review_id=review.rpartition("/")[2], decisions=[decision])
+    say("memory_branch_create", branch_name="guarded")
+    given = {"branch_name": "guarded", "tiers": ["unseen kind=relation", "two category=policy"]}
+    server.ok("memory_branch_protect", secret, **given, requires=["tiers"])
+    say("memory_write_fact", fact_text="Doors are shut.", category="policy", branch=scene.branch)
+    looked = say("review_open", source_branch=scene.branch, target_branch="guarded")["id"]
     main = "/review/branches/main?tab="
     return [
         "/review",
@@ -51,6 +56,7 @@ def pages(server: HttpServer, secret: str) -> list[str]:
         "/review/reviews",
         review,
         f"{review}/merge",
+        f"/review/reviews/{looked}",
         "/review/nothing",
     ]
 

@@ -215,3 +215,20 @@ def test_the_command_reads_nothing(store: OpenStore, runs: Path) -> None:
 
 def _lines(path: Path) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def test_a_look_that_outlasts_its_server_tells_nothing_and_keeps_nothing(
+    store: OpenStore, runs: Path
+) -> None:
+    opened_review(store, "side")
+    notices = Noticing(store.repo, ToldFile(store.folder), recorder(runs))
+
+    async def begun_and_left() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(notices.run)
+            await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(begun_and_left)
+    assert notices._look() is None
+    watch(store, recorder(runs), lambda: len(told(runs)) == 1)
