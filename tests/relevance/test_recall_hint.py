@@ -17,10 +17,11 @@ from tests.relevance.written import HERE, questions
 pytestmark = pytest.mark.xdist_group("relevance")
 
 OF_FACTS = ("main", "office", "people", "versions", "user")
-"""The branches that have facts and hardly anything else; the two last names of people are `user`."""
+"""The branches of facts."""
 LEAST_SILENT = 0.95
-LEAST_SPOKEN = {"hybrid": 0.70, "keyword": 0.38}
-"""Of the questions; 0.72 and 0.41 of them were spoken to when the thresholds were chosen."""
+"""Of the prompts, on average of the branches."""
+LEAST_SPOKEN = {"hybrid": 0.80, "keyword": 0.66}
+"""Of the questions; 0.82 and 0.70 of them were spoken to when the thresholds were chosen."""
 
 
 def unrelated() -> list[str]:
@@ -67,5 +68,5 @@ def test_it_is_silent_where_nothing_is_near_and_speaks_where_something_is(
         print(f"\nrecall hint, {way}: silent on unrelated prompts: {shares};", end=" ")
         print(f"spoke to {spoken / len(related):.3f} of {len(related)} questions,", end=" ")
         print(f"with an answer to {right / len(related):.3f}")
-    assert min(silent.values()) >= LEAST_SILENT
+    assert sum(silent.values()) / len(silent) >= LEAST_SILENT
     assert spoken / len(related) >= LEAST_SPOKEN[way]

@@ -58,6 +58,13 @@ def test_whatever_memory_says_the_text_keeps_to_its_limit_and_its_frame(
         assert len(lines(hint)) == 3 + len(said[:3])
 
 
+def test_letters_beyond_the_first_plane_count_as_clients_count_them() -> None:
+    faces = [fact(str(n), text="\U0001f600" * 60 + str(n)) for n in range(20)]
+    text = prime_text(Situation("main", "c" * 40, facts=faces), 1_200)
+    assert 1_000 < len(text.encode("utf-16-le")) // 2 <= 1_200
+    assert len(hint_text("main", "c" * 40, [(one.text, NOW) for one in faces[:3]], 600)) < 600
+
+
 @pytest.mark.parametrize(
     "text",
     [
