@@ -97,7 +97,9 @@ def server(client: str | None) -> dict[str, Any]:
 
 def hooks(client: str) -> dict[str, Any]:
     """The hooks of a client's plugin, which are those of its settings."""
-    found: dict[str, Any] = json.loads(HooksEdit(client, ROOT, HOOKS[client], SERVER).shown())
+    text = HooksEdit(client, ROOT, HOOKS[client], SERVER).shown()
+    named = text.replace(f'"server": "{SERVER}"', f'"server": "plugin:{SERVER}:{SERVER}"')
+    found: dict[str, Any] = json.loads(named)
     return found
 
 

@@ -38,8 +38,8 @@ def rows(bench: Bench) -> Iterator[Row]:
 
 def _round(bench: Bench, folder: Path, number: int) -> tuple[float, float, float, float, float]:
     """Each start once, in turn."""
-    helped = _command(bench, folder, [*_command_line(), "--help"])
-    status = _command(bench, folder, [*_command_line(), "status"])
+    helped = _command(bench, folder, [*command_line(), "--help"])
+    status = _command(bench, folder, [*command_line(), "status"])
     listed, searched = anyio.run(_server, bench, folder, number)
     return helped, status, listed, searched, _command(bench, folder, _ALONE)
 
@@ -56,7 +56,7 @@ def _command(bench: Bench, folder: Path, command: list[str]) -> float:
     return time.perf_counter() - started
 
 
-def _command_line() -> list[str]:
+def command_line() -> list[str]:
     """The installed command, else the module."""
     installed = Path(sys.executable).with_name("day1")
     return [str(installed)] if installed.exists() else _MODULE

@@ -64,6 +64,20 @@ def test_every_client_starts_a_server_that_there_is(tmp_path: Path) -> None:
     cli("mcp", "--help")
 
 
+@pytest.mark.parametrize(
+    ("path", "client"),
+    [
+        ("hooks/hooks.json", "claude"),
+        (".codex-plugin/hooks.json", "codex"),
+        (".cursor-plugin/hooks.json", "cursor"),
+    ],
+)
+def test_a_plugin_has_the_hooks_of_the_clients_settings(path: str, client: str) -> None:
+    golden = (ROOT / "tests" / "wires" / "clients" / f"{client}.txt").read_text("utf-8")
+    found = (PLUGIN / path).read_text("utf-8").replace("plugin:day1:day1", "day1")
+    assert found in golden
+
+
 def test_the_marketplaces_lead_to_the_plugin() -> None:
     (claude,) = read(ROOT / ".claude-plugin" / "marketplace.json")["plugins"]
     (codex,) = read(ROOT / ".agents" / "plugins" / "marketplace.json")["plugins"]

@@ -17,6 +17,7 @@ from day1.adapters.clients.hook_table import HOOKS
 from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS
 from day1.hooks.events import CLIENTS as HOOKED
 from day1.hooks.events import EVENTS
+from day1.toolsets import TOOLSETS
 from tests.flows.opened_store import make
 from tests.wires.clients_files import fresh, states, tree
 from tests.wires.command_line import ROOT, CommandLine
@@ -54,7 +55,12 @@ def commands(path: Path) -> dict[str, list[str]]:
     """The commands of each event, whatever the shape."""
     hooks: dict[str, Any] = jsonc.value_of(path.read_bytes())["hooks"]
     return {
-        event: [each["command"] for entry in entries for each in entry.get("hooks", [entry])]
+        event: [
+            each["command"]
+            for entry in entries
+            for each in entry.get("hooks", [entry])
+            if "command" in each
+        ]
         for event, entries in hooks.items()
     }
 
@@ -70,6 +76,16 @@ def test_every_command_is_an_event_that_there_is() -> None:
         assert len(events) == 2 * len(HOOKS[name].events), "of a user and of a project"
     assert {*HOOKS, "opencode"} == set(HOOKED)
     assert set(CLIENTS) - set(HOOKED) == {"zed"}
+
+
+def test_claude_asks_the_server_for_what_is_near_a_prompt(cli: CommandLine) -> None:
+    path = settings(cli, None)
+    cli("setup", "claude")
+    (group,) = json.loads(path.read_text())["hooks"]["UserPromptSubmit"]
+    (hint,) = [each for each in group["hooks"] if each["type"] == "mcp_tool"]
+    assert hint["server"] == "day1"
+    tool = TOOLSETS.tools[hint["tool"]]
+    assert hint["input"].keys() <= tool.operation.request.model_fields.keys()
 
 
 def test_hooks_of_others_stay(cli: CommandLine) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from day1.adapters.clients import jsonc
 from day1.adapters.clients.documents import Keys, NotUnderstood, at
 from day1.adapters.clients.edits import Edit, names_day1
-from day1.adapters.clients.hook_table import Hooks, command_of
+from day1.adapters.clients.hook_table import HINT, Hooks, command_of
 
 _KEY: Final = "hooks"
 _MARK: Final = b"// day1 (written by `day1 setup`; changes in here are lost)"
@@ -133,7 +133,8 @@ def _of_day1(
 
 def _is_own(entry: Any) -> bool:
     words = _words(entry)
-    return len(words) > 1 and names_day1(words[0]) and words[1] == "hook"
+    hint = isinstance(entry, dict) and entry.get("tool") == HINT
+    return hint or (len(words) > 1 and names_day1(words[0]) and words[1] == "hook")
 
 
 def _words(entry: Any) -> list[str]:
@@ -149,8 +150,13 @@ def _right(there: dict[str, Any], wanted: dict[str, Any], *, in_group: bool) -> 
     if in_group and _KEY in wanted:
         wanted = wanted[_KEY][0]
     if _KEY in wanted and _KEY in there:
-        inner = _right(there[_KEY][0], wanted[_KEY][0], in_group=False)
-        return {**wanted, **there, _KEY: [inner]}
+        found = {each.get("type"): each for each in there[_KEY]}
+        inner = [
+            _right(found.get(each["type"], each), each, in_group=False) for each in wanted[_KEY]
+        ]
+        return {**wanted, **there, _KEY: inner}
+    if "command" not in wanted:
+        return {**wanted, **there}
     before, after = _words(there), _words(wanted)
     if before and shutil.which(before[0]):
         after = [before[0], *after[1:]]

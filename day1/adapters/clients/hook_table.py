@@ -6,6 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from day1.adapters.clients.table import SERVER
+
+HINT: Final = "memory_recall_hint"
+"""The tool that answers what is near a prompt, or nothing."""
+
 Told = Mapping[str, Any]
 """What an entry says beside its command."""
 Events = Mapping[str, tuple[str, Told]]
@@ -30,6 +35,13 @@ def grouped(command: str, told: Told) -> dict[str, Any]:
     return {**about, "hooks": [typed(command, rest)]}
 
 
+def hinted(command: str, told: Told) -> dict[str, Any]:
+    """A group in which the client also asks the server for what is near a prompt."""
+    hint = {"type": "mcp_tool", "server": SERVER, "tool": HINT, "input": {"prompt": "${prompt}"}}
+    group = grouped(command, {key: value for key, value in told.items() if key != HINT})
+    return {**group, "hooks": [*group["hooks"], {**hint, "timeout": 2}]} if HINT in told else group
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """The hooks of a client."""
@@ -51,7 +63,7 @@ _STARTS: Final = "startup|resume|clear|compact"
 
 CLAUDE: Final[Events] = {
     "SessionStart": ("session-start", {"matcher": f"{_STARTS}|fork", **_SOON}),
-    "UserPromptSubmit": ("prompt", _BESIDE),
+    "UserPromptSubmit": ("prompt", {**_BESIDE, HINT: True}),
     "Stop": ("turn-end", _BESIDE),
     "SubagentStart": ("subagent-start", _BESIDE),
     "SubagentStop": ("subagent-stop", _BESIDE),
@@ -70,7 +82,7 @@ _CODEX: Final[Events] = {
 
 HOOKS: Final[Mapping[str, Hooks]] = {
     "claude": Hooks(
-        "{claude_folder}/settings.json", "{project}/.claude/settings.json", CLAUDE, grouped
+        "{claude_folder}/settings.json", "{project}/.claude/settings.json", CLAUDE, hinted
     ),
     "codex": Hooks("{codex}/hooks.json", "{project}/.codex/hooks.json", _CODEX, grouped),
     "cursor": Hooks(
