@@ -72,14 +72,15 @@ def test_a_run_of_insights_is_whole_or_absent(store: Path) -> None:
     assert len(call(store, "memory_insights", generate)["insights"]) == 1
 
 
-def test_an_import_goes_on_where_it_was_killed(store: Path) -> None:
+@pytest.mark.parametrize("count", [2_100, pytest.param(100_000, marks=pytest.mark.weekly)])
+def test_an_import_goes_on_where_it_was_killed(store: Path, count: int) -> None:
     at = {"created_at": "2026-01-02T00:00:00Z"}
-    rows = [{"id": f"n{n}", **lesson(n), **at, "score": 0.5} for n in range(2_100)]
+    rows = [{"id": f"n{n}", **lesson(n), **at, "score": 0.5} for n in range(count)]
     given = {"version": 1, "memories": rows}
     call(store, "memory_import", given, kill_at="import.after_unit")
     assert len(memories(store)) == 6 + 2_000
     done = call(store, "memory_import", given)
-    assert (done["imported"], done["skipped"]) == (100, 2_000)
+    assert (done["imported"], done["skipped"]) == (count - 2_000, 2_000)
     found = [memory for memory in memories(store) if memory["id"].startswith("n")]
-    assert len(found) == 2_100
+    assert len(found) == count
     assert {memory["score"] for memory in found} == {0.5}
