@@ -1,6 +1,9 @@
 """A store of schema 1: it is read as it is, and each branch is stepped before it is written to."""
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, Row
 from day1.services.branches import lookup
+from day1.services.exchange.bundles import export_bundle, take_bundle
 from day1.services.exchange.exporting import export_store
 from day1.services.merges import planning
 from tests.flows.copied_store import copy
@@ -260,3 +264,65 @@ def test_what_a_stepped_store_exports_is_what_it_exported_before(old: Path) -> N
         call(store, "memory_branch_merge", **MERGE)
         after = set(export_store(store.repo))
     assert before < after
+
+
+def test_a_store_is_purged_across_the_step(old: Path) -> None:
+    with schema_one(), opened(old) as store:
+        at_schema_one(store)
+        told = call(store, "memory_write_fact", fact_text="It is plover4711.")["id"]
+        store.repo.store.commit_pending("main")
+    with opened(old) as store:
+        call(store, "memory_update_fact", fact_id=told, category="told", space="project:a")
+        call(store, "memory_redact", id=told, confirm=told)
+        assert "schema" in {commit.op for commit in store.repo.history.log("main")}
+        blamed = call(store, "memory_blame", id=told)
+        assert "plover" not in str(blamed)
+        versions = call(store, "memory_history", id=told)["versions"]
+        assert [version["how"] for version in versions] == ["changed", "added"]
+        assert "plover" not in str(versions)
+        before = facts_on(store, "main"), facts_on(store, "side")
+    line = [sys.executable, "-m", "day1", "gc", "--purge-redacted"]
+    done = subprocess.run(
+        line, env={**os.environ, "DAY1_HOME": str(old)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [f for f in old.rglob("*") if f.is_file() and b"plover4711" in f.read_bytes()] == []
+    with opened(old) as store:
+        assert (facts_on(store, "main"), facts_on(store, "side")) == before
+        assert [c.op for c in store.repo.history.log("main")].count("schema") == 1
+        call(store, "memory_write_fact", fact_text="After it.", branch="side", space="project:a")
+
+
+def test_a_bundle_from_before_the_step_goes_to_stores_of_either_schema(
+    old: Path, tmp_path: Path
+) -> None:
+    with schema_one(), opened(old) as store:
+        at_schema_one(store)
+        made = call(
+            store, "knowledge_bundle_create", name="b", source_branch="side", only_verified=False
+        )["id"]
+        lines = list(export_bundle(store.repo, made))
+    with opened(old) as store:
+        call(store, "memory_write_fact", fact_text="Steps both.", branch="side", space="project:a")
+        assert list(export_bundle(store.repo, made)) == lines
+        call(store, "knowledge_bundle_import", bundle_id=made, target_branch="main")
+        assert "Pending on side." in facts_on(store, "main").values()
+    with opened(tmp_path / "new", create=True) as other:
+        taken = take_bundle(other.repo, lines, 2_000_000_000_000_000)
+        call(other, "knowledge_bundle_import", bundle_id=taken.id, target_branch="main")
+        assert sorted(facts_on(other, "main").values()) == ["On both.", "Pending on side."]
+        assert list(export_bundle(other.repo, taken.id))[1:] == lines[1:]
+
+
+def test_a_base_that_is_stepped_compares_with_a_branch_that_is_not(memory: EngineMemory) -> None:
+    memory.fork("old", "side")
+    memory.update_fact("main", "fact_a", space="project:a")
+    stepped = memory.store.history.branches()["main"]
+    assert "schema" not in ops(memory, "old")
+    (change,) = memory.store.history.changes(stepped, Ref(branch="old"))["facts"]
+    spaces = [row and row["space"] for row in (change.before, change.after)]
+    assert spaces == ["project:a", None]
+    (back,) = memory.store.history.changes(
+        memory.store.history.branches()["old"], Ref(commit=stepped)
+    )["facts"]
+    assert (back.before, back.after) == (change.after, change.before)

@@ -5,12 +5,12 @@ would be a duplicate. Curated branches, handoffs, bundles and imports of exports
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from day1.errors import NotFound
 from day1.model.merge.plan import follow_supersession
-from day1.model.redaction.veil import is_secret
+from day1.model.redaction.veil import is_expired, is_secret
 from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MEMORIES, MESSAGE, RELATION, Kind, Row
 from day1.ports.reading import Reading
@@ -153,9 +153,18 @@ def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId 
 
 def without_secrets(rows: RowsByKind) -> dict[Kind, list[Row]]:
     """The rows that may be taken to other branches and stores: no secret one, nor edits of one."""
-    secret = {row["id"] for some in rows.values() for row in some if is_secret(row)}
+    return _without(rows, is_secret)
+
+
+def without_expired(rows: RowsByKind, at: int) -> dict[Kind, list[Row]]:
+    """The rows whose time is not over at an instant, and the edits of those."""
+    return _without(rows, lambda row: is_expired(row, at))
+
+
+def _without(rows: RowsByKind, hidden: Callable[[Row], bool]) -> dict[Kind, list[Row]]:
+    gone = {row["id"] for some in rows.values() for row in some if hidden(row)}
     return {
-        kind: [row for row in some if row["id"] not in secret and row.get("row_id") not in secret]
+        kind: [row for row in some if row["id"] not in gone and row.get("row_id") not in gone]
         for kind, some in rows.items()
     }
 

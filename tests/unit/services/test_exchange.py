@@ -132,6 +132,27 @@ def test_a_bundle_keeps_what_it_was_made_of(bench: Bench) -> None:
     assert other.present("fact_a")["fact_text"] == "a"
 
 
+def test_a_bundle_is_the_same_with_and_without_what_expired_meanwhile(bench: Bench) -> None:
+    bench.add("fact_a", "a")
+    for fact_id, end in (("fact_b", 5_000), ("fact_c", 6_000)):
+        bench.add(fact_id, fact_id)
+        update(bench.repo, bench.branch(), Correction(fact_id, {"expires_at": end}), ADA)
+    described = bundles.NewBundle("tea", verified_only=False)
+    bundle = bundles.create_bundle(bench.repo, bench.branch(), described, bench.now)
+    files = []
+    for bench.now in (4_000, 5_500, 6_500):
+        files.append(list(bundles.export_bundle(bench.repo, bundle.id)))
+    assert len({lines[0] for lines in files}) == 3
+    for now, some in ((5_600, files[:2]), (7_000, files)):
+        for first in some:
+            other = Bench()
+            other.now = now
+            taken = bundles.take_bundle(other.repo, first, now)
+            assert [bundles.take_bundle(other.repo, again, now) for again in some] == [taken] * len(
+                some
+            )
+
+
 def test_half_a_copy_is_no_store(bench: Bench) -> None:
     store_copy.refuse_half(bench.repo.ledger, "here")
     bench.repo.ledger.put(CopyMark("c0", bench.now))
