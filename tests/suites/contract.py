@@ -5,6 +5,7 @@ branch `main`; it never overrides a test.
 """
 
 from tests.suites.as_of_suite import AsOfSuite
+from tests.suites.bounds_suite import BoundsSuite
 from tests.suites.holding_suite import HoldingSuite
 from tests.suites.merging_suite import MergingSuite, PickingSuite
 from tests.suites.offering_suite import OfferingSuite
@@ -12,6 +13,12 @@ from tests.suites.reverting_suite import RevertingSuite
 
 
 class MemorySuite(
-    AsOfSuite, MergingSuite, PickingSuite, HoldingSuite, OfferingSuite, RevertingSuite
+    AsOfSuite,
+    BoundsSuite,
+    MergingSuite,
+    PickingSuite,
+    HoldingSuite,
+    OfferingSuite,
+    RevertingSuite,
 ):
     """All of it."""
