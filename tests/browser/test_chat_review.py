@@ -315,3 +315,19 @@ def test_axe_finds_nothing_serious(scene: Scene, chatting: Chatting) -> None:
         found = chat.frame.evaluate("axe.run(document, {resultTypes: ['violations']})")
         grave = [one for one in found["violations"] if one["impact"] in {"serious", "critical"}]
         assert not grave, grave
+
+
+def test_a_review_says_which_changes_need_a_look(
+    server: HttpServer, secret: str, chatting: Chatting
+) -> None:
+    for name, parent in (("chat/guarded", "main"), ("chat/looked", "chat/guarded")):
+        server.ok("memory_branch_create", secret, branch_name=name, parent_branch=parent)
+    given = {"fact_text": "Doors are shut at six.", "category": "policy", "branch": "chat/looked"}
+    server.ok("memory_write_fact", secret, **given)
+    rules = {"requires": ["tiers"], "tiers": ["two category=policy"]}
+    server.ok("memory_branch_protect", secret, branch_name="chat/guarded", **rules)
+    chat = chatting()
+    chat.show("review_open", source_branch="chat/looked", target_branch="chat/guarded")
+    expect(chat.main.locator(".tier")).to_have_text("needs two looks two category=policy")
+    chat.says("Looks that it needs: 2 (two category=policy); it has 0.")
+    chat.fits()

@@ -21,7 +21,7 @@ from mcp.server.lowlevel import Server
 from mcp.types import TextResourceContents
 
 from day1 import __version__
-from day1.interfaces.reviewing import GROUPS, KEYS, REASONS, TAKEN, TEXTS, fields
+from day1.interfaces.reviewing import GROUPS, KEYS, REASONS, TAKEN, TEXTS, TIERS, fields
 from day1.model.redaction.veil import MARKS
 from day1.model.rows.kind import MEMORIES, WHOLE, Kind
 from day1.model.values.showing import BEGINNING, FOLDED, UNSEEN
@@ -94,6 +94,7 @@ def _words() -> str:
         "groups": GROUPS,
         "reasons": REASONS,
         "taken": TAKEN,
+        "tiers": TIERS,
         "keys": KEYS,
         "texts": sorted(TEXTS),
         "kinds": {kind.name: _kind(kind) for kind in MEMORIES},
