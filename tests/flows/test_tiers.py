@@ -14,6 +14,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access, Scope
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
+from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.merges import approving
 from day1.services.merges.approving import Approver
@@ -263,6 +264,61 @@ def test_no_author_approves_neither_by_a_fork_nor_by_another_token(store: OpenSt
     forked = by(store, "bob", "review_open", source_branch="side/fork")["id"]
     refused(partial(approve, store, "ann", forked), "refused")
     assert approve(store, "bob", forked)["tier"]["looks"] == 1, "who opens it wrote none of it"
+
+
+def test_who_writes_on_a_parent_after_the_fork_is_an_author(tmp_path: Path) -> None:
+    """A branch for releases takes what main, where everybody writes, has got since."""
+    with opened(tmp_path / "store", create=True) as store:
+        by(store, "cy", "memory_write_fact", fact_text="in both", branch="main")
+        for name in ("early", "release"):
+            call(store, "memory_branch_create", branch_name=name)
+        given = {"branch_name": "release", "requires": ["tiers", "other"], "tiers": []}
+        call(store, "memory_branch_protect", **given)
+        by(store, "ann", "memory_write_fact", fact_text="later", branch="main")
+        call(store, "memory_branch_create", branch_name="fork")
+        for source in ("main", "fork"):
+            ends = {"source_branch": source, "target_branch": "release"}
+            review = by(store, "dan", "review_open", **ends)["id"]
+            refused(partial(approve, store, "ann", review), "refused", "Somebody else")
+            approve(store, "bob", review)
+            refused(
+                partial(merge_review, store, review, "ann"), "branch_protected", "Another token"
+            )
+        merge_review(store, review, "bob")
+        by(store, "ann", "memory_write_fact", fact_text="early", branch="early")
+        ends = {"source_branch": "early", "target_branch": "release"}
+        approve(store, "cy", by(store, "dan", "review_open", **ends)["id"])
+
+
+def test_an_author_of_a_copied_row_does_not_approve_it(store: OpenStore) -> None:
+    """The branch that it is from is gone, so nothing but the row itself says whose it is."""
+    for name, parent in (("middle", "side"), ("copy", "middle")):
+        by(store, "bob", "memory_branch_create", branch_name=name, parent_branch=parent)
+    delete(store.repo, find(store.repo, "middle"), "main", store.repo.clock())
+    review = by(store, "bob", "review_open", source_branch="copy")["id"]
+    refused(partial(approve, store, "ann", review), "refused", "Somebody else")
+
+
+def test_who_restores_does_not_hide_behind_whoever_wrote_what_is_restored(tmp_path: Path) -> None:
+    """A restore leaves no edit, so nobody knows who made it; edits say who made theirs."""
+    with opened(tmp_path / "store", create=True) as store:
+        told = {"branch": "main", "category": "note"}
+        rows = [
+            by(store, "cy", "memory_write_fact", fact_text=f"old {number}", **told)["id"]
+            for number in range(2)
+        ]
+        then = by(store, "cy", "memory_snapshot", branch="main", label="then")
+        by(store, "cy", "memory_update_fact", fact_id=rows[0], fact_text="new", branch="main")
+        by(store, "cy", "verify_fact", fact_id=rows[1], verdict="verified", branch="main")
+        protect(store, "unseen agent=cy")
+        by(store, "ann", "memory_branch_create", branch_name="side")
+        given = {"to": then["created_at"], "id": rows[0], "branch": "side"}
+        by(store, "ann", "memory_restore", "write", **given)
+        assert merge(store)["left"] == [rows[0]]
+        given = {"fact_id": rows[1], "fact_text": "new too", "branch": "side"}
+        by(store, "cy", "memory_update_fact", "write", **given)
+        assert merge(store)["left"] == [rows[0]]
+        assert sorted(facts(store)) == ["new", "new too"]
 
 
 def test_two_tokens_of_one_agent_are_one_and_so_is_a_person_without_a_token(

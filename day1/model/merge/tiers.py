@@ -21,7 +21,7 @@ from typing import Final, Literal, get_args
 
 from day1.errors import InvalidRequest
 from day1.model.merge.plan import MergePlan
-from day1.model.merge.row_merge import PlanRow
+from day1.model.merge.row_merge import PlanRow, source_changed
 from day1.model.rows.kind import (
     CONVERSATION,
     EDIT,
@@ -31,8 +31,10 @@ from day1.model.rows.kind import (
     MESSAGE,
     OBSERVATION,
     RELATION,
+    WHOLE,
     Kind,
     Row,
+    cell_value,
 )
 
 Tier = Literal["unseen", "look", "two"]
@@ -225,8 +227,10 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
     changes = {change, row.effect} & {*_CHANGES}
     sides = [side for side in (row.target, row.source, row.result) if side is not None]
     wrote = list(edits)
-    if row.source is not None and (row.base is None or not wrote):
+    if row.base is None and row.source is not None:
         wrote.append(row.source)  # its origin is who wrote it first
+    elif not _is_told(row, edits):
+        wrote.append({})  # nobody says who: as a restore, which leaves no edits
     category = _CATEGORY[row.kind]
     for side in sides or [row.base or {}]:
         confidence = side.get("confidence")
@@ -241,6 +245,16 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
             for how in sorted(changes):
                 named = {**known, **who, "change": how}
                 yield _Facet(named, None if confidence is None else float(str(confidence)))
+
+
+def _is_told(row: PlanRow, edits: Sequence[Row]) -> bool:
+    """Whether edits tell of each change of the source, so that it is known who made it."""
+    if row.source is None:
+        return any(edit["cell"] == WHOLE for edit in edits)
+    told = {(edit["cell"], edit["value"]) for edit in edits}
+    names = (group[0] for group in row.kind.groups)
+    changed = (name for name in names if source_changed(row, name))
+    return all((name, cell_value(row.kind, row.source, name)) in told for name in changed)
 
 
 def _said(row: Row, column: str) -> str | None:

@@ -1,5 +1,6 @@
 """Who wrote what a merge would bring: these must not judge it where somebody else has to."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,29 +19,33 @@ from day1.services.repository.repository import Repository
 def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
     """Who wrote what a branch may bring to another.
 
-    On it, on what it was forked from below the target's own past, and on what was merged or
-    handed over into these: so a fork of a branch is no way around.
+    On it, on what it was forked from since the target's own line left that, and on what was merged
+    or handed over into these: so a fork of a branch is no way around.
     """
-    seen = {branch.id for branch in _line(repo, target)}
-    queue = [source.id]
+    left = _line(repo, target)
+    seen = {target.id}
+    queue = [(source.id, sys.maxsize)]
     found: list[Session] = []
-    for branch_id in queue:
-        if branch_id in seen:
+    for branch_id, taken in queue:
+        since = left.get(branch_id, 0)
+        if branch_id in seen or taken <= since:
             continue
         seen.add(branch_id)
         found += repo.ledger.records(Session, branch_id=branch_id)
         branch = repo.ledger.record(Branch, branch_id)
-        queue += [branch.parent_id] if branch is not None and branch.parent_id else []
-        queue += [m.source_id for m in repo.ledger.records(MergeRecord, target_id=branch_id)]
-        queue += [h.source_id for h in repo.ledger.records(Handoff, target_id=branch_id)]
+        queue += [(branch.parent_id, branch.created_at)] if branch and branch.parent_id else []
+        merged = repo.ledger.records(MergeRecord, target_id=branch_id)
+        handed = repo.ledger.records(Handoff, target_id=branch_id)
+        queue += [(m.source_id, m.created_at) for m in (*merged, *handed) if m.created_at > since]
     return found
 
 
-def _line(repo: Repository, branch: Branch) -> list[Branch]:
-    """A branch and those that it was forked from."""
-    line = [branch]
-    while (parent := repo.ledger.record(Branch, line[-1].parent_id or "")) is not None:
-        line.append(parent)
+def _line(repo: Repository, branch: Branch) -> dict[str, int]:
+    """The branches that a branch was forked from, each with the time of that fork."""
+    line: dict[str, int] = {}
+    while (parent := repo.ledger.record(Branch, branch.parent_id or "")) is not None:
+        line[parent.id] = branch.created_at
+        branch = parent
     return line
 
 
@@ -68,7 +73,9 @@ def authors(
     own = [one for one in review.decided if one.take in OWN]
     tokens = {note.token_id for note in notes} | {one.token_id for one in own}
     agents = {note.agent_id for note in notes} | {one.by for one in own}
-    by_person = looked.looks > 0 and any(row.get("source") == "user" for row in _rows(plan))
+    rows = [*_rows(plan)]  # a copy may have come without a note of who wrote it
+    agents |= {None if row.get("agent_id") is None else str(row["agent_id"]) for row in rows}
+    by_person = looked.looks > 0 and any(row.get("source") == "user" for row in rows)
     return Authors(frozenset(filter(None, tokens)), frozenset(filter(None, agents)), by_person)
 
 
