@@ -284,7 +284,8 @@ def test_who_writes_on_a_parent_after_the_fork_is_an_author(tmp_path: Path) -> N
             refused(
                 partial(merge_review, store, review, "ann"), "branch_protected", "Another token"
             )
-        merge_review(store, review, "bob")
+            merge_review(store, review, "bob")
+            by(store, "ann", "memory_write_fact", fact_text="later still", branch="fork")
         by(store, "ann", "memory_write_fact", fact_text="early", branch="early")
         ends = {"source_branch": "early", "target_branch": "release"}
         approve(store, "cy", by(store, "dan", "review_open", **ends)["id"])

@@ -34,9 +34,11 @@ def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
         found += repo.ledger.records(Session, branch_id=branch_id)
         branch = repo.ledger.record(Branch, branch_id)
         queue += [(branch.parent_id, branch.created_at)] if branch and branch.parent_id else []
-        merged = repo.ledger.records(MergeRecord, target_id=branch_id)
-        handed = repo.ledger.records(Handoff, target_id=branch_id)
-        queue += [(m.source_id, m.created_at) for m in (*merged, *handed) if m.created_at > since]
+        brought: list[MergeRecord | Handoff] = [
+            *repo.ledger.records(MergeRecord, target_id=branch_id),
+            *repo.ledger.records(Handoff, target_id=branch_id),
+        ]
+        queue += [(one.source_id, one.created_at) for one in brought if one.created_at > since]
     return found
 
 
