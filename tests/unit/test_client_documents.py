@@ -51,6 +51,8 @@ def texts(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 @given(texts())
 @example(('{"servers": {"a": 1 // note\n}}', {"servers": {"a": 1}}))
+@example(('{"servers": {\n"// a": 1}}', {"servers": {"// a": 1}}))
+@example(('{"servers": {"b": 2,\n"// a": 1/* x */}}', {"servers": {"b": 2, "// a": 1}}))
 def test_json_of_any_form_is_the_same_again(found: tuple[str, dict[str, Any]]) -> None:
     text, value = found
     data = text.encode()

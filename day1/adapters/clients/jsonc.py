@@ -65,9 +65,8 @@ def take_out(data: bytes, keys: Keys) -> bytes:
     before = [c for c in commas if starts <= c < own.start_byte]
     after = [c for c in commas if own.end_byte <= c < ends]
     begin = len(read.data[: own.start_byte].rstrip(_SPACE))
-    line = read.data[read.data.rfind(b"\n", 0, begin) + 1 : begin]
     goes_on = not read.data[own.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
-    if b"//" in line and goes_on:  # a comment, which ends with its line
+    if goes_on and _in_line_comment(read.data, begin - 1):  # which ends with its line
         begin = max(begin, read.data.rfind(b"\n", 0, own.start_byte) + 1)
     parts = [(begin, own.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
     edited = _closed_up(_cut(read.data, parts), node.start_byte)
@@ -193,6 +192,15 @@ def _strict(data: bytes) -> tuple[bytes, frozenset[int]]:
     for comma in trailing:
         clean[comma] = ord(" ")
     return bytes(clean), trailing
+
+
+def _in_line_comment(data: bytes, place: int) -> bool:
+    comments = QueryCursor(_query()).captures(_parser().parse(data).root_node).get("comment", ())
+    return any(
+        comment.start_byte <= place < comment.end_byte
+        and data.startswith(b"//", comment.start_byte)
+        for comment in comments
+    )
 
 
 _TRAILING: Final = re.compile(rb",(?=\s*[\]}])")
