@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -16,8 +17,11 @@ from day1.adapters.flock import WriteLock
 from day1.hooks import spool
 from day1.ports.spool import Spool
 
+log = logging.getLogger(__name__)
+
 _LOCK: Final = "taking.lock"
 _ASIDE: Final = "aside"
+_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FolderSpool(Spool):
@@ -38,7 +42,7 @@ class FolderSpool(Spool):
     def waiting(self) -> Sequence[str]:
         try:
             with os.scandir(self._folder) as files:
-                found = [(f.stat().st_mtime_ns, f.name) for f in files if _is_session(f.name)]
+                found = [(f.stat().st_mtime_ns, f.name) for f in files if _is_session(f)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as exc:
@@ -48,8 +52,14 @@ class FolderSpool(Spool):
     @override
     def read(self, name: str) -> Sequence[bytes]:
         path = self._folder / name
-        with self._translated(path), path.open("rb") as file:
-            data = file.read(2 * spool.MOST_FILE)
+        try:
+            with os.fdopen(os.open(path, _READING), "rb") as file:
+                data = file.read(2 * spool.MOST_FILE)
+        except FileNotFoundError:  # somebody else took it in
+            return []
+        except OSError as exc:  # another user's: it hinders no other
+            log.warning("a file of the spool cannot be read: %s", type(exc).__name__)
+            return []
         return data.split(b"\n")[:-1]
 
     @override
@@ -105,5 +115,6 @@ class FolderSpool(Spool):
             raise of_system(exc, path, writing=True) from exc
 
 
-def _is_session(name: str) -> bool:
-    return name.endswith(spool.ENDING)
+def _is_session(file: os.DirEntry[str]) -> bool:
+    """Whether it is a file of a hook's: these make no links, pipes and folders."""
+    return file.name.endswith(spool.ENDING) and file.is_file(follow_symlinks=False)

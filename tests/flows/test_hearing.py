@@ -306,6 +306,35 @@ def test_what_is_added_while_a_file_is_taken_in_stays(folder: Path) -> None:
     assert waiting(folder) == []
 
 
+def test_what_no_hook_made_in_the_spool_hinders_nobody(folder: Path, tmp_path: Path) -> None:
+    """A pipe would be waited for, and a link would bring what somebody else wrote for nobody."""
+    place = folder / spool.FOLDER
+    place.mkdir()
+    os.mkfifo(place / "pipe.jsonl")
+    (place / "folder.jsonl").mkdir()
+    (tmp_path / "other").write_text("a secret\n", encoding="utf-8")
+    (place / "link.jsonl").symlink_to(tmp_path / "other")
+    (place / "dangling.jsonl").symlink_to(tmp_path / "nothing")
+    tell(folder, "prompt", prompt="Hello", prompt_id="1")
+    with opened(folder) as store:
+        assert said(store) == {"one claude-code": [("user", "Hello")]}
+    assert (tmp_path / "other").read_text(encoding="utf-8") == "a secret\n"
+    assert not (place / "aside").exists()
+
+
+def test_a_file_of_the_spool_that_cannot_be_read_hinders_no_other(folder: Path) -> None:
+    for name in ("one", "two"):
+        tell(folder, "prompt", session_id=name, prompt=name, prompt_id="1")
+    path = spool.path_of(folder, "one")
+    found = FolderSpool(folder)
+    assert len(found.waiting()) == 2
+    path.unlink()
+    path.symlink_to("/dev/null")  # after it was listed
+    assert found.read(path.name) == []
+    with opened(folder) as store:
+        assert said(store) == {"two claude-code": [("user", "two")]}
+
+
 def test_one_takes_in_at_a_time(folder: Path) -> None:
     tell(folder, "prompt", prompt="One.", prompt_id="1")
     with FolderSpool(folder).alone() as alone:
