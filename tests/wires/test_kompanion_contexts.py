@@ -197,10 +197,13 @@ def test_saving_an_expired_key_again_brings_it_back(both: Both) -> None:
     ],
     ids=["argument", "content", "tag"],
 )
-def test_a_secret_is_told_by_its_own_space_alone(tmp_path: Path, said: dict[str, Any]) -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_secret_is_told_by_its_own_space_alone(
+    tmp_path: Path, said: dict[str, Any], wire: str
+) -> None:
     needs_files()
     folder = tmp_path / "store"
-    with clients("stdio", folder, **model()) as (own, day1):
+    with clients(wire, folder, **model()) as (own, day1):
         own.ok("save_context", **METAL, key="vault", **said)
         items = [{"id": "m", "text": "4711 it is", "metadata": {"sensitivity": "secret"}}]
         own.ok("upsert_memory", **METAL, items=items)
@@ -219,12 +222,17 @@ def test_a_secret_is_told_by_its_own_space_alone(tmp_path: Path, said: dict[str,
             day1.ok("memory_list", type="observation"),
             day1.ok("memory_list", type="fact"),
             day1.ok("memory_timeline"),
-            day1.ok("knowledge_bundle_create", name="all", source_branch="main"),
+            bundle := day1.ok(
+                "knowledge_bundle_create", name="b", source_branch="main", only_verified=False
+            ),
         ):
             assert "4711" not in dumped(answer)
-    export = [sys.executable, "-m", "day1", "export", "-o", str(tmp_path / "all.jsonl")]
-    subprocess.run(export, env={**os.environ, **environment(folder)}, check=True, cwd=tmp_path)
-    assert (tmp_path / "all.jsonl").exists()
+        assert bundle["fact_count"] == 1
+    for name, export in (("all", ["export", "-o"]), ("bundle", ["bundle", "export", bundle["id"]])):
+        file = tmp_path / f"{name}.jsonl"
+        line = [sys.executable, "-m", "day1", *export, str(file)]
+        subprocess.run(line, env={**os.environ, **environment(folder)}, check=True, cwd=tmp_path)
+        assert "roses need water" in file.read_text()
     holding = sorted(
         file.name for file in tmp_path.rglob("*") if file.is_file() and b"4711" in file.read_bytes()
     )
