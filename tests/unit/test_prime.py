@@ -58,6 +58,13 @@ def test_whatever_memory_says_the_text_keeps_to_its_limit_and_its_frame(
         assert len(lines(hint)) == 3 + len(said[:3])
 
 
+def test_the_last_line_is_there_however_much_is_known() -> None:
+    for words in range(20, 60):
+        facts = [fact(str(n), text="w" * words + str(n)) for n in range(30)]
+        shown = lines(prime_text(Situation("main", "c" * 40, facts=facts), 1_200))
+        assert shown[-2].startswith("More is found by")
+
+
 def test_letters_beyond_the_first_plane_count_as_clients_count_them() -> None:
     faces = [fact(str(n), text="\U0001f600" * 60 + str(n)) for n in range(20)]
     text = prime_text(Situation("main", "c" * 40, facts=faces), 1_200)

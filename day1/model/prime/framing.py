@@ -27,7 +27,9 @@ def size(text: str) -> int:
 
 def one_line(text: str, most: int) -> str:
     """A text as data on one line of at most `most` characters; a longer one ends in an ellipsis."""
-    seen = "".join(" " if _breaks(letter) else letter for letter in text if not _hidden(letter))
+    seen = text
+    if not (text.isascii() and text.isprintable()):
+        seen = "".join(" " if _breaks(letter) else letter for letter in text if not _hidden(letter))
     if _MARK.search(unicodedata.normalize("NFKC", seen)):
         seen = _MARK.sub("memory of day1", unicodedata.normalize("NFKC", seen))
     line = " ".join(seen.split())

@@ -27,7 +27,7 @@ from day1.services.prime.request import PrimePorts
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
-_NEWEST, _USED, _PINNED = 200, 50, 20
+_NEWEST, _USED, _PINNED = 100, 50, 20
 """Facts that are looked at beside the best judged: the newest, the most used, and pinned ones."""
 _COLUMNS: Final = (
     "id",
@@ -41,6 +41,7 @@ _COLUMNS: Final = (
     "created_at",
     "expires_at",
     "valid_until",
+    "space",
 )
 
 
@@ -93,19 +94,20 @@ def _facts(
     judged, used = ports.judged.of(votes), ports.uses.most(_USED)
     named = sorted({*judged, *used, *sorted(pinned, reverse=True)[:_PINNED]})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
-    newest = replace(active, created_after=-1, descending=True, limit=_NEWEST)
-    rows: dict[Cell, dict[str, Cell]] = {}
-    for wanted in dict.fromkeys((None, space)):
-        equal = {**active.equal, "space": wanted}
-        queries = [replace(newest, equal=equal)]
-        queries += [replace(active, equal=equal, among={"id": named})] * bool(named)
-        for query in queries:
-            for row in reading.scan(FACT, _COLUMNS, query):
-                rows[row[0]] = dict(zip(_COLUMNS, row, strict=True))
+    # The space is looked at here: an engine would choose its index, and read every row of none.
+    queries = [replace(active, created_after=-1, descending=True, limit=_NEWEST)]
+    queries += [replace(active, among={"id": named})] * bool(named)
+    rows = {
+        row[0]: dict(zip(_COLUMNS, row, strict=True))
+        for query in queries
+        for row in reading.scan(FACT, _COLUMNS, query)
+    }
     return [
         _known(row, used.get(str(row["id"])), votes.get(str(row["id"]), NO_VOTES).worth(_ASKED))
         for row in rows.values()
-        if row["expires_at"] is None and row["content_hash"] != REDACTED_HASH
+        if row["space"] in {None, space}
+        and row["expires_at"] is None
+        and row["content_hash"] != REDACTED_HASH
     ]
 
 
