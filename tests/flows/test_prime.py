@@ -105,6 +105,8 @@ def test_a_pinned_fact_is_found_among_more_than_are_looked_at(store) -> None:
     assert known(kept(store))[0] == "Run the checks."
     remember(store, "Later pinned.", category="pinned")
     renewer.renew()
+    write(store, *(f"Later note {number}." for number in range(120)))
+    renewer.renew()
     assert known(kept(store))[:2] == ["Later pinned.", "Run the checks."]
 
 
