@@ -21,6 +21,7 @@ from day1.services.branches.notes import mark
 from day1.services.rows.editing import Removal, remove
 from day1.services.teams.handoffs import open_packet
 from day1.services.upkeep.doctor import check
+from tests.engine import needs_files
 from tests.flows.heard import all_taken, said, taken, the_conversation, waiting
 from tests.flows.hooked_process import tell
 from tests.flows.opened_store import call, digest, fill, make, mounted, opened, read_only
@@ -269,6 +270,7 @@ def test_a_damaged_line_is_put_aside_and_named(
 
 
 def test_a_store_that_may_not_be_written_leaves_all_as_it_is(folder: Path) -> None:
+    needs_files()
     tell(folder, "prompt", prompt="One.", prompt_id="1")
     with read_only(folder):
         before = digest(folder, "memory.db", "spool/one.jsonl")
@@ -278,6 +280,7 @@ def test_a_store_that_may_not_be_written_leaves_all_as_it_is(folder: Path) -> No
 
 
 def test_a_full_disk_leaves_what_waits(tmp_path: Path) -> None:
+    needs_files()
     with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs") as disk:
         make(disk / "store")
         for turn in range(120):

@@ -18,6 +18,7 @@ from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS
 from day1.hooks.events import CLIENTS as HOOKED
 from day1.hooks.events import EVENTS
 from day1.toolsets import TOOLSETS
+from tests.engine import needs_files
 from tests.flows.opened_store import make
 from tests.wires.clients_files import fresh, states, tree
 from tests.wires.command_line import ROOT, CommandLine
@@ -184,6 +185,7 @@ def test_a_plugin_of_that_name_which_is_not_day1s_stays(cli: CommandLine) -> Non
 
 def test_a_client_that_runs_what_was_written_is_heard(tmp_path: Path) -> None:
     """Each command as it stands in the file, through a shell, with the client's words."""
+    needs_files()
     client = Client(tmp_path / "client")
     make(client.store)
     cli = fresh(tmp_path / "setup")
@@ -229,6 +231,7 @@ console.log(JSON.stringify({ ...system, ...compacting }))
 def test_the_plugin_of_opencode_tells_and_injects(tmp_path: Path, works: bool) -> None:
     if shutil.which("node") is None:
         pytest.skip("node is not installed: the plugin of opencode is JavaScript")
+    needs_files()
     client = Client(tmp_path / "client")
     make(client.store)
     cli = fresh(tmp_path / "setup")

@@ -12,6 +12,7 @@ import pytest
 from day1.app.background import prime_renewer
 from day1.hooks import prime_file, spool
 from day1.hooks.events import CLIENTS, EVENTS, MOST_TEXT
+from tests.engine import needs_files
 from tests.flows.opened_store import fill, make, mounted, opened, read_only, write
 from tests.wires.hooked import HOOK, Client, ended_in
 
@@ -24,6 +25,7 @@ SECRET = "The swallow flies at dusk."
 @pytest.fixture
 def client(tmp_path: Path) -> Client:
     """In a project with a store."""
+    needs_files()
     client = Client(tmp_path)
     make(client.store)
     return client
@@ -263,6 +265,7 @@ def test_without_a_home_the_store_of_the_project_is_found(client: Client) -> Non
 
 
 def test_without_a_store_nothing_is_written(tmp_path: Path) -> None:
+    needs_files()
     client = Client(tmp_path)
     client.env["GIT_DIR"] = ""
     subprocess.run(["git", "init", "-q", str(client.project)], check=True, env=os.environ)
@@ -284,6 +287,7 @@ def test_a_folder_that_may_not_be_written_is_left_as_it_is(client: Client) -> No
 
 @pytest.mark.parametrize("pages", [0, 1])
 def test_a_full_disk_is_no_failure(tmp_path: Path, pages: int) -> None:
+    needs_files()
     client = Client(tmp_path)
     with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=16m", "tmpfs") as disk:
         client.env["DAY1_HOME"] = str(disk / "store")
