@@ -72,9 +72,8 @@ def review() -> TextResourceContents:
         "base-uri 'none'; form-action 'none'"
     )
     parts = {"{policy}": policy, "{style}": style, "{script}": script}
-    text = re.sub(
-        "|".join(map(re.escape, parts)), lambda part: parts[part[0]], _read(_HERE / "review.html")
-    )
+    page = _read(_HERE / "review.html")
+    text = re.sub(r"\{(?:policy|style|script)\}", lambda part: parts[part[0]], page)
     ui = {"csp": {domains: [] for domains in _SHUT}, "prefersBorder": True}
     return TextResourceContents(uri=REVIEW, mime_type=HTML, text=text, meta={"ui": ui})
 
