@@ -40,6 +40,8 @@ class FolderSpool(Spool):
 
     @override
     def waiting(self) -> Sequence[str]:
+        if self._folder.is_symlink():
+            return []
         try:
             with os.scandir(self._folder) as files:
                 found = [(f.stat().st_mtime_ns, f.name) for f in files if _is_session(f)]

@@ -47,7 +47,7 @@ class ToldFile:
         """
         fresh = self._path.with_name(f"{FILE}.new")
         try:
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"format": 1, "told": list(ids)}, file)
             fresh.rename(self._path)

@@ -19,9 +19,12 @@ from day1.hooks.prime_file import read, stamp_of
 
 MAIN: Final = "main"
 LOG: Final = "hooks.log"
+_LOGGING: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
 _MOST_LOG: Final = 256 * 1024
 _AGAIN_S: Final = 10
 """The same start of a session within so many seconds was told by two files of hooks."""
+_FOUND: Final = frozenset({"upward", "worktree"})
+"""How a store is found by where a session is."""
 _PROJECTS: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 """Where clients name the project, which an agent does not leave when it goes into a folder."""
 
@@ -66,11 +69,21 @@ def _store(payload: Mapping[str, Any]) -> Path | None:
     """The folder of the store that is meant, if there is one."""
     try:
         named = named_by(os.environ)
-        folder = locate(named, _project(payload)).folder
+        home = locate(named, _project(payload))
+        folder = home.folder
+        if home.rule in _FOUND and not _is_ours(folder):
+            return None
         there = (folder / "node").is_file() if named.url is not None else is_store(folder)
     except (OSError, RuntimeError, ValueError):  # no home, no folder, a path that is none
         return None
     return folder if there else None
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a store that nobody named is this user's: one planted upward would hear all."""
+    user, owner = os.geteuid(), folder.stat().st_uid
+    # Root in a container works in the folders of a user of the machine.
+    return owner == user or (not user and owner == folder.parent.stat().st_uid)
 
 
 def _project(payload: Mapping[str, Any]) -> Path:
@@ -125,7 +138,8 @@ def _note(store: Path, what: str) -> None:
         if path.exists() and path.stat().st_size > _MOST_LOG:
             path.replace(path.with_name(f"{LOG}.1"))
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        with path.open("a", encoding="utf-8", errors="replace") as file:
+        handle = os.open(path, _LOGGING, 0o666)
+        with os.fdopen(handle, "a", encoding="utf-8", errors="replace") as file:
             file.write(f"{at} {what[:200]}\n")
     except OSError:
         return  # a store that is full or read-only says so to whoever opens it

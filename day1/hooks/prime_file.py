@@ -26,6 +26,8 @@ _LONGEST: Final = 256 * 1024
 """A prime's file is shorter, in bytes."""
 _STORED: Final = "memory.db"
 """Every write of rows to a store in a folder changes this file, and reading does not."""
+_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""A pipe in a file's place is not waited for."""
 _LONGEST_KEY: Final = 100
 """Characters of a branch or a space in a name of a file; a longer one ends in its hash."""
 
@@ -103,7 +105,7 @@ def _read(path: Path) -> Prime | None:
 
 def _said(path: Path) -> dict[str, Any] | None:
     try:
-        with path.open("rb") as file:
+        with os.fdopen(os.open(path, _READING), "rb") as file:
             said = json.loads(file.read(_LONGEST))
     except (OSError, ValueError, RecursionError):
         return None
@@ -120,8 +122,10 @@ def write(store: Path, said: Mapping[str, Any]) -> None:
     fresh = path.with_suffix(f".{os.getpid()}.new")
     content = json.dumps({"format": FORMAT, **said}, ensure_ascii=False).encode("utf-8", "replace")
     path.parent.mkdir(mode=0o700, exist_ok=True)
+    if path.parent.is_symlink():
+        raise NotADirectoryError(path.parent)
     try:
-        opened = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        opened = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         with os.fdopen(opened, "wb") as file:
             file.write(content)
         fresh.replace(path)
@@ -176,8 +180,10 @@ def forget(store: Path) -> None:
 
 
 def _paths(store: Path) -> Iterator[Path]:
-    with suppress(OSError):
-        yield from (store / FOLDER).iterdir()
+    folder = store / FOLDER
+    with suppress(OSError):  # a link, which came with somebody's store, leads to others' files
+        found = () if folder.is_symlink() else folder.iterdir()
+        yield from (path for path in found if path.suffix in {".json", ".new"})
 
 
 def _changed(path: Path) -> int:

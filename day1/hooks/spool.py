@@ -7,6 +7,7 @@ finds that the file was removed while he waited for the lock begins again.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Callable
@@ -103,6 +104,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def _make_folder(folder: Path) -> None:
+    if folder.is_symlink():  # it came with somebody's store, and leads to others' files
+        raise NotADirectoryError(errno.ENOTDIR, "the spool is a link")
     if not folder.is_dir():
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)
