@@ -1,7 +1,6 @@
 """The rows of what was heard: messages, their conversation, a handoff, and the end of a session."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -27,7 +26,8 @@ from day1.services.teams.sessions import note
 COMPACTED: Final = "session_handoff"
 """The type of a handoff that a session gives itself when its context is compacted."""
 _TITLE: Final = 80
-_RECALLED: Final = re.compile(rf"<{FRAME}\b.*?</{FRAME}>", re.DOTALL)
+_BEGINS, _ENDS = f"<{FRAME}", f"</{FRAME}>"
+"""The marks around what day1 itself brought into a text."""
 SAYS: Final = {
     "prompt": "user",
     "turn-end": "assistant",
@@ -54,9 +54,17 @@ class Said:
 def said_in(event: ClientEvent) -> Iterator[Said]:
     """The messages of an event, without what day1 itself brought into a text."""
     for role, text in (("user", event.prompt), (SAYS.get(event.event), event.text)):
-        own = None if role is None or text is None else _RECALLED.sub("", text)
+        own = None if role is None or text is None else _own(text)
         if role is not None and own is not None and own.strip():
             yield Said(event, role, own)
+
+
+def _own(text: str) -> str:
+    parts, start = [], 0
+    while (begin := text.find(_BEGINS, start)) >= 0 and (end := text.find(_ENDS, begin)) >= 0:
+        parts.append(text[start:begin])
+        start = end + len(_ENDS)
+    return "".join([*parts, text[start:]])
 
 
 def add_message(repo: Repository, branch: Branch, said: Said) -> None:
