@@ -52,14 +52,16 @@ def primed(prime: Prime, stamp: Any) -> str:
         )
     commit = "".join(filter(str.isalnum, prime.at))[:12]
     return _marked(
-        f' branch="{prime.branch}" commit="{commit}"', [*lines, *lines_of(prime.text[:MOST])]
+        f' branch="{_plain(prime.branch)}" commit="{commit}"',
+        [*lines, *lines_of(prime.text[:MOST])],
     )
 
 
 def unprimed(branch: str) -> str:
     """What can be said where no prime has been made yet."""
     return _marked(
-        f' branch="{branch}"', ["This project has a memory; its summary is not made yet.", ASK]
+        f' branch="{_plain(branch)}"',
+        ["This project has a memory; its summary is not made yet.", ASK],
     )
 
 
@@ -67,6 +69,11 @@ def forked(text: str) -> str:
     """What a forked session is told of its own branch."""
     line = "This session is a fork: what hooks note of it goes to a branch of its own below fork/."
     return f"{text}\n{line}"
+
+
+def _plain(name: str) -> str:
+    """A name without what could end the mark that it stands in; the environment may hold any."""
+    return "".join(letter for letter in name if letter.isprintable() and letter not in '"<>')
 
 
 def _marked(about: str, lines: list[str]) -> str:

@@ -66,4 +66,7 @@ def test_every_named_point_is_tried() -> None:
     of_a_step = {point for point in named if point.startswith("schema.")}  # by test_stepping.py
     # Those of lessons are tried by test_lessons_killed.py.
     of_lessons = {point for point in named if point.startswith(("consolidate.", "insights."))}
-    assert named == set(POINTS) | of_a_server | of_a_step | of_lessons
+    of_hooks = {
+        point for point in named if point.startswith("taking.")
+    }  # by test_hearing_killed.py
+    assert named == set(POINTS) | of_a_server | of_a_step | of_lessons | of_hooks

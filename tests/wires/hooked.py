@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.engine import url_of
+from day1.hooks import prime_file
+from tests.engine import needs_files, url_of
+from tests.flows.opened_store import make
 from tests.wires.command_line import ROOT
 
 CLOCK_S = 30.0
@@ -70,3 +72,38 @@ def ended_in(hook: subprocess.Popen[bytes]) -> float:
     begun = time.monotonic()
     assert hook.wait(CLOCK_S) == 0
     return time.monotonic() - begun
+
+
+PRIME = "The gateway answers at noon."
+
+
+def with_store(folder: Path) -> Client:
+    """A client in a project with a store."""
+    needs_files()
+    client = Client(folder)
+    make(client.store)
+    return client
+
+
+def prime(client: Client, text: str = PRIME, **changed: Any) -> None:
+    """Write a prime as a long-lived process does."""
+    path = prime_file.path_of(client.store, changed.get("branch", "main"))
+    path.parent.mkdir(exist_ok=True)
+    made: dict[str, Any] = {"format": 1, "branch": "main", "at": "c0ffee" * 5, "made_at": "now"}
+    made |= {"chars": len(text), "text": text, "stamp": prime_file.stamp_of(client.store)}
+    path.write_text(json.dumps(made | changed))
+
+
+def context(answer: str) -> str:
+    """The text that an answer brings into a session."""
+    if not answer.startswith("{"):
+        return answer
+    said = json.loads(answer)
+    if "additional_context" in said:
+        assert said.keys() == {"additional_context"}
+        return str(said["additional_context"])
+    assert said.keys() <= {"hookSpecificOutput"}, "Codex refuses other fields"
+    inner = said.get("hookSpecificOutput", {"hookEventName": "SessionStart"})
+    assert inner["hookEventName"] == "SessionStart"
+    assert inner.keys() <= {"hookEventName", "additionalContext"}
+    return str(inner.get("additionalContext", ""))

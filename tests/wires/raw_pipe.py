@@ -1,6 +1,7 @@
 """A server spoken to by hand, line by line, for what the official client cannot or will not say."""
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -27,6 +28,7 @@ class RawPipe:
         self.said: list[str] = []
         self._toolsets, self._settings = toolsets, settings
         self._leaving, self._asked = ExitStack(), 0
+        self._read = b""
 
     def __enter__(self) -> Self:
         errors = self._leaving.enter_context(self.log.open("w", encoding="utf-8"))
@@ -61,14 +63,23 @@ class RawPipe:
 
     def ask(self, method: str, params: str) -> dict[str, Any]:
         """Send a request with `params` as JSON text, and read its answer."""
-        assert self.process.stdout is not None
         self._asked += 1
         self.send(f'{{"jsonrpc":"2.0","id":{self._asked},"method":"{method}","params":{params}}}')
-        assert select([self.process.stdout], [], [], WAIT_S)[0], f"no answer to {method}"
-        self.said.append(self.process.stdout.readline())
+        self.said.append(self.line())
         answer: dict[str, Any] = json.loads(self.said[-1])
         assert answer["id"] == self._asked
         return answer
+
+    def line(self) -> str:
+        """The next line on stdout: several may come at once, so what is read is kept here."""
+        assert self.process.stdout is not None
+        while b"\n" not in self._read:
+            assert select([self.process.stdout], [], [], WAIT_S)[0], "no answer"
+            part = os.read(self.process.stdout.fileno(), 1 << 16)
+            assert part, "no more answers"
+            self._read += part
+        line, _, self._read = self._read.partition(b"\n")
+        return f"{line.decode()}\n"
 
     def call(self, tool: str, arguments: str) -> dict[str, Any]:
         """Call a tool with arguments as JSON text; gives the result."""
@@ -79,5 +90,5 @@ class RawPipe:
     def leave(self) -> int:
         """End stdin; gives the exit code. What is left on stdout is kept."""
         rest, _ = self.process.communicate(timeout=60)
-        self.said += rest.splitlines(keepends=True)
+        self.said += (self._read.decode() + rest).splitlines(keepends=True)
         return self.process.returncode

@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from select import select
 from typing import Any
 
 import pytest
@@ -25,12 +24,7 @@ def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawPipe]:
 
 def answered(pipe: RawPipe, count: int) -> list[dict[str, Any]]:
     """The next lines on stdout."""
-    assert pipe.process.stdout is not None
-    found = []
-    for _ in range(count):
-        assert select([pipe.process.stdout], [], [], WAIT_S)[0], "no answer"
-        found.append(json.loads(pipe.process.stdout.readline()))
-    return found
+    return [json.loads(pipe.line()) for _ in range(count)]
 
 
 @pytest.mark.parametrize(
