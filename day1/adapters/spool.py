@@ -77,10 +77,8 @@ class FolderSpool(Spool):
         with self._translated(path):
             try:
                 handle = spool.take(path, waits=False)
-            except (
-                BlockingIOError
-            ):  # a hook is at it, or hangs: what is taken in twice is there once
-                return
+            except BlockingIOError:
+                return  # a hook is at it, or hangs: what is taken in twice is there once
             try:
                 found = os.fstat(handle)
                 if not found.st_nlink:

@@ -59,7 +59,7 @@ def watch(store: OpenStore, command: list[str], seen: Callable[[], bool], looks:
         counted[0] += 1
         return asked()
 
-    notices._look = look  # type: ignore[assignment]
+    notices._look = look  # type: ignore[assignment]  # a look that the test counts
 
     async def both() -> None:
         async with anyio.create_task_group() as tasks:

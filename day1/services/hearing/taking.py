@@ -1,7 +1,7 @@
 """Take in what hooks have heard: each event once, those of a session in their order.
 
 The file of a session goes away only after its rows are durable. Whatever is killed in between, or
-runs at the same time, the ids of the rows follow from the events (`model/files.client_event.py`).
+runs at the same time, the ids of the rows follow from the events (`model/files/client_event.py`).
 """
 
 import logging
@@ -35,8 +35,6 @@ def take_in(repo: Repository, spool: Spool, *, secrets: str, enough: Callable[[]
     Raises:
         StoreUnavailable, StoreReadOnly, StoreDamaged: nothing can be kept now; it waits.
     """
-    if not spool.waiting():
-        return 0
     taker, done = _Taker(repo, spool, secrets), 0
     with spool.alone() as alone:
         for name in spool.waiting() if alone else ():
