@@ -37,7 +37,11 @@ class FilePrimes(Primes):
         return [_kept(found) for found in prime_file.kept(self._folder)]
 
     @override
-    def keep(self, prime: Prime, stamp: Stamp) -> None:
+    def forgotten(self) -> int:
+        return prime_file.times_forgotten(self._folder)
+
+    @override
+    def keep(self, prime: Prime, stamp: Stamp, forgotten: int) -> bool:
         said = {
             "branch": prime.branch,
             "at": prime.at,
@@ -47,8 +51,10 @@ class FilePrimes(Primes):
             "space": prime.space,
             "stamp": list(stamp),
             "pinned": list(prime.pinned),
+            "forgotten": forgotten,
+            "ends": [list(one) for one in prime.ends],
         }
-        self._try(prime_file.write, said)
+        return self._try(prime_file.write, said) is not False
 
     @override
     def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
@@ -64,14 +70,15 @@ class FilePrimes(Primes):
     def forget(self) -> None:
         self._try(prime_file.forget)
 
-    def _try(self, write: Callable[..., object], *given: object) -> None:
+    def _try(self, write: Callable[..., object], *given: object) -> object:
         """Survive a folder that is gone, full or read-only; there the files stay as they are."""
         if self._read_only:
-            return
+            return None
         try:
-            write(self._folder, *given)
+            return write(self._folder, *given)
         except OSError as exc:
             log.warning("the prime cannot be kept: %s", type(exc).__name__)
+            return None
 
 
 def _kept(found: prime_file.Prime) -> KeptPrime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -166,12 +166,8 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
 def _repository(engine: EngineHandles, index: Index, primes: FilePrimes) -> Repository:
     """The repository of an engine, whose redacted and secret texts leave what is derived."""
     store = engine.store
-
-    def withdraw(branch: str, hashes: Collection[str]) -> None:
-        withdraw_secrets(store, index, branch, hashes)
-        primes.forget()
-
-    store.withdraw = withdraw
+    store.withdraw = partial(withdraw_secrets, store, index)
+    store.hide = primes.forget
     forget = index.forget, primes.forget
     return Repository(store, store.history, engine.ledger, new_id, now, store.point, *forget)
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from day1.home import is_store, locate, named_by
 from day1.hooks import answers, spool
 from day1.hooks.events import CLIENTS, EVENTS, event_of, line_of
-from day1.hooks.prime_file import read, stamp_of
+from day1.hooks.prime_file import read, stamp_of, told_at
 
 MAIN: Final = "main"
 LOG: Final = "hooks.log"
@@ -127,7 +127,10 @@ def _prime(store: Path, payload: Mapping[str, Any]) -> str:
     branch = os.environ.get("DAY1_BRANCH") or MAIN
     space = os.environ.get("DAY1_SPACE") or None
     found = (space and read(store, branch, space)) or read(store, branch)
-    text = answers.unprimed(branch) if found is None else answers.primed(found, stamp_of(store))
+    if found is None:
+        text = answers.unprimed(branch)
+    else:
+        text = answers.primed(told_at(found, time.time_ns() // 1000), stamp_of(store))
     return answers.forked(text) if payload.get("source") == "fork" else text
 
 

@@ -5,7 +5,11 @@ cannot ask the engine. Both take the file's name, and what says that the store h
 from here. The text is framed and marked as data already. The file is one JSON object:
 
     {"format": 1, "branch": NAME, "at": COMMIT, "made_at": ISO 8601, "chars": NUMBER, "text": TEXT,
-     "space": NAME or null, "stamp": [...], "pinned": [IDs]}
+     "space": NAME or null, "stamp": [...], "pinned": [IDs], "forgotten": NUMBER,
+     "ends": [[LINE, MICROSECONDS UTC], ...]}
+
+What nobody is to read any more is forgotten. A file counts how often, and a prime that was read
+from the memory before the last time is none.
 """
 
 from __future__ import annotations
@@ -24,10 +28,15 @@ FRAME: Final = "day1-memory"
 """The word of the marks around what is told."""
 _LONGEST: Final = 256 * 1024
 """A prime's file is shorter, in bytes."""
+FORGOTTEN: Final = "prime.forgotten"
+"""A byte of this file for each time that something was forgotten."""
 _STORED: Final = "memory.db"
 """Every write of rows to a store in a folder changes this file, and reading does not."""
 _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """A pipe in a file's place is not waited for."""
+_COUNTING: Final = (
+    os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+)
 _LONGEST_KEY: Final = 100
 """Characters of a branch or a space in a name of a file; a longer one ends in its hash."""
 
@@ -45,6 +54,8 @@ class Prime(NamedTuple):
     """A space whose facts it has beside those that all share."""
     pinned: tuple[str, ...] = ()
     """The ids of the branch's pinned facts: the next renewal reads only what changed since."""
+    ends: tuple[tuple[int, int], ...] = ()
+    """The lines of facts that end, by their number, and when (microseconds UTC)."""
 
 
 def file_name(branch: str, space: str | None = None) -> str:
@@ -79,15 +90,32 @@ def stamp_of(store: Path) -> list[int]:
     return [found.st_size, found.st_mtime_ns]
 
 
+def times_forgotten(store: Path) -> int:
+    """How often something was forgotten: to be asked before the memory is read for a prime."""
+    try:
+        return (store / FORGOTTEN).lstat().st_size
+    except OSError:
+        return 0
+
+
 def read(store: Path, branch: str, space: str | None = None) -> Prime | None:
     """The prime of a branch; None if there is none that can be read."""
-    found = _read(path_of(store, branch, space))
+    found = _read(path_of(store, branch, space), times_forgotten(store))
     return found if found is not None and found.branch == branch else None
 
 
-def _read(path: Path) -> Prime | None:
+def told_at(prime: Prime, now: int) -> Prime:
+    """A prime without the lines that have ended by now (microseconds UTC)."""
+    over = {line for line, end in prime.ends if end <= now}
+    if not over:
+        return prime
+    lines = enumerate(prime.text.split("\n"))
+    return prime._replace(text="\n".join(line for place, line in lines if place not in over))
+
+
+def _read(path: Path, forgotten: int) -> Prime | None:
     said = _said(path)
-    if said is None or said.get("format") != FORMAT:
+    if said is None or said.get("format") != FORMAT or said.get("forgotten", 0) != forgotten:
         return None
     branch, at, text = (said.get(name) for name in ("branch", "at", "text"))
     space, pinned = said.get("space"), said.get("pinned")
@@ -100,7 +128,15 @@ def _read(path: Path) -> Prime | None:
         said.get("stamp"),
         space if isinstance(space, str) else None,
         tuple(map(str, pinned)) if isinstance(pinned, list) else (),
+        _ends(said.get("ends")),
     )
+
+
+def _ends(said: Any) -> tuple[tuple[int, int], ...]:
+    try:
+        return tuple((int(line), int(end)) for line, end in said or ())
+    except (TypeError, ValueError, OverflowError):
+        return ()
 
 
 def _said(path: Path) -> dict[str, Any] | None:
@@ -112,8 +148,11 @@ def _said(path: Path) -> dict[str, Any] | None:
     return said if isinstance(said, dict) else None
 
 
-def write(store: Path, said: Mapping[str, Any]) -> None:
+def write(store: Path, said: Mapping[str, Any]) -> bool:
     """Keep a prime: written beside its file, for this user alone, and renamed over it.
+
+    Returns:
+        False if something was forgotten since the memory was read for it: then it is not kept.
 
     Raises:
         OSError: the folder of the store is gone, read-only or full; an earlier file stays.
@@ -124,6 +163,10 @@ def write(store: Path, said: Mapping[str, Any]) -> None:
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if path.parent.is_symlink():
         raise NotADirectoryError(path.parent)
+
+    def is_late() -> bool:
+        return bool(times_forgotten(store) != said.get("forgotten", 0))
+
     try:
         opened = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         with os.fdopen(opened, "wb") as file:
@@ -132,7 +175,13 @@ def write(store: Path, said: Mapping[str, Any]) -> None:
     except OSError:
         with suppress(OSError):
             fresh.unlink()
+        if is_late():  # whoever forgot removed it
+            return False
         raise
+    if is_late():  # whoever forgot may have looked before it was there
+        path.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def lines_of(text: str) -> list[str]:
@@ -155,7 +204,9 @@ def restamp(store: Path, found: Prime, stamp: list[int]) -> None:
 
 def kept(store: Path) -> list[Prime]:
     """Every prime of a store that can be read, the newest file first."""
-    found = [(_changed(path), prime) for path in _paths(store) if (prime := _read(path))]
+    forgotten = times_forgotten(store)
+    every = ((path, _read(path, forgotten)) for path in _paths(store))
+    found = [(_changed(path), prime) for path, prime in every if prime is not None]
     found.sort(key=lambda one: -one[0])
     return [prime for _, prime in found]
 
@@ -172,11 +223,26 @@ def drop(store: Path, branch: str, space: str | None) -> None:
 def forget(store: Path) -> None:
     """Remove every prime, half-written ones too: one may say what nobody is to read any more.
 
+    One that somebody makes of what he has read by now is not kept, and not read.
+
     Raises:
-        OSError: one could not be removed.
+        OSError: one could not be removed, or that cannot be noted.
     """
-    for path in _paths(store):
-        path.unlink(missing_ok=True)
+    try:
+        _count(store / FORGOTTEN)
+    finally:
+        for path in _paths(store):
+            path.unlink(missing_ok=True)
+
+
+def _count(path: Path) -> None:
+    """Let a file grow by a byte, durably."""
+    handle = os.open(path, _COUNTING, 0o666)
+    try:
+        os.write(handle, b".")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _paths(store: Path) -> Iterator[Path]:

@@ -36,8 +36,15 @@ class Primes(Protocol):
     def every(self) -> list[KeptPrime]:
         """All that are kept, the newest first."""
 
-    def keep(self, prime: Prime, stamp: Stamp) -> None:
-        """Keep a prime in place of the earlier one."""
+    def forgotten(self) -> int:
+        """How often something was forgotten by now: to be asked before the memory is read."""
+
+    def keep(self, prime: Prime, stamp: Stamp, forgotten: int) -> bool:
+        """Keep a prime in place of the earlier one.
+
+        Returns:
+            False if something was forgotten since: the memory is to be read again for it.
+        """
 
     def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
         """Note that a kept prime is as new as the store that looks like this."""
@@ -65,8 +72,12 @@ class NoPrimes(Primes):
         return []
 
     @override
-    def keep(self, prime: Prime, stamp: Stamp) -> None:
-        pass
+    def forgotten(self) -> int:
+        return 0
+
+    @override
+    def keep(self, prime: Prime, stamp: Stamp, forgotten: int) -> bool:
+        return True
 
     @override
     def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:

@@ -84,6 +84,8 @@ class SqlStore(Store):
         self._mask: Masks = _clear
         self.withdraw: Withdraw = _no_index
         """Told of each commit by which rows are secret: their texts leave the index."""
+        self.hide: Callable[[], object] = bool
+        """Called before and after a commit that takes facts away: what tells of them goes."""
         self._clock = clock
         self._tips: dict[str, Commit] = {}
         """Of each branch the newest commit when it was last used: most often it still is."""
@@ -242,10 +244,13 @@ class SqlStore(Store):
             yield work
         if work.secret:
             self.withdraw(branch, work.secret)
+        if work.hides:  # once more: somebody may have read the branch before its commit
+            self.hide()
 
     def _work(self, connection: Connection, begun: _Begun) -> SqlWork:
         work = SqlWork(connection, begun.rows(self._mask()), self.history, self._dialect)
         work.now, work.point = begun.later(self._now(connection, begun)), self.point
+        work.hide = self.hide
         return work
 
     def _now(self, connection: Connection, begun: _Begun) -> int:

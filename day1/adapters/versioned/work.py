@@ -15,7 +15,7 @@ from day1.errors import IntegrityBroken
 from day1.model.redaction.mask import CLEAR
 from day1.model.redaction.veil import SECRET
 from day1.model.rows.change import Changes, Commit, CommitId, Message, RowChange, Writes
-from day1.model.rows.kind import BY_TABLE, KINDS, MEMORIES, Kind, Row
+from day1.model.rows.kind import BY_TABLE, FACT, KINDS, MEMORIES, Kind, Row
 from day1.ports.store import Work
 
 
@@ -38,6 +38,10 @@ class SqlWork(SqlAdditions, Work):
         """What a merge changed in all, until more is written."""
         self.secret: frozenset[str] = frozenset()
         """The hashes of texts that secret rows have got by the commit."""
+        self.hides = False
+        """Whether the commit takes a fact away from those who are told of it unasked."""
+        self.hide: Callable[[], object] = bool
+        """Called before such a commit: who is killed after it leaves nothing that tells."""
 
     @override
     def not_before(self, instant: int) -> None:
@@ -121,6 +125,9 @@ class SqlWork(SqlAdditions, Work):
         self._check(found)
         agents = _agents(found)
         text = encode(message, self.now, agents, _counts(found))
+        self.hides = _hides(found)
+        if self.hides:
+            self.hide()
         self.point("change.before_commit")
         empty = self._empty or self._planned is not None
         made = self._dialect.commit(self.connection, text, author_of(agents), empty=empty)
@@ -204,6 +211,17 @@ def _secret_hashes(found: Changes) -> frozenset[str]:
     return frozenset(
         str(row["content_hash"]) for row in rows if row and row.get("sensitivity") == SECRET
     )
+
+
+def _hides(found: Changes) -> bool:
+    return any(_is_told(c.before) and not _is_told(c.after) for c in found.get(FACT.table, ()))
+
+
+def _is_told(row: Row | None) -> bool:
+    """Whether a fact may be told to who did not ask: it is not archived, secret, or to end."""
+    if row is None or row["status"] == "archived":
+        return False
+    return row.get("expires_at") is None and row.get("sensitivity") != SECRET
 
 
 def _agents(found: Changes) -> set[str]:

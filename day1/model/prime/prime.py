@@ -18,3 +18,5 @@ class Prime:
     text: str
     pinned: tuple[str, ...]
     """The ids of all facts that are pinned on the branch."""
+    ends: tuple[tuple[int, int], ...] = ()
+    """The lines of facts that end, by their number, and when (microseconds UTC)."""

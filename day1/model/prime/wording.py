@@ -69,6 +69,13 @@ def prime_text(found: Situation, most: int) -> str:
     return frame.text()
 
 
+def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:
+    """The lines of a prime's text that say facts which end, by their number, and when."""
+    ends = {_said(fact): fact.until for fact in facts if fact.until is not None}
+    lines = enumerate(text.split("\n")) if ends else ()
+    return tuple((place, ends[line]) for place, line in lines if line in ends)
+
+
 def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], most: int) -> str:
     """Memories (text, and when it was) near a prompt, in at most `most` characters.
 

@@ -11,7 +11,7 @@ from day1.errors import NotFound, StoreUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.prime.choosing import PINNED, KnownFact, ordered
 from day1.model.prime.prime import Prime
-from day1.model.prime.wording import Situation, prime_text
+from day1.model.prime.wording import Situation, ends_of, prime_text
 from day1.model.records.sharing import Handoff
 from day1.model.records.task import Objective, Task
 from day1.model.redaction.mask import REDACTED_HASH
@@ -79,7 +79,16 @@ def prime_of(
         with repo.store.reading(ref) as reading:
             found = replace(found, held=len(offers_on(repo, reading)))
     text = prime_text(found, most)
-    return Prime(branch.name, space, found.commit, found.pending, now, text, tuple(sorted(pinned)))
+    return Prime(
+        branch.name,
+        space,
+        found.commit,
+        found.pending,
+        now,
+        text,
+        tuple(sorted(pinned)),
+        ends_of(text, facts),
+    )
 
 
 def _facts(

@@ -12,6 +12,7 @@ from typing import Final
 from day1.errors import Day1Error
 from day1.logs import note_failure
 from day1.model.branches.branch import Branch
+from day1.model.redaction.mask import Mask
 from day1.ports.primes import Stamp
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.request import PrimePorts
@@ -21,6 +22,9 @@ log = logging.getLogger(__name__)
 
 _MOST: Final = 20
 """Primes that are kept: more are made when a session asks for them."""
+
+_TRIES: Final = 3
+"""Something may be redacted while the memory is read for a prime: then it is read again."""
 
 _Key = tuple[str, str | None]
 """A branch and a space."""
@@ -43,7 +47,7 @@ class PrimeRenewer:
     def __init__(self, repo: Repository, ports: PrimePorts, choice: PrimeChoice) -> None:
         """Renew nothing yet."""
         self._repo, self._ports, self._choice = repo, ports, choice
-        self._seen: tuple[Hashable, Hashable] | None = None
+        self._seen: tuple[Hashable, Hashable, Mask] | None = None
 
     def renew(self, moved: Collection[str] = ()) -> None:
         """Renew, if the memory changed since the last time; at first all that are kept.
@@ -57,11 +61,11 @@ class PrimeRenewer:
 
     def begin(self) -> None:
         """Take the memory as it is now for known: only what changes from now on is renewed."""
-        self._seen = (self._repo.store.stamp(), self._repo.ledger.stamp())
+        self._seen = self._state()
 
     def _renew(self, moved: Collection[str]) -> None:
         repo, primes = self._repo, self._ports.primes
-        state = (repo.store.stamp(), repo.ledger.stamp())
+        state = self._state()
         before, self._seen = self._seen, state
         if state == before:
             return
@@ -72,7 +76,7 @@ class PrimeRenewer:
         wanted = list(dict.fromkeys([*self._own(), *fresh, *kept]))
         branches = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
         # Of a branch that did not move only the stamp is renewed, unless the ledger says more now.
-        still = before is not None and state[1] is not None and state[1] == before[1]
+        still = before is not None and state[1] is not None and state[1:] == before[1:]
         tips = repo.history.branches() if still else {}
         for place, key in enumerate(wanted):
             (name, space), there = key, kept.get(key)
@@ -83,14 +87,23 @@ class PrimeRenewer:
             else:
                 self._renew_one(branches[name], space, stamp)
 
+    def _state(self) -> tuple[Hashable, Hashable, Mask]:
+        """What changes when something is written; not every ledger tells more than redactions."""
+        ledger = self._repo.ledger
+        return self._repo.store.stamp(), ledger.stamp(), ledger.mask()
+
     def _own(self) -> list[_Key]:
         name, space = self._choice.branch, self._choice.space
         return [(name, None)] if space is None else [(name, None), (name, space)]
 
     def _renew_one(self, branch: Branch, space: str | None, stamp: Stamp) -> None:
-        try:
-            prime = prime_of(self._repo, self._ports, branch, space, self._choice.chars)
-        except Day1Error as exc:  # it was deleted meanwhile, or cannot be read now
-            log.warning("a prime was not renewed: %s", exc.code)
-        else:
-            self._ports.primes.keep(prime, stamp)
+        primes = self._ports.primes
+        for _ in range(_TRIES):
+            forgotten = primes.forgotten()
+            try:
+                prime = prime_of(self._repo, self._ports, branch, space, self._choice.chars)
+            except Day1Error as exc:  # it was deleted meanwhile, or cannot be read now
+                log.warning("a prime was not renewed: %s", exc.code)
+                return
+            if primes.keep(prime, stamp, forgotten):
+                return

@@ -1,0 +1,155 @@
+"""What nobody is to read any more leaves the kept primes, whatever is made of them meanwhile."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.app.background import prime_renewer
+from day1.hooks import prime_file
+from day1.interfaces.open_store import OpenStore
+from day1.services.prime import gathering, renewing
+from tests.flows.opened_store import call, fill, mounted, opened
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[OpenStore]:
+    with opened(tmp_path / "store", create=True) as store:
+        yield store
+
+
+def remember(store: OpenStore, text: str, **more: Any) -> str:
+    made: str = call(store, "memory_write_fact", fact_text=text, **more)["id"]
+    return made
+
+
+def files(store: OpenStore) -> str:
+    """What all files of primes hold."""
+    folder = store.folder / prime_file.FOLDER
+    return " ".join(path.read_text() for path in folder.iterdir()) if folder.exists() else ""
+
+
+def test_a_prime_that_was_read_before_a_redaction_is_read_again(
+    store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, read, gather = remember(store, "My password is plover."), [], gathering.prime_of
+
+    def overtaken(*given: Any) -> Any:
+        made = gather(*given)
+        read.append(made.text)
+        if len(read) == 1:
+            call(store, "memory_redact", id=row, confirm=row)
+        return made
+
+    monkeypatch.setattr(renewing, "prime_of", overtaken)
+    prime_renewer(store).renew()
+    assert ["plover" in text for text in read] == [True, False]
+    assert '"branch": "main"' in files(store)
+    assert "plover" not in files(store)
+
+
+def count(store: Path) -> None:
+    """Somebody forgets, and has looked for files before there was one."""
+    with (store / prime_file.FORGOTTEN).open("ab") as file:
+        file.write(b".")
+
+
+@pytest.mark.parametrize("forgets", [prime_file.forget, count])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_prime_that_somebody_forgets_while_it_is_written_is_not_kept(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    forgets: Callable[[Path], None],
+    *,
+    late: bool,
+) -> None:
+    replace = Path.replace
+
+    def overtaken(path: Path, target: Path) -> Path:
+        if late:
+            replace(path, target)
+        forgets(tmp_path)
+        return target if late else replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", overtaken)
+    said = {"branch": "main", "at": "c", "text": "plover", "forgotten": 0}
+    assert not prime_file.write(tmp_path, said)
+    assert list((tmp_path / prime_file.FOLDER).iterdir()) == []
+
+
+def test_a_prime_of_a_process_that_was_killed_while_it_was_overtaken_is_not_read(
+    tmp_path: Path,
+) -> None:
+    said = {"branch": "main", "at": "c", "text": "plover", "forgotten": 0}
+    assert prime_file.write(tmp_path, said)
+    assert prime_file.read(tmp_path, "main")
+    count(tmp_path)
+    assert prime_file.read(tmp_path, "main") is None
+    assert prime_file.kept(tmp_path) == []
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "goes"),
+    [
+        ("memory_update_fact", {"expires_at": "2100-01-01"}, True),
+        ("memory_update_fact", {"sensitivity": "secret"}, True),
+        ("memory_retract_fact", {"reason": "it is wrong"}, True),
+        ("memory_update_fact", {"category": "birds"}, False),
+    ],
+)
+def test_what_takes_a_fact_away_removes_the_primes_before_it_is_committed(
+    store: OpenStore, tool: str, given: dict[str, Any], *, goes: bool
+) -> None:
+    """So a process that is killed right after the commit leaves none that tells of it."""
+    row = remember(store, "My password is plover.")
+    prime_renewer(store).renew()
+    assert "plover" in files(store)
+
+    def kill(point: str) -> None:
+        if point == "change.after_commit":
+            raise KilledError
+
+    store.repo.store.point = kill  # type: ignore[attr-defined]  # of every engine
+    with pytest.raises(KilledError):
+        call(store, tool, fact_id=row, **given)
+    assert ("plover" in files(store)) != goes
+
+
+def test_what_a_merge_takes_away_is_forgotten_too(store: OpenStore) -> None:
+    row = remember(store, "My password is plover.")
+    call(store, "memory_branch_create", branch_name="side")
+    prime_renewer(store).renew()
+    call(store, "memory_update_fact", fact_id=row, expires_at="2100-01-01", branch="side")
+    prime_renewer(store).renew()
+    assert "plover" in files(store)
+    call(store, "memory_branch_merge", source_branch="side", target_branch="main", strategy="auto")
+    assert "plover" not in files(store)
+
+
+def test_a_fact_that_ends_is_told_until_then(store: OpenStore) -> None:
+    remember(store, "The port is 80.")
+    remember(store, "The freeze is on.", valid_until="2100-01-01")
+    prime_renewer(store).renew()
+    found = prime_file.read(store.folder, "main")
+    assert found
+    ((line, end),) = found.ends
+    assert "The freeze is on." in found.text.split("\n")[line]
+    assert prime_file.told_at(found, end - 1) == found
+    told = prime_file.told_at(found, end).text
+    assert "The freeze" not in told
+    assert "The port is 80." in told
+
+
+def test_a_full_disk_keeps_no_prime_that_is_forgotten(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=1m", "tmpfs") as disk:
+        assert prime_file.write(disk, {"branch": "main", "at": "c", "text": "plover"})
+        fill(disk, 0)
+        with suppress(OSError):
+            prime_file.forget(disk)
+        assert list((disk / prime_file.FOLDER).iterdir()) == []
