@@ -201,6 +201,12 @@ class ForeignStore(Refused):
     code = "foreign_store"
 
 
+class StoreOfAnother(Refused):
+    """The store was found upward and is another user's: nobody named it."""
+
+    code = "store_of_another"
+
+
 class Forbidden(Refused):
     """The caller's token does not allow it."""
 

@@ -27,6 +27,8 @@ WHY: Final[dict[Rule, str]] = {
     "repository": "There is no store yet; one of this git repository would be its.",
     "none": "There is no store yet, and this folder is in no git repository.",
 }
+_FOUND: Final = frozenset[Rule]({"upward", "worktree"})
+"""How a store is found that nobody named."""
 
 
 class Named(NamedTuple):
@@ -98,6 +100,19 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
             folder = _data_folder() / "day1" / "projects" / _hashed(origin)
             return Home(folder, "origin", repository)
     return _existing(here, repository) or _proposed(repository)
+
+
+def is_ours(home: Home) -> bool:
+    """Whether a store is this user's, or was named: one that is planted upward would hear all.
+
+    Raises:
+        OSError: its folder is not there.
+    """
+    if home.rule not in _FOUND:
+        return True
+    user, owner = os.geteuid(), home.folder.stat().st_uid
+    # Root in a container works in the folders of a user of the machine.
+    return owner == user or (not user and owner == home.folder.parent.stat().st_uid)
 
 
 def is_store(folder: Path) -> bool:

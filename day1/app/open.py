@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -24,8 +25,8 @@ from day1.adapters.spool import FolderSpool
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
 from day1.app.taking import before_a_command
 from day1.call.context import now
-from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
-from day1.home import find_home
+from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore, StoreOfAnother
+from day1.home import find_home, is_ours, locate
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
@@ -83,7 +84,7 @@ def open_store(
 def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | None) -> OpenStore:
     """The store, with all that was left half done finished."""
     try:
-        folder = folder or find_home(settings)
+        folder = folder or _found(settings)
     except OSError as exc:  # another user's .day1 on the way up
         raise of_system(exc, Path(exc.filename), writing=False) from exc
     chat_model = chat(settings.chat)
@@ -127,6 +128,23 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             partial(obstacles_in, folder),
             opened.pop_all(),
         )
+
+
+def _found(settings: Settings) -> Path:
+    """The folder of the store that is meant.
+
+    Raises:
+        StoreOfAnother: it was found upward, and another user made it.
+    """
+    home = locate(settings)
+    if not is_ours(home):
+        raise StoreOfAnother(
+            f"{home.folder} belongs to another user of this machine, who could read what you write "
+            "to it and choose what you are told. If that is wanted, name it: "
+            f"`export DAY1_HOME={quote(str(home.folder))}`. Else name a folder of your own.",
+            store=str(home.folder),
+        )
+    return home.folder
 
 
 @contextmanager

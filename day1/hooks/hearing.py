@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from day1.home import is_store, locate, named_by
+from day1.home import is_ours, is_store, locate, named_by
 from day1.hooks import answers, spool
 from day1.hooks.events import CLIENTS, EVENTS, event_of, line_of
 from day1.hooks.prime_file import read, stamp_of, told_at
@@ -23,8 +23,6 @@ _LOGGING: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_
 _MOST_LOG: Final = 256 * 1024
 _AGAIN_S: Final = 10
 """The same start of a session within so many seconds was told by two files of hooks."""
-_FOUND: Final = frozenset({"upward", "worktree"})
-"""How a store is found by where a session is."""
 _PROJECTS: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 """Where clients name the project, which an agent does not leave when it goes into a folder."""
 
@@ -71,19 +69,12 @@ def _store(payload: Mapping[str, Any]) -> Path | None:
         named = named_by(os.environ)
         home = locate(named, _project(payload))
         folder = home.folder
-        if home.rule in _FOUND and not _is_ours(folder):
+        if not is_ours(home):
             return None
         there = (folder / "node").is_file() if named.url is not None else is_store(folder)
     except (OSError, RuntimeError, ValueError):  # no home, no folder, a path that is none
         return None
     return folder if there else None
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether a store that nobody named is this user's: one planted upward would hear all."""
-    user, owner = os.geteuid(), folder.stat().st_uid
-    # Root in a container works in the folders of a user of the machine.
-    return owner == user or (not user and owner == folder.parent.stat().st_uid)
 
 
 def _project(payload: Mapping[str, Any]) -> Path:
@@ -116,7 +107,7 @@ def _is_told(told: Mapping[str, Any], tail: bytes) -> bool:
         try:
             before = json.loads(line)
             same = all(before[key] == told.get(key) for key in ("event", "source"))
-            if same and told["at"] - before["at"] < _AGAIN_S * 1_000_000:
+            if same and abs(told["at"] - before["at"]) < _AGAIN_S * 1_000_000:
                 return True
         except (ValueError, TypeError, KeyError):
             continue
