@@ -131,6 +131,10 @@ def after(state: State, action: Action) -> State:
             del new[name]
         case {"action": "revive" | "curate" | "take", "name": name, "facts": facts}:
             new[name] = dict(facts)
+        case {"action": "propose", "name": name, "target": target, "facts": facts}:
+            # It is killed before it merges what may be merged unseen.
+            new[target] = dict(new["main"])
+            new[name] = {**new["main"], **facts}
         case {"action": "merge", "source": source, "target": target}:
             # Only rows that the target never had come from a fork in these stories.
             new[target] = {**new[source], **new[target]}
@@ -271,6 +275,12 @@ def action_for(point: str, state: State) -> Action:
         },
         "delete": {"action": "delete", "name": "side"},
         "merge": {"action": "merge", "source": "side", "target": "main"},
+        "propose": {
+            "action": "propose",
+            "name": "proposed",
+            "target": "tiered",
+            "facts": {fact_id(): "note", fact_id(): "policy"},
+        },
         "retire": {"action": "retire", "name": "side"},
         "revive": {"action": "revive", "name": "old", "facts": state["side"]},
         "import": {
@@ -309,6 +319,7 @@ POINTS = (
     "merge.after_intent",
     "merge.after_engine",
     "merge.after_ledger",
+    "propose.after_review",
     "retire.after_intent",
     "retire.marked",
     "retire.after_engine",

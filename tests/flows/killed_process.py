@@ -28,7 +28,7 @@ from day1.ports.source import FactDraft
 from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import backup as backups
 from day1.services.exchange import bundles, importing, store_copy
-from day1.services.merges import merging, planning
+from day1.services.merges import merging, planning, proposing, protection
 from day1.services.redaction import purging, redacting
 from day1.services.rows import curating, editing
 from day1.services.rows.recording import NewFact, fact_row
@@ -93,6 +93,23 @@ def merge(store: OpenStore, action: Action) -> None:
     source, target = (lookup.find(store.repo, action[end]) for end in ("source", "target"))
     request = planning.MergeRequest(source, target, "auto")
     merging.merge(store.repo, request, ORIGIN, now())
+
+
+def propose(store: OpenStore, action: Action) -> None:
+    """A branch of two facts, for one with tiers: one may merge unseen, the other waits."""
+    target = forking.create(store.repo, action["target"], lookup.find(store.repo, "main"), now())
+    source = forking.create(store.repo, action["name"], target, now())
+    with store.repo.store.adding(source.name) as work:
+        for row_id, sort in action["facts"].items():
+            work.add(FACT, [fact_row(row_id, NewFact(sort, category=sort), ORIGIN, work.now)])
+    target = protection.protect(store.repo, target, ["tiers"], ["unseen category=note"])
+    proposing.propose(
+        store.repo,
+        planning.MergeRequest(source, target, "auto"),
+        proposing.Proposer(ORIGIN, None),
+        now(),
+        protection.guard(store.repo, protection.Merger(None)),
+    )
 
 
 class Facts:
@@ -193,6 +210,7 @@ ACTIONS: dict[str, Callable[[OpenStore, Action], Any]] = {
     "take": take,
     "delete": delete,
     "merge": merge,
+    "propose": propose,
     "retire": retire,
     "revive": revive,
     "import": import_,

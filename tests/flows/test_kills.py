@@ -42,6 +42,11 @@ def test_a_kill_leaves_what_was_acknowledged(
         assert "fresh" in found
     if point == "merge.after_engine":
         assert "said on the side" in texts
+    if (
+        point == "propose.after_review"
+    ):  # no part of a branch is merged without a review of the rest
+        with closing(sqlite3.connect(tmp_path / "store" / "ledger.db")) as ledger:
+            assert ledger.execute("SELECT status FROM reviews").fetchall() == [("open",)]
     if point.startswith(("redact.", "purge.")):  # what was begun is finished, in the index too
         assert REDACTED in texts
         with closing(sqlite3.connect(tmp_path / "store" / "index.db")) as index:

@@ -60,12 +60,17 @@ def propose(
     tiers = tiers_of(request.source, request.target, seen.plan)
     if not strictest(tiers.values()).looks:
         return Proposed(done or merge(repo, request, by.origin, now, guard), None)
-    items = () if done else _unseen(repo, request, seen)
-    if items:
-        picked = replace(request, strategy="cherry_pick", items=items, expect=None)
-        done = merge(repo, picked, by.origin, now, guard)
+    picked = None if done else _unseen(repo, request, seen)
+    items = () if picked is None else tuple(row.id for row in picked.rows)
+    if picked is not None:  # where it would be refused nothing is opened
+        guard(request.source, request.target, picked)
+    # First: a process that is killed in between leaves a review of all, and no part without one.
     opener = by.origin.agent_id, by.token
     review = open_review(repo, (request.source, request.target), (None, None), opener, now)
+    repo.point("propose.after_review")
+    if items:
+        part = replace(request, strategy="cherry_pick", items=items, expect=None)
+        done = merge(repo, part, by.origin, now, guard)
     merged = {*items}
     return Proposed(done, review, tuple(row for row in tiers if row not in merged))
 
@@ -75,8 +80,8 @@ def _repeated(record: MergeRecord) -> Merged:
     return Merged(record, nothing, record.created_at, repeated=True)
 
 
-def _unseen(repo: Repository, request: MergeRequest, seen: Preview) -> tuple[str, ...]:
-    """The rows that may be picked unseen, together with what a pick takes along."""
+def _unseen(repo: Repository, request: MergeRequest, seen: Preview) -> MergePlan | None:
+    """The plan of the rows that may be picked unseen, with what a pick takes along."""
     tiers = tiers_of(request.source, request.target, seen.plan)
     items = tuple(row for row, one in tiers.items() if not one.looks)
     while items:
@@ -84,8 +89,8 @@ def _unseen(repo: Repository, request: MergeRequest, seen: Preview) -> tuple[str
         judged = tiers_of(request.source, request.target, picked)
         strict = {row for row, one in judged.items() if one.looks}
         if not strict:
-            return tuple(row.id for row in picked.rows)
+            return picked
         source = {row.id: row.source or {} for row in picked.rows}
         fewer = tuple(i for i in items if strict.isdisjoint(follow_supersession([i], source)))
         items = fewer if len(fewer) < len(items) else ()
-    return items
+    return None
