@@ -262,3 +262,14 @@ def test_the_plugin_of_opencode_tells_and_injects(tmp_path: Path, works: bool) -
         ("compacting", None, None),
         ("session-end", None, None),
     ]
+
+
+def test_a_store_for_where_no_project_is_is_made_only_if_it_is_asked_for(cli: CommandLine) -> None:
+    store = cli.home / ".day1" / "memory.db"
+    cli("setup", "claude")
+    cli("setup", "claude", "--everywhere", "--check", code=1)
+    assert not store.exists()
+    assert "~/.day1 was made" in cli("setup", "claude", "--everywhere").err
+    cli("setup", "claude", "--everywhere", "--check")
+    cli("setup", "claude", "--everywhere", "--remove")
+    assert store.exists(), "memory is never taken out"

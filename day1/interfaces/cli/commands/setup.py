@@ -29,24 +29,33 @@ _STYLES: Final = {"added": "ok", "changed": "changed", "removed": "removed", "re
 @click.option("--remove", is_flag=True, help="Take out what is day1's, and nothing else.")
 @click.option("--tools", metavar="NAMES", help="What the agent gets, as for `day1 mcp --tools`.")
 @click.option("--no-hooks", is_flag=True, help="Leave hooks out, and say more in the instructions.")
+@click.option("--everywhere", is_flag=True, help="Make ~/.day1 too, for where no project is.")
 @porcelain
 def setup_command(session: Session, clients: Sequence[str], **given: Any) -> None:
     """Connect CLIENT to day1: its MCP server, hooks, and a section in its file of instructions.
 
     CLIENT: claude, codex, cursor, vscode, gemini, opencode, zed, windsurf; default: those that are
     found on this machine. What others wrote in these files stays as it is; a copy of each is kept.
+
+    A hook makes no store. With --everywhere this command makes one in your home: it serves folders
+    in no project, and repositories that have none of their own.
     """
     from day1.ports.setup import Asked
 
     looks = [given[name] for name in ("check", "dry_run", "prints")]
     if sum(looks) > 1 or (given["prints"] and given["remove"]):
         raise click.UsageError("--check, --dry-run and --print exclude one another.")
+    if given["everywhere"] and session.settings.store.url is not None:
+        raise click.UsageError("DAY1_STORE__URL names one store for all: leave --everywhere out.")
     _refuse_unknown(given["tools"])
     setup = session.app.setup()
     chosen = _chosen(session, setup, clients, ask=not any(looks))
     asked = Asked(chosen, not given["user"], given["tools"], given["remove"], not given["no_hooks"])
     point = session.app.point(session.settings)
     outcomes, notes = setup.run(asked, write=not any(looks), point=point)
+    lacks = given["everywhere"] and not given["remove"] and _lacks_users_store()
+    if lacks:
+        notes = [*notes, _make_users_store(session, write=not any(looks))]
     if given["prints"]:
         outcomes = [replace(each, state="same", why="") for each in outcomes]
     if not session.answer(_document(asked, outcomes, notes, written=not any(looks))):
@@ -54,8 +63,27 @@ def setup_command(session: Session, clients: Sequence[str], **given: Any) -> Non
         for note in notes:
             session.screen.note(("note: ", "dim"), note)
     refused = any(each.state == "refused" for each in outcomes)
-    if refused or (given["check"] and any(each.differs for each in outcomes)):
+    if refused or (given["check"] and (lacks or any(each.differs for each in outcomes))):
         raise click.exceptions.Exit(FAILED)
+
+
+def _lacks_users_store() -> bool:
+    from day1.git_folders import STORE
+    from day1.home import is_store
+
+    return not is_store(Path.home() / STORE)
+
+
+def _make_users_store(session: Session, *, write: bool) -> str:
+    """Make the store that serves where there is no other; says what became of it."""
+    from day1.git_folders import STORE
+
+    folder, settings = Path.home() / STORE, session.settings
+    if not write:
+        return f"{_short(folder)} is to be made: it serves where there is no other store"
+    session.app.create_store(settings, folder, session.now)
+    session.app.open_store(settings, folder=folder).close()
+    return f"{_short(folder)} was made: it serves where there is no other store"
 
 
 def _refuse_unknown(tools: str | None) -> None:
