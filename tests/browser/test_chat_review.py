@@ -317,17 +317,39 @@ def test_axe_finds_nothing_serious(scene: Scene, chatting: Chatting) -> None:
         assert not grave, grave
 
 
-def test_a_review_says_which_changes_need_a_look(
-    server: HttpServer, secret: str, chatting: Chatting
+def test_somebody_else_looks_and_the_look_is_of_what_was_seen(
+    server: HttpServer, secret: str, boss: str, chatting: Chatting
 ) -> None:
+    writer = server.token("chat writer", "merge", boss, agent_id="wil")
     for name, parent in (("chat/guarded", "main"), ("chat/looked", "chat/guarded")):
-        server.ok("memory_branch_create", secret, branch_name=name, parent_branch=parent)
+        server.ok("memory_branch_create", writer, branch_name=name, parent_branch=parent)
     given = {"fact_text": "Doors are shut at six.", "category": "policy", "branch": "chat/looked"}
-    server.ok("memory_write_fact", secret, **given)
-    rules = {"requires": ["tiers"], "tiers": ["two category=policy"]}
-    server.ok("memory_branch_protect", secret, branch_name="chat/guarded", **rules)
-    chat = chatting()
-    chat.show("review_open", source_branch="chat/looked", target_branch="chat/guarded")
-    expect(chat.main.locator(".tier")).to_have_text("needs two looks two category=policy")
-    chat.says("Looks that it needs: 2 (two category=policy); it has 0.")
+    server.ok("memory_write_fact", writer, **given)
+    rules = {"requires": ["tiers"], "tiers": ["look category=policy"]}
+    server.ok("memory_branch_protect", boss, branch_name="chat/guarded", **rules)
+    sides = {"source_branch": "chat/looked", "target_branch": "chat/guarded"}
+    author = chatting(writer)
+    author.show("review_open", **sides)
+    expect(author.main.locator(".tier")).to_have_text("needs a look look category=policy")
+    author.says("0 of 1 look that it needs: look category=policy.")
+    author.main.get_by_role("button", name="I looked, and agree").click()
+    expect(author.main.get_by_role("alert")).to_contain_text("Somebody else must approve")
+
+    chat = chatting(secret)
+    chat.show("review_open", **sides)
+    server.ok("memory_write_fact", writer, **{**given, "fact_text": "Doors are shut at seven."})
+    agree = chat.main.get_by_role("button", name="I looked, and agree")
+    agree.click()
+    expect(chat.main.get_by_role("alert")).to_contain_text("not the previewed one any more")
+    agree.click()
+    chat.says("1 of 1 look that it needs")
+    chat.says("ada approved")
     chat.fits()
+    assert chat.heard("ui/update-model-context")[-1]["content"][0]["text"].endswith("1 of 1 look.")
+    chat.main.get_by_role("button", name="Take it back").click()
+    chat.says("0 of 1 look that it needs")
+    agree.click()
+    chat.says("1 of 1 look that it needs")
+    chat.main.get_by_role("button", name="Merge…").click()
+    chat.main.get_by_role("button", name="Merge", exact=True).click()
+    chat.says("Merged by ada")

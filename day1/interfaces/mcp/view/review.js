@@ -173,7 +173,8 @@ async function doing(work) {
 function inform() {
   const merged = review.merge_id ? ` It was merged: ${review.merge_id}.` : "";
   const left = `${count(review.decided, "decision")}, ${number(review.undecided_count)} to go.`;
-  const text = `A person worked on review ${review.id}. It is ${review.status}. ${left}${merged}`;
+  const looked = review.tier?.needs ? ` It has ${number(review.tier.looks)} of ${count(review.tier.needs, "look")}.` : "";
+  const text = `A person worked on review ${review.id}. It is ${review.status}. ${left}${looked}${merged}`;
   request("ui/update-model-context", { content: [{ type: "text", text }] }).catch(() => {});
 }
 
@@ -190,6 +191,14 @@ async function decide(row, cell, take, value) {
   const to = take === "clear" || problem ? all[here] : next || all[here];
   if (to) show(to);
   else main.focus();
+}
+
+/* An approval is of the plan that is shown, or it is refused. */
+async function approve(withdraw) {
+  const expect = review.digest ?? "";
+  await doing(() => call("review_approve", { review_id: review.id, expect, withdraw }));
+  inform();
+  document.getElementById("looks")?.focus();
 }
 
 async function merge() {
@@ -251,11 +260,25 @@ function progress() {
     h("div", { class: "deciding" }, h("label", { class: "progress" }, far, bar),
       decides() && button(["Merge… ", key("m")], ask, { id: "merge", class: "main", "aria-keyshortcuts": "m" })),
     deaf && notice({}, "This client shows the review only: decide it at a terminal or on day1's pages."),
-    Object.entries(review.missing).map(([required, why]) =>
+    Object.entries(review.missing).filter(([required]) => required !== "tiers").map(([required, why]) =>
       notice({}, review.target_branch, " requires ", required, ": ", inert(why))),
+    review.tier && looks(review.tier),
     review.stale.map(stale),
     decides() && keys(),
   ];
+}
+
+/* The looks that the target asks for, and those that there are. Who may give one is the server's to say. */
+function looks({ needs, looks: have, why }) {
+  const far = needs ? `${number(have)} of ${count(needs, "look")} that it needs: ` : "It may merge unseen: ";
+  const given = review.approvals.map((one) =>
+    [h("br"), one.by ? said(one.by) : "Someone", " approved, ", when(one.at), !one.counts && [" ", chip("does not count")]]);
+  return h("div", { class: "notice row-of", id: "looks", tabindex: "-1" },
+    h("span", null, far, said(why), ".", given),
+    needs > 0 && decides() && [
+      button("I looked, and agree", () => approve(false)),
+      given.length > 0 && button("Take it back", () => approve(true), { class: "quiet" }),
+    ]);
 }
 
 function stale(one) {
