@@ -110,6 +110,39 @@ def test_a_held_value_is_masked_and_taking_it_reveals_nothing(store: OpenStore) 
     assert facts(store) == [REDACTED, REDACTED]
 
 
+def test_who_changed_what_is_told_of_redacted_words_too(store: OpenStore) -> None:
+    row = remember(store, category="codes", agent_id="ada", expires_at="2999-01-01")
+    change(store, row, "main", fact_text="It opens with plover4711.", agent_id="bob", reason="7")
+    change(store, row, "main", category="vaults", agent_id="cy")
+    change(store, row, "main", confidence=0.5, agent_id="dee")
+    before = {cell["cell"]: cell for cell in call(store, "memory_blame", id=row)["cells"]}
+    redact(store, row)
+    after = {cell["cell"]: cell for cell in call(store, "memory_blame", id=row)["cells"]}
+    who = ("agent_id", "at", "edited", "branch", "commit")
+    assert [after[name][key] for name in after for key in who] == [
+        before[name][key] for name in before for key in who
+    ]
+    assert after["fact_text"]["agent_id"] == "bob"
+    assert (after["fact_text"]["value"]["fact_text"], after["fact_text"]["reason"]) == (
+        REDACTED,
+        REDACTED,
+    )
+    assert "plover" not in json.dumps(after)
+
+
+def test_no_merge_makes_who_was_withheld_the_author_of_redacted_words(store: OpenStore) -> None:
+    row = remember(store)
+    call(store, "memory_branch_create", branch_name="side")
+    change(store, row, "main", fact_text="It opens with plover4711.", agent_id="ada")
+    change(store, row, "side", fact_text="It opened with plover4711.", agent_id="bob")
+    assert call(store, "memory_branch_merge", **MERGE)["rejected_count"] == 1
+    redact(store, row)
+    text = next(
+        cell for cell in call(store, "memory_blame", id=row)["cells"] if cell["cell"] == "fact_text"
+    )
+    assert text["agent_id"] == "ada"
+
+
 def test_restoring_the_past_brings_nothing_back(store: OpenStore) -> None:
     row = remember(store)
     call(store, "memory_snapshot", label="told")

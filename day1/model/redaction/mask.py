@@ -94,6 +94,12 @@ class Mask:
         shown = {c: cell for c, cell in hidden.items() if row.get(c) is not None}
         return {**row, **shown} if shown else row
 
+    def hides(self, kind: Kind, row: Row) -> frozenset[str]:
+        """The columns of a row, given as it reads, that do not say what they hold."""
+        by_text = _BY_TEXT.get(kind, {}) if row.get("content_hash") == REDACTED_HASH else {}
+        by_row = _BY_ROW[kind] if self._lists(kind, row) else {}
+        return frozenset({*by_text, *by_row})
+
     def _lists(self, kind: Kind, row: Row) -> bool:
         about = row.get(kind.about) in self.rows
         return about or (kind in COPIED and row.get("origin_id") in self.rows)

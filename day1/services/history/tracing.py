@@ -8,7 +8,7 @@ from day1.errors import Advice, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Commit, CommitId, Query, Ref
-from day1.model.rows.kind import EDIT, MEMORIES, WHOLE, Kind, Row, kind_of, written
+from day1.model.rows.kind import EDIT, HELD, MEMORIES, WHOLE, Kind, Row, kind_of, written
 from day1.services.history.ancestry import Ancestry, CommitOnBranch
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import changed_groups, newest_edits
@@ -43,6 +43,10 @@ class Traced:
     edits: Sequence[Row]
     tip: CommitId
     pending: int
+    hidden: frozenset[str] = frozenset()
+    """Its columns of which a redaction hides what they hold."""
+    held: Sequence[Row] = ()
+    """What merges withheld of it; read only where something is hidden."""
 
 
 def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
@@ -55,13 +59,11 @@ def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
     if kind not in MEMORIES:
         raise _unknown(row_id, branch)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        return Traced(
-            kind,
-            reading.get(kind, [row_id]).get(row_id),
-            reading.find(EDIT, Query(equal={"row_id": row_id})),
-            reading.tip,
-            reading.pending.count,
-        )
+        row = reading.get(kind, [row_id]).get(row_id)
+        about = Query(equal={"row_id": row_id})
+        edits, hidden = reading.find(EDIT, about), reading.mask.hides(kind, row or {"id": row_id})
+        held = reading.find(HELD, about) if hidden else ()
+        return Traced(kind, row, edits, reading.tip, reading.pending.count, hidden, held)
 
 
 def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Version]]:
@@ -158,7 +160,8 @@ class Blame:
 def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Blame]]:
     """Who wrote each cell of a row, on which branch, and through which merges it came.
 
-    The author is the newest edit whose value is the cell's present one, else the row's origin.
+    The author is the newest edit whose value is the cell's present one, else the row's origin. Of
+    a redacted cell it is the newest edit whose value no merge withheld.
 
     Raises:
         NotFound: the row is not on the branch.
@@ -173,7 +176,7 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
             branch=branch.name,
         )
     ways = _Ways(repo, branch, traced.tip)
-    authors = newest_edits(kind, row, traced.edits)
+    authors = newest_edits(kind, row, _taken(traced, ways), traced.hidden)
     found = []
     for group in kind.groups:
         edit = authors.get(group[0])
@@ -260,3 +263,15 @@ class _Ways:
         record = self._repo.ledger.record(MergeRecord, merge_id)
         decided_by = None if record is None else record.decided_by
         return Passage(made.commit, merge_id, source, made.branch, decided_by)
+
+
+def _taken(traced: Traced, ways: _Ways) -> Sequence[Row]:
+    """The edits of a row without those whose value a merge withheld, as far as that was read."""
+    lost = {(item["merge_id"], item["cell"]) for item in traced.held}
+    if not lost:
+        return traced.edits
+    return [
+        edit
+        for edit in traced.edits
+        if not any((way.merge_id, edit["cell"]) in lost for way in ways.edit(edit)[2])
+    ]

@@ -350,7 +350,7 @@ def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
     """The newest edit of each cell whose value is the cell's present one, by cell."""
     with repo.store.reading(ref) as reading:
         edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
-    return newest_edits(kind, row, edits)
+        return newest_edits(kind, row, edits, reading.mask.hides(kind, row))
 
 
 def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:

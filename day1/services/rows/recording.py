@@ -1,6 +1,6 @@
 """New rows: facts, observations, relations, and the edits that say who changed what."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from day1.model.merge.held import HeldItem, Resolution, closing_row
@@ -258,10 +258,15 @@ def close_items(
     )
 
 
-def newest_edits(kind: Kind, row: Row, edits: Sequence[Row]) -> dict[str, Row]:
-    """The newest edit of each cell whose value is the cell's present one, by cell."""
-    return {
-        cell: edit
-        for edit in edits
-        if (cell := str(edit["cell"])) != WHOLE and edit["value"] == cell_value(kind, row, cell)
-    }
+def newest_edits(
+    kind: Kind, row: Row, edits: Sequence[Row], hidden: Collection[str] = ()
+) -> dict[str, Row]:
+    """The newest edit of each cell whose value is the cell's present one, by cell.
+
+    Of a cell with `hidden` columns no value can be compared: there the newest edit counts.
+    """
+    of_cells = [(str(edit["cell"]), edit) for edit in edits if edit["cell"] != WHOLE]
+    unknown = {cell for cell, _ in of_cells if not set(hidden).isdisjoint(kind.group(cell))}
+    found = {cell: edit for cell, edit in of_cells if cell in unknown}
+    told = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}
+    return found | told
