@@ -11,6 +11,7 @@ from day1.app.open import open_store
 from day1.call.context import Caller, Context
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets import TOOLSETS
+from tests.fakes.hashing_embedder import HashingEmbedder
 
 A, B = "project:a", "project:b"
 SAID = {A: "alpaca", B: "bison", None: "camel"}
@@ -86,3 +87,18 @@ def test_what_two_spaces_say_alike_is_a_fact_of_each(ctx: Context) -> None:
     assert sorted(map(str, spaces)) == ["None", "None", A, A, B, B]
     alike = [row.get("space") for row in listed if row["fact_text"] == "All of them spit."]
     assert sorted(map(str, alike)) == ["None", A, B]
+
+
+@pytest.mark.parametrize("by_vector", [False, True])
+def test_a_fact_of_another_space_says_nothing_here(ctx: Context, *, by_vector: bool) -> None:
+    """Neither its text, nor one like it, nor that an observation there became a fact."""
+    said = "All of them spit."
+    if by_vector:
+        ctx = replace(ctx, search=replace(ctx.search, embedder=HashingEmbedder()))
+        said = "All of them: spit."  # the same words, and another text
+    call(ctx, "memory_write_fact", fact_text=said, space=B)
+    asked = ASKED["memory_consolidate"]
+    assert call(ctx, "memory_consolidate", **asked, space=A)["new_facts"] == 2
+    done = call(ctx, "memory_consolidate", **asked, space="*")
+    alike = [fact for fact in done["facts"] if fact["fact_text"] == "All of them spit."]
+    assert (done["new_facts"], len(alike)) == (3, 1), "B has such a fact, and A has one by now"

@@ -2,18 +2,18 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from day1.errors import EmbedderUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Ref
-from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row
+from day1.model.rows.kind import FACT, OBSERVATION, Cell, Kind, Row
 from day1.model.search.grouping import ALIKE, Pair, at_odds, complete_links, plain, word_pairs
 from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
 from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.repository.repository import Repository
-from day1.services.search.filters import Filter
+from day1.services.search.filters import Filter, active_rows
 from day1.services.search.indexing import EMBEDDED_AT_ONCE, catch_up
 from day1.services.search.request import SearchPorts
 
@@ -105,8 +105,8 @@ def _alike(
 
 def said_by_facts(
     repo: Repository, ports: SearchPorts, branch: Branch, texts: Sequence[str]
-) -> set[str]:
-    """The texts that an active fact of a branch already says.
+) -> set[tuple[Cell, str]]:
+    """The texts that an active fact of a branch already says, each with the space of that fact.
 
     Only texts with vectors are compared; the cost grows with the facts of the branch.
     """
@@ -126,4 +126,20 @@ def said_by_facts(
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("facts are compared by their exact text: %s", error.code)
         return set()
-    return {text for text, fact in found if fact in said and not at_odds(text, said[fact])}
+    alike = [(text, said[fact]) for text, fact in found if fact in said]
+    return _with_spaces(repo, ref, [(a, b) for a, b in alike if not at_odds(a, b)])
+
+
+def _with_spaces(
+    repo: Repository, ref: Ref, alike: Sequence[tuple[str, str]]
+) -> set[tuple[Cell, str]]:
+    """The first texts of pairs, with the spaces that have an active fact of the second one."""
+    if not alike:
+        return set()
+    hashes = {text: content_hash(text) for _, text in alike}
+    query = replace(active_rows(FACT, inactive=False), among={"content_hash": [*hashes.values()]})
+    spaces: dict[Cell, set[Cell]] = {}
+    with repo.store.reading(ref) as reading:
+        for hashed, space in reading.scan(FACT, ("content_hash", "space"), query):
+            spaces.setdefault(hashed, set()).add(space)
+    return {(space, one) for one, text in alike for space in spaces.get(hashes[text], ())}

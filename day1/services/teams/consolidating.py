@@ -65,6 +65,11 @@ class CandidateFact:
         return _CONFIDENCE[min(len(self.sources), len(_CONFIDENCE)) - 1]
 
     @property
+    def space(self) -> Cell:
+        """Of its sources, and of the fact."""
+        return self.sources[0]["space"]
+
+    @property
     def fact_id(self) -> str:
         """The id, made from the content: so what two branches consolidate alike merges."""
         first = self.sources[0]
@@ -112,7 +117,7 @@ def consolidate(
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         fresh = _unknown(reading, candidates, grouped)
     said = said_by_facts(repo, ports, branch, [c.text for c in fresh])
-    fresh = [candidate for candidate in fresh if candidate.text not in said]
+    fresh = [candidate for candidate in fresh if (candidate.space, candidate.text) not in said]
     _word(fresh, request, done.notes)
     if request.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
@@ -162,25 +167,27 @@ def _unknown(
     """The candidates that are not consolidated on a branch, and that no active fact says.
 
     One is consolidated if any of its sources went into a fact, or if its wording is alike to that
-    of a fact that was consolidated, which may have been retracted.
+    of a fact of its space that was consolidated, which may have been retracted.
     """
     edit_of = {_edit_id(row): row for candidate in candidates for row in candidate.sources}
     edits = reading.get(EDIT, list(edit_of))
     known = {edit_of[edit_id]["id"] for edit_id in edits}
     firsts = [edit_of[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM)]
-    wordings = {plain(str(row["summary"])) for row in firsts}
-    alike = wordings | {b for a, b, _ in grouped.pairs if a in wordings}
-    alike |= {a for a, b, _ in grouped.pairs if b in wordings}
+    wordings = {(row["space"], plain(str(row["summary"]))) for row in firsts}
+    spaces = {space for space, _ in wordings}
+    both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
+    alike = {(space, b) for a, b in both for space in spaces if (space, a) in wordings} | wordings
     hashes = [content_hash(candidate.text) for candidate in candidates]
     query = Query(equal={"status": "active"}, among={"content_hash": hashes})
-    there = {text for (text,) in reading.scan(FACT, ("content_hash",), query)}
-    there |= reading.get(FACT, [candidate.fact_id for candidate in candidates]).keys()
+    said = {*reading.scan(FACT, ("space", "content_hash"), query)}
+    there = reading.get(FACT, [candidate.fact_id for candidate in candidates])
     return [
         candidate
         for candidate, hashed in zip(candidates, hashes, strict=True)
         if known.isdisjoint(row["id"] for row in candidate.sources)
-        and plain(str(candidate.sources[0]["summary"])) not in alike
-        and there.isdisjoint((hashed, candidate.fact_id))
+        and (candidate.space, plain(str(candidate.sources[0]["summary"]))) not in alike
+        and (candidate.space, hashed) not in said
+        and candidate.fact_id not in there
     ]
 
 
@@ -195,7 +202,7 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
             happened_at=first["happened_at"],  # type: ignore[arg-type]  # an integer column
         )
         fact = fact_row(candidate.fact_id, new, origin, work.now)
-        fact["origin_id"], fact["space"] = first["id"], first["space"]
+        fact["origin_id"], fact["space"] = first["id"], candidate.space
         facts.append(fact)
         for row in candidate.sources:
             edits += _edit(fact, row, candidate, origin, work.now)
