@@ -38,6 +38,7 @@ _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "subagent-stop": ("last_assistant_message", "summary", "text"),
 }
 """Where the text of an event is."""
+_HOOKED: Final = ("<hook_context>", "</hook_context>")
 
 
 def agent_of(client: str) -> str:
@@ -79,10 +80,10 @@ def event_of(
         "source": _name(payload.get("source") or payload.get("reason") or payload.get("trigger")),
         "parent": _first(payload, _PARENT) if event == "session-start" else None,
         "model": _name(payload.get("model")),
-        "text": _text(inner, _TEXTS.get(event, ())),
+        "text": _own(event, client, _text(inner, _TEXTS.get(event, ()))),
     }
-    if event == "turn-end" and "prompt_response" in payload:  # Gemini tells both at once
-        told["prompt"] = _text(payload, ("prompt",))
+    if event == "subagent-stop" and payload.get("agent_type") == "":
+        del told["text"]  # no subagent: Claude Code sums its context up, and tells of that too
     return {name: value for name, value in told.items() if value is not None}
 
 
@@ -98,6 +99,18 @@ def really(client: str, payload: Mapping[str, Any]) -> str:
     if "sessionId" in payload and "hookEventName" in payload:
         return "vscode"
     return client
+
+
+def _own(event: str, client: str, text: str | None) -> str | None:
+    """A text without what a client itself has put around it."""
+    if text is None or (client == "claude" and text.startswith("<task-notification>")):
+        return None  # no prompt: so Claude Code tells its agent that another one is done
+    if client == "gemini" and text.startswith(_HOOKED[0]):  # what hooks told it, escaped
+        text = text.partition(_HOOKED[1])[2].lstrip()
+    if event == "compacted":  # with what the model thought before it wrote the summary
+        text = text.rpartition("</analysis>")[2]
+        text = text.replace("<summary>", "").replace("</summary>", "").strip()
+    return text or None
 
 
 def _first(payload: Mapping[str, Any], names: Sequence[str]) -> str | None:

@@ -58,9 +58,10 @@ def test_a_turn_is_two_messages_of_the_sessions_conversation(folder: Path) -> No
     assert waiting(folder) == []
 
 
-def test_gemini_tells_both_sides_of_a_turn_at_its_end(folder: Path) -> None:
-    tell(folder, "prompt", "gemini", prompt="Why?")
-    tell(folder, "turn-end", "gemini", prompt="Why?", prompt_response="So.")
+def test_the_end_of_a_long_turn_of_gemini_does_not_say_its_prompt_again(folder: Path) -> None:
+    """It tells of the prompt at both ends, and names no turn."""
+    tell(folder, "prompt", "gemini", prompt="Why?", at=1_000_000_000)
+    tell(folder, "turn-end", "gemini", prompt="Why?", prompt_response="So.", at=1_060_000_000)
     assert taken(folder) == {"one gemini": [("user", "Why?"), ("assistant", "So.")]}
 
 

@@ -137,7 +137,8 @@ def test_an_event_is_kept_and_nothing_is_said(client: Client, name: str, event: 
         ("prompt", {"prompt": "p"}, {"text": "p", "session": "one"}),
         ("turn-end", {"last_assistant_message": "m", "prompt_id": "t"}, {"text": "m", "turn": "t"}),
         ("turn-end", {"conversation_id": "c", "generation_id": "g", "text": "m", "cursor_version": "2", "session_id": None}, {"client": "cursor", "session": "c", "turn": "g"}),
-        ("turn-end", {"prompt": "p", "prompt_response": "r"}, {"text": "r", "prompt": "p"}),
+        ("turn-end", {"prompt": "p", "prompt_response": "r"}, {"text": "r", "prompt": None}),
+        ("subagent-stop", {"agent_id": "a1", "agent_type": "", "last_assistant_message": "summed up"}, {"text": None}),
         ("turn-end", {"trajectory_id": "w", "session_id": "", "tool_info": {"response": "r"}}, {"text": "r", "session": "w"}),
         ("prompt", {"tool_info": {"user_prompt": "q"}}, {"text": "q"}),
         ("compacted", {"compact_summary": "s", "trigger": "auto"}, {"text": "s", "source": "auto"}),
@@ -154,6 +155,24 @@ def test_what_each_client_says_is_understood(
     client.tell(event, **said)
     (line,) = client.lines()
     assert {name: line.get(name) for name in found} == found
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "said", "text"),
+    [
+        ("gemini", "prompt", {"prompt": "<hook_context>&lt;day1-memory&gt;Old.</hook_context>\n\nNew."}, "New."),
+        ("gemini", "prompt", {"prompt": "<hook_context>Old.</hook_context>"}, None),
+        ("claude", "prompt", {"prompt": "<task-notification>\nDone.\n</task-notification>"}, None),
+        ("codex", "prompt", {"prompt": "<task-notification> is a mark"}, "<task-notification> is a mark"),
+        ("claude", "compacted", {"compact_summary": "<analysis>\nHm.\n</analysis>\n\n<summary>\nSo.\n</summary>"}, "So."),
+    ],
+)  # fmt: skip
+def test_what_a_client_puts_around_a_text_is_left_out(
+    client: Client, name: str, event: str, said: dict[str, Any], text: str | None
+) -> None:
+    client.tell(event, client=name, **said)
+    (line,) = client.lines()
+    assert line.get("text") == text
 
 
 def test_the_project_is_the_one_that_the_client_names(client: Client, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from day1.model.values.instant import SECOND
 
 AGAIN: Final = 10 * SECOND
 """Without a turn, the same text in the same session within this time is the same event."""
-_TEXTS: Final = frozenset({"text", "prompt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,6 @@ class ClientEvent:
     """The session that this one was forked from."""
     model: str | None = None
     text: str | None = None
-    prompt: str | None = None
-    """What the turn began with, where the client tells it at the end."""
 
     @property
     def writer(self) -> str:
@@ -91,7 +88,7 @@ def read_event(line: bytes) -> ClientEvent:
 def _check(name: str, value: object) -> None:
     if not isinstance(value, str) or not clean(value).strip():
         raise ValueError(f"{name} is no text")
-    if len(value) > (MAX_TEXT if name in _TEXTS else MAX_LABEL):
+    if len(value) > (MAX_TEXT if name == "text" else MAX_LABEL):
         raise ValueError(f"{name} is too long")
-    if name not in _TEXTS and not value.isprintable():
+    if name != "text" and not value.isprintable():
         raise ValueError(f"{name} cannot be printed")

@@ -1,7 +1,6 @@
 """The rows of what was heard: messages, their conversation, a handoff, and the end of a session."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,12 +50,13 @@ class Said:
         return self.event.id(MESSAGE.prefix, self.role, self.text)
 
 
-def said_in(event: ClientEvent) -> Iterator[Said]:
-    """The messages of an event, without what day1 itself brought into a text."""
-    for role, text in (("user", event.prompt), (SAYS.get(event.event), event.text)):
-        own = None if role is None or text is None else _own(text)
-        if role is not None and own is not None and own.strip():
-            yield Said(event, role, own)
+def said_in(event: ClientEvent) -> Said | None:
+    """The message of an event, without what day1 itself brought into its text."""
+    role = SAYS.get(event.event)
+    if role is None or event.text is None:
+        return None
+    text = _own(event.text)
+    return Said(event, role, text) if text.strip() else None
 
 
 def _own(text: str) -> str:

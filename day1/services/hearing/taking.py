@@ -14,7 +14,7 @@ from day1.model.files.client_event import ClientEvent, read_event
 from day1.model.rows.validation import looks_secret
 from day1.ports.spool import Spool
 from day1.services.hearing.places import branch_of, fork_session
-from day1.services.hearing.rows import SAYS, add_message, close, hand_over, said_in
+from day1.services.hearing.rows import add_message, close, hand_over, said_in
 from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
@@ -78,11 +78,10 @@ class _Taker:
         log.warning("a line of a hook is put aside: %s", why)
 
     def _take(self, event: ClientEvent) -> None:
-        if event.event in SAYS:
-            for said in said_in(event):
-                if self._may_keep(event, said.text):
-                    add_message(self.repo, branch_of(self.repo, event), said)
-                    self.repo.point("taking.after_unit")
+        said = said_in(event)
+        if said is not None and self._may_keep(event, said.text):
+            add_message(self.repo, branch_of(self.repo, event), said)
+            self.repo.point("taking.after_unit")
         elif event.event == "session-start" and event.source == "fork":
             fork_session(self.repo, event)
         elif event.event == "compacted" and event.text and self._may_keep(event, event.text):
