@@ -82,9 +82,14 @@ def test_every_command_is_an_event_that_there_is() -> None:
 def test_claude_asks_the_server_for_what_is_near_a_prompt(cli: CommandLine) -> None:
     path = settings(cli, None)
     cli("setup", "claude")
-    (group,) = json.loads(path.read_text())["hooks"]["UserPromptSubmit"]
-    (hint,) = [each for each in group["hooks"] if each["type"] == "mcp_tool"]
+    ((event, hint),) = [
+        (event, each)
+        for event, groups in json.loads(path.read_text())["hooks"].items()
+        for each in groups[0]["hooks"]
+        if each["type"] == "mcp_tool"
+    ]
     assert hint["server"] == "day1"
+    assert hint["input"]["event"] == event, "it drops an answer that does not name its event"
     tool = TOOLSETS.tools[hint["tool"]]
     assert hint["input"].keys() <= tool.operation.request.model_fields.keys()
 
@@ -139,6 +144,18 @@ def test_what_a_person_chose_in_a_hook_stays(cli: CommandLine) -> None:
     assert set(states(cli, "claude", "--check").values()) == {"same"}
     cli("setup", "claude", "--remove")
     assert json.loads(path.read_text())["hooks"] == {"SessionEnd": [{"hooks": [beside]}]}
+
+
+def test_what_an_earlier_day1_wrote_wrongly_is_put_right(cli: CommandLine) -> None:
+    path = settings(cli, None)
+    cli("setup", "claude")
+    right = path.read_bytes()
+    wrong = json.loads(right)
+    wrong["hooks"]["Stop"][0]["hooks"][0]["async"] = True
+    del wrong["hooks"]["UserPromptSubmit"][0]["hooks"][1]["input"]["event"]
+    path.write_text(json.dumps(wrong, indent=2) + "\n")
+    cli("setup", "claude")
+    assert json.loads(path.read_bytes()) == json.loads(right)
 
 
 def test_a_hook_that_stands_twice_is_put_right(cli: CommandLine) -> None:

@@ -146,7 +146,10 @@ def _words(entry: Any) -> list[str]:
 
 
 def _right(there: dict[str, Any], wanted: dict[str, Any], *, in_group: bool) -> dict[str, Any]:
-    """What an entry that is there has to say: only its command is day1's to decide."""
+    """What an entry that is there has to say: its command and input are day1's to decide.
+
+    So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
+    """
     if in_group and _KEY in wanted:
         wanted = wanted[_KEY][0]
     if _KEY in wanted and _KEY in there:
@@ -156,7 +159,9 @@ def _right(there: dict[str, Any], wanted: dict[str, Any], *, in_group: bool) -> 
         ]
         return {**wanted, **there, _KEY: inner}
     if "command" not in wanted:
-        return {**wanted, **there}
+        asked = {**there.get("input", {}), **wanted["input"]}
+        return {**wanted, **there, "input": asked}
+    there = {key: value for key, value in there.items() if key != "async"}
     before, after = _words(there), _words(wanted)
     if before and shutil.which(before[0]):
         after = [before[0], *after[1:]]

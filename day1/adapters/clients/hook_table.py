@@ -36,10 +36,17 @@ def grouped(command: str, told: Told) -> dict[str, Any]:
 
 
 def hinted(command: str, told: Told) -> dict[str, Any]:
-    """A group in which the client also asks the server for what is near a prompt."""
-    hint = {"type": "mcp_tool", "server": SERVER, "tool": HINT, "input": {"prompt": "${prompt}"}}
+    """A group in which the client also asks the server for what is near a prompt.
+
+    The tool is told the event: Claude Code drops what an `mcp_tool` answers unless it is JSON that
+    names it.
+    """
     group = grouped(command, {key: value for key, value in told.items() if key != HINT})
-    return {**group, "hooks": [*group["hooks"], {**hint, "timeout": 2}]} if HINT in told else group
+    if HINT not in told:
+        return group
+    asked = {"prompt": "${prompt}", "event": told[HINT]}
+    hint = {"type": "mcp_tool", "server": SERVER, "tool": HINT, "input": asked, "timeout": 2}
+    return {**group, "hooks": [*group["hooks"], hint]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +64,16 @@ class Hooks:
 
 
 _SOON: Final = {"timeout": 5}
-_BESIDE: Final = {"async": True, "timeout": 30}
 _MILLISECONDS: Final = {"name": "day1", "timeout": 5000}
 _STARTS: Final = "startup|resume|clear|compact"
 
+# None is `async`: `claude -p` ends at once after the last turn, and kills hooks that run beside it.
 CLAUDE: Final[Events] = {
     "SessionStart": ("session-start", {"matcher": f"{_STARTS}|fork", **_SOON}),
-    "UserPromptSubmit": ("prompt", {**_BESIDE, HINT: True}),
-    "Stop": ("turn-end", _BESIDE),
-    "SubagentStart": ("subagent-start", _BESIDE),
-    "SubagentStop": ("subagent-stop", _BESIDE),
+    "UserPromptSubmit": ("prompt", {**_SOON, HINT: "UserPromptSubmit"}),
+    "Stop": ("turn-end", _SOON),
+    "SubagentStart": ("subagent-start", _SOON),
+    "SubagentStop": ("subagent-stop", _SOON),
     "PostCompact": ("compacted", _SOON),
     "SessionEnd": ("session-end", _SOON),
 }
@@ -92,7 +99,6 @@ HOOKS: Final[Mapping[str, Hooks]] = {
             "sessionStart": ("session-start", _SOON),
             "beforeSubmitPrompt": ("prompt", _SOON),
             "afterAgentResponse": ("turn-end", _SOON),
-            "preCompact": ("compacting", _SOON),
             "sessionEnd": ("session-end", _SOON),
         },
         flat,
@@ -107,7 +113,6 @@ HOOKS: Final[Mapping[str, Hooks]] = {
             "Stop": ("turn-end", _SOON),
             "SubagentStart": ("subagent-start", _SOON),
             "SubagentStop": ("subagent-stop", _SOON),
-            "PreCompact": ("compacting", _SOON),
         },
         typed,
     ),
@@ -118,7 +123,6 @@ HOOKS: Final[Mapping[str, Hooks]] = {
             "SessionStart": ("session-start", _MILLISECONDS),
             "BeforeAgent": ("prompt", _MILLISECONDS),
             "AfterAgent": ("turn-end", _MILLISECONDS),
-            "PreCompress": ("compacting", _MILLISECONDS),
             "SessionEnd": ("session-end", _MILLISECONDS),
         },
         grouped,
