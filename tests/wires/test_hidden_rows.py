@@ -194,6 +194,22 @@ def test_what_a_merge_makes_secret_leaves_the_index_with_it(told: Scene, strateg
     told.call("memory_branch_merge", **BOTH, strategy=strategy, **picked)
 
 
+@pytest.mark.parametrize("by", ["itself", "another"])
+def test_what_is_only_added_as_a_secret_leaves_the_index(told: Scene, by: str) -> None:
+    """It had the words from another branch; the new row is pending, and no commit tells of it."""
+    told.call("memory_branch_create", branch_name="side", parent_branch="main")
+    told.call("memory_write_fact", fact_text=DIBBLER, branch="side")
+    assert told.call("memory_search", query="dibbler", branch="side")["result"]
+    assert told.call("memory_search", query="dibbler")["result"] == []
+    if by == "another":  # which could not write to this machine's index
+        told.store.repo.store.withdraw = lambda *_: None  # type: ignore[attr-defined]
+    told.call(
+        "memory_write_observation", observation_type="error", summary=DIBBLER, sensitivity="secret"
+    )
+    if by == "another":
+        learned_again(told.store)
+
+
 def test_what_is_saved_again_as_a_secret_leaves_the_index(told: Scene) -> None:
     context = {"namespace": "shared", "key": "pin", "content": DIBBLER}
     save = KOMPANION.tools["save_context"]

@@ -271,11 +271,15 @@ class SqlAdditions(SqlReading, Additions):
 
     now = 0
     """The store says it at once."""
+    secret: frozenset[str] = frozenset()
+    """The hashes of texts that secret rows have got by it."""
 
     @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         if rows:
             prepared(insert_into, kind.table, self.version).many(self.connection, rows)
+            secret = (row for row in rows if row.get("sensitivity") == SECRET)
+            self.secret |= {str(row["content_hash"]) for row in secret}
 
 
 class Past(Protocol):

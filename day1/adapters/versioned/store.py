@@ -83,7 +83,7 @@ class SqlStore(Store):
         self.point: KillPoint = no_kill_point
         self._mask: Masks = _clear
         self.withdraw: Withdraw = _no_index
-        """Told of each commit by which rows are secret: their texts leave the index."""
+        """Told of texts that secret rows have by now: they leave the index."""
         self.hide: Callable[[], object] = bool
         """Called before and after a commit that takes facts away: what tells of them goes."""
         self._clock = clock
@@ -229,6 +229,8 @@ class SqlStore(Store):
             self.point("add.before_commit")
             self._connections.end(connection)
             self.point("add.after_commit")
+        if work.secret:
+            self.withdraw(branch, work.secret)
 
     @override
     @contextmanager

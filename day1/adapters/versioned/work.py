@@ -36,8 +36,6 @@ class SqlWork(SqlAdditions, Work):
         """Whether a commit without changes is meant, beside that of a merge."""
         self._merged: Changes | None = None
         """What a merge changed in all, until more is written."""
-        self.secret: frozenset[str] = frozenset()
-        """The hashes of texts that secret rows have got by the commit."""
         self.hides = False
         """Whether the commit takes a fact away from those who are told of it unasked."""
         self.hide: Callable[[], object] = bool

@@ -167,7 +167,7 @@ def secret_hashes(reading: Reading) -> frozenset[str]:
 
 
 def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection[str]) -> None:
-    """Take the texts of rows that a commit made secret out of the index, as soon as that is done.
+    """Take the texts of rows that are secret by now out of the index.
 
     Where the index cannot be written now, whoever indexes the branch next does it.
     """
@@ -215,9 +215,13 @@ def _unseen(
     pending = reading.pending
     if pending.oldest is not None and pending.newest != seen:
         since = pending.oldest - 1 if seen is None else seen
-        query = Query(created_after=since, public=True)
         for kind in INDEXED:
-            yield from _in_parts(kind, _texts(reading, kind, query))
+            how = [column for column in ("sensitivity",) if column in kind.column]
+            columns = ("content_hash", str(kind.text), *how)
+            added = reading.scan(kind, columns, Query(created_after=since))
+            _withdraw(reading, index, {str(hashed) for hashed, _, *said in added if SECRET in said})
+            public = {str(h): str(text) for h, text, *said in added if SECRET not in said}
+            yield from _in_parts(kind, public)
 
 
 def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
