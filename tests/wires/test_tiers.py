@@ -34,6 +34,26 @@ def tiered(cli: CommandLine, *rules: str) -> str:
     return cli("branch", *given, "main").out
 
 
+def test_who_changed_what_a_branch_requires_is_kept(cli: CommandLine) -> None:
+    tiered(cli, "unseen")
+    tiered(cli, "unseen")
+    with Session(cli.folder / ".day1", DAY1_AGENT_ID="bob", toolsets="review") as agent:
+        given = {"branch_name": "main", "requires": ["tiers"], "tiers": ["look"]}
+        agent.ok("memory_branch_protect", **given)
+    cli("branch", "--unprotect", "main")
+    said = cli.json("topology")["metadata"]["protected"]
+    none: dict[str, list[str]] = {"protection": [], "tiers": []}
+    unseen, look = ({"protection": ["tiers"], "tiers": [rule]} for rule in ("unseen", "look"))
+    assert [(one["by"], one["source"], one["before"], one["after"]) for one in said] == [
+        (None, "user", look, none),
+        ("bob", "agent", unseen, look),
+        (None, "user", none, unseen),
+    ], "what changes nothing is no change"
+    shown = cli("topology").out
+    assert " by a person: required tiers; look, now nothing" in shown
+    assert " by bob: required tiers; unseen, now tiers; look" in shown
+
+
 def test_a_person_sets_rules_looks_and_merges(cli: CommandLine) -> None:
     said = tiered(cli, "Unseen category=note", "look category=policy,claim")
     assert said.splitlines()[1:] == ["  unseen category=note", "  look category=policy,claim"]

@@ -18,6 +18,7 @@ from day1.model.lessons.rating import Rating
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
+from day1.model.records.protection_change import ProtectionChange
 from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template
@@ -29,7 +30,7 @@ from day1.model.rows.kind import canonical
 
 T = TypeVar("T")
 
-VERSION: Final = 7
+VERSION: Final = 8
 """To be raised with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"
@@ -88,6 +89,7 @@ TABLES: Final[Mapping[type, Table]] = {
     Intent: _table("intents", Intent),
     Review: _table("reviews", Review, ("source_id", "target_id", "status")),
     Redaction: _table("redactions", Redaction, ("row_id",)),
+    ProtectionChange: _table("protections", ProtectionChange, ("branch_id",)),
     CopyMark: _table("clones", CopyMark),
     Rating: _table("ratings", Rating, ("row_id",)),
     Desk: _table("desks", Desk, ("branch_id",)),

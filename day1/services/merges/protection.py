@@ -10,8 +10,9 @@ from day1.model.branches.branch import Branch
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import OWN, Choice
 from day1.model.merge.tiers import Judged, judged, rule_of, strictest
+from day1.model.records.protection_change import ProtectionChange
 from day1.model.records.review import Review, undecided
-from day1.services.branches.notes import mark
+from day1.services.branches.lookup import find_again
 from day1.services.merges.authorship import authors, looks, writers
 from day1.services.merges.gate import verdicts
 from day1.services.merges.merging import Guard
@@ -43,16 +44,30 @@ class _Merge:
     plan: MergePlan
 
 
+@dataclass(frozen=True, slots=True)
+class Protector:
+    """Who sets what a branch requires."""
+
+    agent: str | None = None
+    token: str | None = None
+    source: str | None = None
+
+
 def protect(
-    repo: Repository, branch: Branch, requires: Sequence[str], rules: Sequence[str] | None = None
+    repo: Repository,
+    branch: Branch,
+    requires: Sequence[str],
+    rules: Sequence[str] | None = None,
+    by: Protector | None = None,
 ) -> Branch:
-    """Set what merges into a branch must fulfil; nothing lifts its protection.
+    """Set what merges into a branch must fulfil; nothing lifts its protection. A change is kept.
 
     Args:
         repo: the memory.
         branch: what is protected.
         requires: the requirements.
         rules: those of `tiers`; None keeps them as they are, if `tiers` is required.
+        by: who does it.
 
     Raises:
         InvalidRequest: a rule is none, or there are rules without `tiers`.
@@ -62,7 +77,23 @@ def protect(
         raise InvalidRequest(f"Rules go with the requirement {TIERED!r}: add it to `requires`.")
     lines = None if rules is None else tuple(dict.fromkeys(str(rule_of(one)) for one in rules))
     kept = lines if TIERED in requires else ()
-    return mark(repo, branch, protection=tuple(r for r in _CHECKS if r in requires), tiers=kept)
+    wanted = {"protection": tuple(r for r in _CHECKS if r in requires), "tiers": kept}
+    by, now = by or Protector(), repo.clock()
+    with repo.ledger.together():
+        before = find_again(repo, branch)
+        after = before.noted(**wanted)
+        if after != before:
+            made = repo.new_id("protection", now)
+            said = made, branch.id, by.agent, by.token, by.source
+            both = before.protection, before.tiers, after.protection, after.tiers
+            repo.ledger.put_branch(after)
+            repo.ledger.put(ProtectionChange(*said, *both, now))
+    return after
+
+
+def changes_of(repo: Repository, branch: Branch) -> list[ProtectionChange]:
+    """Who changed what a branch requires, the newest first."""
+    return repo.ledger.records(ProtectionChange, branch_id=branch.id)[::-1]
 
 
 def tiers_of(source: Branch, target: Branch, plan: MergePlan) -> dict[str, Judged]:

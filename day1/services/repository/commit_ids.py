@@ -14,6 +14,7 @@ from day1.model.lessons.rating import Rating
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.desk import Desk
 from day1.model.records.merge_record import MergeRecord
+from day1.model.records.protection_change import ProtectionChange
 from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template
@@ -30,7 +31,7 @@ Ids = Mapping[CommitId, CommitId]
 
 CARRIED: Final = (
     *(Branch, Session, Snapshot, MergeRecord, Review, Redaction, Token, SignIn),
-    *(Task, TaskAgent, Objective, Template, Handoff, Bundle, Rating, Desk),
+    *(Task, TaskAgent, Objective, Template, Handoff, Bundle, Rating, Desk, ProtectionChange),
 )
 """Every kind of record but those of one store only: what is to be done, what it is a copy of."""
 

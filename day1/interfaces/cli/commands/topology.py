@@ -27,6 +27,20 @@ def topology_command(
     )
     if not session.answer(answer):
         _draw_tree(session.screen, answer, session.branch(), "", "")
+        for change in answer["metadata"].get("protected", ()):
+            _say_change(session.screen, change)
+
+
+def _say_change(screen: Screen, change: dict[str, Any]) -> None:
+    """Who changed what the root requires."""
+    by = (
+        change["by"] or change["token"] or ("a person" if change["source"] == "user" else "someone")
+    )
+    sides = [
+        "; ".join([", ".join(side["protection"]) or "nothing", *side["tiers"]])
+        for side in (change["before"], change["after"])
+    ]
+    screen.line((f"{change['at'][:16]} by {by}: required {sides[0]}, now {sides[1]}", "dim"))
 
 
 def _draw_tree(screen: Screen, node: dict[str, Any], here: str, first: str, then: str) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from day1.call.context import Context
 from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
 from day1.call.operation import Effect, Operation
+from day1.model.access.tokens import Token
 from day1.model.branches.branch import MAIN, Status
+from day1.model.records.protection_change import ProtectionChange
 from day1.model.values.instant import show
 from day1.services.branches.forking import create
 from day1.services.branches.notes import mark
 from day1.services.branches.tree import Node, states, topology
+from day1.services.merges.protection import changes_of
 from day1.toolsets.shared.state import state_of
+
+_CHANGES: Final = 20
+"""Of what a branch requires: as many are shown, the newest."""
 
 
 class BranchCreate(Repeatable):
@@ -170,8 +176,25 @@ def branch_topology(ctx: Context, request: Topology) -> Tree:
         max_depth=depth,
         include_archived=bool(request.include_archived),
     )
-    top = _node(root)
-    return Tree(**dict(top), read=state_of(ctx, root.state.branch.name))
+    top, branch = _node(root), root.state.branch
+    protected = [_changed(ctx, change) for change in changes_of(ctx.repo, branch)[:_CHANGES]]
+    if protected:
+        top.metadata["protected"] = protected
+    return Tree(**dict(top), read=state_of(ctx, branch.name))
+
+
+def _changed(ctx: Context, change: ProtectionChange) -> dict[str, Any]:
+    """Who changed what a branch requires, from what to what."""
+    knows = "admin" in ctx.caller.access.scopes  # who else may list tokens
+    token = ctx.repo.ledger.record(Token, change.token_id or "") if knows else None
+    return {
+        "at": show(change.created_at),
+        "by": change.agent_id,
+        "token": None if token is None else token.name,
+        "source": change.source,
+        "before": {"protection": list(change.required), "tiers": list(change.tiers_before)},
+        "after": {"protection": list(change.requires), "tiers": list(change.tiers)},
+    }
 
 
 def _node(node: Node) -> TreeNode:

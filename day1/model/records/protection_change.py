@@ -1,0 +1,23 @@
+"""The record of who changed what merges into a branch must fulfil."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectionChange:
+    """What a branch required before and after."""
+
+    id: str
+    branch_id: str
+    agent_id: str | None
+    """Who changed it, as far as day1 can tell."""
+    token_id: str | None
+    source: str | None
+    """By what: `user` is the command line or the pages."""
+    required: tuple[str, ...]
+    """The requirements before."""
+    tiers_before: tuple[str, ...]
+    requires: tuple[str, ...]
+    """The requirements after."""
+    tiers: tuple[str, ...]
+    created_at: int
