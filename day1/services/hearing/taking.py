@@ -5,8 +5,10 @@ runs at the same time, the ids of the rows follow from the events (`model/files/
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 from day1.errors import Day1Error, StoreDamaged, StoreReadOnly, StoreUnavailable
@@ -36,7 +38,7 @@ def take_in(repo: Repository, spool: Spool, *, secrets: str, enough: Callable[[]
         StoreUnavailable, StoreReadOnly, StoreDamaged: nothing can be kept now; it waits.
     """
     taker, done = _Taker(repo, spool, secrets), 0
-    with spool.alone() as alone:
+    with spool.alone() as alone, taker.telling():
         for name in spool.waiting() if alone else ():
             lines = []
             for line in spool.read(name):
@@ -57,6 +59,16 @@ class _Taker:
     repo: Repository
     spool: Spool
     secrets: str
+    troubles: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Log at the end of the block what became of lines that were not kept, each kind once."""
+        try:
+            yield
+        finally:
+            for trouble, times in self.troubles.items():
+                log.warning("lines of hooks, %s (%s)", trouble, f"{times:,}")
 
     def take(self, line: bytes) -> None:
         """Make of a line what it says, or put it aside."""
@@ -75,7 +87,7 @@ class _Taker:
     def _put_aside(self, line: bytes, why: str) -> None:
         self.spool.put_aside(line)
         self.repo.point("taking.after_aside")
-        log.warning("a line of a hook is put aside: %s", why)
+        self.troubles[f"put aside: {why}"] += 1
 
     def _take(self, event: ClientEvent) -> None:
         said = said_in(event)
@@ -93,5 +105,5 @@ class _Taker:
         """Whether a text is kept: nobody looked at it before it came here."""
         found = None if self.secrets == "ignore" else looks_secret(text)
         if found is not None:
-            log.warning("a text of a hook (%s) is not kept: it may hold %s", event.event, found)
+            self.troubles[f"not kept of {event.event}: it may hold {found}"] += 1
         return found is None
