@@ -10,7 +10,7 @@ from typing_extensions import override
 from day1.hooks import prime_file
 from day1.model.prime.prime import Prime
 from day1.model.values.instant import show
-from day1.ports.primes import KeptPrime, Primes, Stamp
+from day1.ports.primes import KeptPrime, Primes, Stamp, ToldPrime
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,11 @@ class FilePrimes(Primes):
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
         found = prime_file.read(self._folder, branch, space)
         return None if found is None else _kept(found)
+
+    @override
+    def told(self, session: str) -> ToldPrime | None:
+        found = prime_file.told(self._folder, session)
+        return None if found is None else ToldPrime(*found)
 
     @override
     def every(self) -> list[KeptPrime]:

@@ -58,7 +58,7 @@ def event_of(
         environment: of the process; what `day1 mcp` obeys counts here too.
         now: the present instant, microseconds UTC.
     """
-    session = _first(payload, _SESSION)
+    session = session_of(payload)
     if session is None:
         return None
     client = really(client, payload)
@@ -85,6 +85,11 @@ def event_of(
     if event == "subagent-stop" and payload.get("agent_type") == "":
         del told["text"]  # no subagent: Claude Code sums its context up, and tells of that too
     return {name: value for name, value in told.items() if value is not None}
+
+
+def session_of(payload: Mapping[str, Any]) -> str | None:
+    """The session that a client names."""
+    return _first(payload, _SESSION)
 
 
 def line_of(told: Mapping[str, Any]) -> bytes:

@@ -9,13 +9,14 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from day1.home import is_ours, is_store, locate, named_by
 from day1.hooks import answers, spool
-from day1.hooks.events import CLIENTS, EVENTS, event_of, line_of
-from day1.hooks.prime_file import read, stamp_of, told_at
+from day1.hooks.events import CLIENTS, EVENTS, event_of, line_of, session_of
+from day1.hooks.prime_file import note_told, read, stamp_of, times_forgotten, told_at
 
 MAIN: Final = "main"
 LOG: Final = "hooks.log"
@@ -116,12 +117,16 @@ def _is_told(told: Mapping[str, Any], tail: bytes) -> bool:
 
 def _prime(store: Path, payload: Mapping[str, Any]) -> str:
     branch = os.environ.get("DAY1_BRANCH") or MAIN
-    space = os.environ.get("DAY1_SPACE") or None
+    space, forgotten = os.environ.get("DAY1_SPACE") or None, times_forgotten(store)
     found = (space and read(store, branch, space)) or read(store, branch)
     if found is None:
         text = answers.unprimed(branch)
     else:
         text = answers.primed(told_at(found, time.time_ns() // 1000), stamp_of(store))
+        session = session_of(payload)
+        if session is not None:
+            with suppress(OSError):  # then hints tell some of it once more
+                note_told(store, session, text, forgotten)
     return answers.forked(text) if payload.get("source") == "fork" else text
 
 

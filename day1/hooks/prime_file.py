@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -26,6 +26,12 @@ FORMAT: Final = 1
 FOLDER: Final = "prime"
 FRAME: Final = "day1-memory"
 """The word of the marks around what is told."""
+_PRIME: Final = ".json"
+_TOLD: Final = ".told"
+_FRESH: Final = ".new"
+"""How the names of files end: of a prime, of what a session was told, and of one half written."""
+_MOST_TOLD: Final = 100
+"""Sessions of which it is kept what they were told."""
 _LONGEST: Final = 256 * 1024
 """A prime's file is shorter, in bytes."""
 FORGOTTEN: Final = "prime.forgotten"
@@ -61,7 +67,7 @@ class Prime(NamedTuple):
 def file_name(branch: str, space: str | None = None) -> str:
     """A branch's name, and that of a space, as one safe name of a file."""
     key = _key(branch) if space is None else f"{_key(branch)}@{_key(space)}"
-    return f"{key}.json"
+    return f"{key}{_PRIME}"
 
 
 def _key(name: str) -> str:
@@ -158,14 +164,19 @@ def write(store: Path, said: Mapping[str, Any]) -> bool:
         OSError: the folder of the store is gone, read-only or full; an earlier file stays.
     """
     path = path_of(store, said["branch"], said.get("space"))
-    fresh = path.with_suffix(f".{os.getpid()}.new")
     content = json.dumps({"format": FORMAT, **said}, ensure_ascii=False).encode("utf-8", "replace")
+    return _put(store, path, content, said.get("forgotten", 0))
+
+
+def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
+    """Have a file with this content, unless something was forgotten since; as `write`."""
+    fresh = path.with_suffix(f".{os.getpid()}{_FRESH}")
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if path.parent.is_symlink():
         raise NotADirectoryError(path.parent)
 
     def is_late() -> bool:
-        return bool(times_forgotten(store) != said.get("forgotten", 0))
+        return times_forgotten(store) != forgotten
 
     try:
         opened = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
@@ -182,6 +193,35 @@ def write(store: Path, said: Mapping[str, Any]) -> bool:
         path.unlink(missing_ok=True)
         return False
     return True
+
+
+def note_told(store: Path, session: str, text: str, forgotten: int) -> None:
+    """Note what a session was told at its start, for the server that is asked for hints in it.
+
+    It is not kept if something was forgotten since it had been `forgotten` so often.
+
+    Raises:
+        OSError: as `write`.
+    """
+    path = _told_path(store, session)
+    _put(store, path, text.encode("utf-8", "replace"), forgotten)
+    others = sorted(_paths(store, {_TOLD}), key=_changed)
+    for old in others[:-_MOST_TOLD]:
+        old.unlink(missing_ok=True)
+
+
+def told(store: Path, session: str) -> tuple[int, str] | None:
+    """When a session was last told a prime (nanoseconds), and the text; None if that is unknown."""
+    try:
+        with os.fdopen(os.open(_told_path(store, session), _READING), "rb") as file:
+            at = os.fstat(file.fileno()).st_mtime_ns
+            return at, file.read(_LONGEST).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def _told_path(store: Path, session: str) -> Path:
+    return store / FOLDER / f"{_key(session)}{_TOLD}"
 
 
 def lines_of(text: str) -> list[str]:
@@ -205,7 +245,7 @@ def restamp(store: Path, found: Prime, stamp: list[int]) -> None:
 def kept(store: Path) -> list[Prime]:
     """Every prime of a store that can be read, the newest file first."""
     forgotten = times_forgotten(store)
-    every = ((path, _read(path, forgotten)) for path in _paths(store))
+    every = ((path, _read(path, forgotten)) for path in _paths(store, {_PRIME}))
     found = [(_changed(path), prime) for path, prime in every if prime is not None]
     found.sort(key=lambda one: -one[0])
     return [prime for _, prime in found]
@@ -221,7 +261,7 @@ def drop(store: Path, branch: str, space: str | None) -> None:
 
 
 def forget(store: Path) -> None:
-    """Remove every prime, half-written ones too: one may say what nobody is to read any more.
+    """Remove every prime, told and half-written ones too: one may say what nobody is to read.
 
     One that somebody makes of what he has read by now is not kept, and not read.
 
@@ -231,7 +271,7 @@ def forget(store: Path) -> None:
     try:
         _count(store / FORGOTTEN)
     finally:
-        for path in _paths(store):
+        for path in _paths(store, {_PRIME, _TOLD, _FRESH}):
             path.unlink(missing_ok=True)
 
 
@@ -245,11 +285,11 @@ def _count(path: Path) -> None:
         os.close(handle)
 
 
-def _paths(store: Path) -> Iterator[Path]:
+def _paths(store: Path, endings: Container[str]) -> Iterator[Path]:
     folder = store / FOLDER
     with suppress(OSError):  # a link, which came with somebody's store, leads to others' files
         found = () if folder.is_symlink() else folder.iterdir()
-        yield from (path for path in found if path.suffix in {".json", ".new"})
+        yield from (path for path in found if path.suffix in endings)
 
 
 def _changed(path: Path) -> int:

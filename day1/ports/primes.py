@@ -24,6 +24,15 @@ class KeptPrime:
     """The ids of the facts that were pinned there."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToldPrime:
+    """What a session began with."""
+
+    at: int
+    """When it was told: it is another one if this is another."""
+    text: str
+
+
 class Primes(Protocol):
     """Keeps primes; no method fails where the files cannot be used."""
 
@@ -32,6 +41,9 @@ class Primes(Protocol):
 
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
         """The prime that is kept of a branch."""
+
+    def told(self, session: str) -> ToldPrime | None:
+        """What a hook told a session last; None if none is known to have told it anything."""
 
     def every(self) -> list[KeptPrime]:
         """All that are kept, the newest first."""
@@ -65,6 +77,10 @@ class NoPrimes(Primes):
 
     @override
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
+        return None
+
+    @override
+    def told(self, session: str) -> ToldPrime | None:
         return None
 
     @override

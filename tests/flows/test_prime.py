@@ -1,6 +1,7 @@
 """The prime: what it has and never has, the kept files, and that nothing is disturbed by them."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -224,6 +225,7 @@ def test_a_redaction_removes_every_kept_prime_at_once(store) -> None:
     row = remember(store, "My password is plover.")
     prime_renewer(store).renew(["main"])
     assert "plover" in kept(store)
+    prime_file.note_told(store.folder, "one", kept(store), prime_file.times_forgotten(store.folder))
     call(store, "memory_redact", id=row, confirm=row)
     assert not list((store.folder / prime_file.FOLDER).iterdir())
 
@@ -318,3 +320,21 @@ def test_whatever_fails_in_a_renewal_is_logged_and_nothing_else(store, caplog) -
     renewer._repo.ledger.branches = broken
     renewer.renew()
     assert "renewing the prime" in caplog.text
+
+
+def test_what_a_session_was_told_is_kept_for_the_last_sessions(store) -> None:
+    primes = store.prime.primes
+    for number in range(100):
+        prime_file.note_told(store.folder, f"../{number}", f"Told {number}.", 0)
+        os.utime(store.folder / prime_file.FOLDER / f"..%2F{number}.told", ns=(number, number))
+    first = primes.told("../0")
+    assert first
+    assert first.text == "Told 0."
+    prime_file.note_told(store.folder, "../1", "Told again.", 0)
+    prime_file.note_told(store.folder, "new", "Told.", 0)
+    assert primes.told("../0") is None
+    assert [primes.told(name).text for name in ("../1", "new")] == ["Told again.", "Told."]
+    assert primes.every() == []
+    prime_file.forget(store.folder)
+    prime_file.note_told(store.folder, "late", "Told.", 0)
+    assert [primes.told(name) for name in ("new", "late")] == [None, None]

@@ -27,9 +27,11 @@ from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT, Row
 from day1.model.rows.origin import Origin
 from day1.model.values.instant import SECOND, parse
+from day1.ports.primes import ToldPrime
 from day1.services.branches.lookup import find
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.hinting import hint_of
+from day1.services.prime.telling import SessionTold
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.indexing import embed_pending, follow
 from day1.settings import EmbedderSettings, Settings
@@ -128,12 +130,13 @@ class Week:
         prime = prime_of(self._repo, self._opened.prime, self._branch, None, CHARS).text
         told.prime_tokens = self._tokens(prime)
         said = prime.splitlines()
+        before = SessionTold(ToldPrime(at=self._now, text=prime))
         for name, text in texts().items():
             if any(line.startswith(f"- {one_line(text, 200)} (") for line in said):
                 told.in_prime.add(name)
         for prompt in session["prompts"]:
             self._now += 300 * SECOND
-            hint = hint_of(self._search, self._branch, None, prompt["text"])
+            hint = hint_of(self._search, self._branch, None, prompt["text"], before)
             told.prompts += 1
             told.hints += bool(hint.text)
             told.idle_hints += bool(hint.text) and not prompt["needs"]

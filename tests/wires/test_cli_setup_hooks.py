@@ -91,6 +91,7 @@ def test_claude_asks_the_server_for_what_is_near_a_prompt(cli: CommandLine) -> N
     assert hint["server"] == "day1"
     assert hint["input"]["event"] == event, "it drops an answer that does not name its event"
     tool = TOOLSETS.tools[hint["tool"]]
+    assert hint["input"]["session_id"] == "${session_id}"
     assert hint["input"].keys() <= tool.operation.request.model_fields.keys()
 
 

@@ -97,6 +97,19 @@ def test_a_space_has_what_all_share_too(agent: Session) -> None:
     assert len(text) <= 600
 
 
+def test_a_session_is_told_each_fact_once(agent: Session) -> None:
+    assert "port 8081" in said(asked(agent, "memory_recall_hint", prompt=NEAR, session_id="one"))
+    assert said(asked(agent, "memory_recall_hint", prompt=NEAR, session_id="one")) == ""
+    spaced = asked(
+        agent, "memory_recall_hint", prompt=NEAR, session_id="one", space="project:metal"
+    )
+    assert "port 9 " in said(spaced)
+    assert "port 8081" not in said(spaced)
+    for session in ("two", ""):
+        again = asked(agent, "memory_recall_hint", prompt=NEAR, session_id=session)
+        assert "port 8081" in said(again)
+
+
 def test_a_client_that_takes_json_of_its_hooks_gets_that(agent: Session) -> None:
     told = json.loads(
         said(asked(agent, "memory_recall_hint", prompt=NEAR, event="UserPromptSubmit"))

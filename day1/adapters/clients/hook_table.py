@@ -44,7 +44,7 @@ def hinted(command: str, told: Told) -> dict[str, Any]:
     group = grouped(command, {key: value for key, value in told.items() if key != HINT})
     if HINT not in told:
         return group
-    asked = {"prompt": "${prompt}", "event": told[HINT]}
+    asked = {"prompt": "${prompt}", "session_id": "${session_id}", "event": told[HINT]}
     hint = {"type": "mcp_tool", "server": SERVER, "tool": HINT, "input": asked, "timeout": 2}
     return {**group, "hooks": [*group["hooks"], hint]}
 

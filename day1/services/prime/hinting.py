@@ -1,10 +1,17 @@
 """A hint at what memory has near a prompt, which nobody asked for: little, or nothing.
 
-Who is told something that is not asked for pays for it and may be led astray. So a fact is told
-only if its score, which means the same from query to query, is above a threshold: it was taken from
-the written memories and 200 prompts that have nothing to do with them (`tests/relevance`).
+Who is told something that is not asked for pays for it and may be led astray. So two things decide:
+
+- *Whether* it speaks: if one memory is clearly near, or the best three are fairly near on average.
+  A word that one memory happens to share with the prompt is neither. What the session was told
+  before counts here too.
+- *What* it tells: the best that the session was not told before, unless they are far away.
+
+The thresholds were taken from the written memories and 200 prompts that have nothing to do with
+them (`tests/relevance`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,13 +20,20 @@ from day1.model.prime.wording import hint_text
 from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import when
 from day1.model.search.ranking import Mode
+from day1.services.prime.telling import SessionTold
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.searching import search
 
 ROWS: Final = 3
 CHARACTERS: Final = 600
-THRESHOLDS: Final[dict[Mode, float]] = {"hybrid": 0.39, "vector": 0.39, "keyword": 0.45}
-"""Silent for 95 of 100 unrelated prompts, on average of the written branches."""
+CLEARLY: Final[dict[Mode, float]] = {"hybrid": 0.46, "vector": 0.46, "keyword": 0.53}
+FAIRLY: Final[dict[Mode, float]] = {"hybrid": 0.315, "vector": 0.315, "keyword": 0.37}
+"""The score of one memory, and the mean of three: taken from every other of the unrelated prompts,
+so that a hint is silent for 95 of 100, and as silent for the rest of them."""
+_FAR: Final = 0.25
+"""A lower score is that of a memory about something else."""
+_LOOKED_AT: Final = 16
+"""Facts among which those are that a session does not have yet."""
 _ASKED: Final = 1_000
 """Characters of a prompt that are looked at: what comes later is mostly pasted."""
 
@@ -36,26 +50,37 @@ class Hint:
     mode: Mode
 
 
-def hint_of(ports: SearchPorts, branch: Branch, space: str | None, prompt: str) -> Hint:
-    """The facts near a prompt, of those that all share and of one space; each is noted as shown.
+def hint_of(
+    ports: SearchPorts, branch: Branch, space: str | None, prompt: str, told: SessionTold
+) -> Hint:
+    """The facts near a prompt, of those that all share and of one space, but for those told before.
+
+    Each is noted as shown, and as told.
 
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
     """
-    asked = SearchRequest(query=prompt[:_ASKED], limit=ROWS)
+    asked = SearchRequest(query=prompt[:_ASKED], limit=_LOOKED_AT)
     answers = [_found(ports, branch, replace(asked, equal={"space": None}))]
     if space is not None:
         answers.append(_found(ports, branch, replace(asked, equal={"space": space})))
     last = answers[-1]
-    near = sorted(
-        (hit for one in answers for hit in one.hits if hit.score >= THRESHOLDS[one.mode_used]),
-        key=lambda hit: -hit.score,
-    )[:ROWS]
+    hits = sorted((hit for one in answers for hit in one.hits), key=lambda hit: -hit.score)
+    new = [hit for hit in hits if hit.score >= _FAR and not told.has(_text(hit))]
+    speaks = _is_near([hit.score for hit in hits], last.mode_used)
+    near = new[:ROWS] if speaks else []
+    told.add(map(_text, near))
     ids = tuple(str(hit.row["id"]) for hit in near)
     ports.uses.shown(ids, ports.clock())
     rows = [(_text(hit), when(hit.row)) for hit in near]
     text = hint_text(branch.name, last.commit, rows, CHARACTERS)
     return Hint(text, ids, last.commit, last.pending.count, last.mode_used)
+
+
+def _is_near(scores: Sequence[float], mode: Mode) -> bool:
+    """Whether memories with these scores, best first, are worth telling; too few count as 0."""
+    best = scores[:ROWS]
+    return bool(best) and (best[0] >= CLEARLY[mode] or sum(best) / ROWS >= FAIRLY[mode])
 
 
 def _found(ports: SearchPorts, branch: Branch, asked: SearchRequest) -> SearchAnswer:

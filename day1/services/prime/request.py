@@ -7,6 +7,7 @@ from typing import Final
 from day1.model.lessons.rating import Votes
 from day1.ports.primes import NoPrimes, Primes
 from day1.ports.uses import NoUses, Uses
+from day1.services.prime.telling import ToldSessions
 
 _JUDGED: Final = 50
 
@@ -30,8 +31,13 @@ class BestJudged:
 
 @dataclass(frozen=True, slots=True)
 class PrimePorts:
-    """What is known of the use of facts, and where primes are kept. Made once for a process."""
+    """What is known of the use of facts, where primes are kept, and what sessions were told.
+
+    Made once for a process.
+    """
 
     uses: Uses = field(default_factory=NoUses)
     primes: Primes = field(default_factory=NoPrimes)
     judged: BestJudged = field(default_factory=BestJudged)
+    told: ToldSessions = field(default_factory=ToldSessions)
+    """What hints leave out, because its session has it."""

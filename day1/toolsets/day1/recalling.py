@@ -9,6 +9,7 @@ from day1.model.rows.change import Ref
 from day1.model.values.space import EVERY, SHARED
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.hinting import hint_of
+from day1.services.prime.telling import SessionTold
 from day1.toolsets.shared.state import read_of
 
 
@@ -48,12 +49,15 @@ class RecallHint(Request):
         space: As in memory_prime.
         event: The hook that asks, such as UserPromptSubmit, where a client takes what its hooks
             say as JSON: `text` is then that JSON.
+        session_id: The session, as its client calls it: what its prime and earlier hints told it is
+            left out. Default: what the connection says, else nothing is left out.
     """
 
     prompt: LongText
     branch: OnBranch = None
     space: Space | None = None
     event: Label | None = None
+    session_id: LongText | None = None
 
 
 class Hinted(Response):
@@ -70,7 +74,7 @@ def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
     if not request.prompt.strip():
         with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
             return Hinted(text="", ids=[], read=read_of(reading, branch.name))
-    hint = hint_of(ctx.search, branch, space, request.prompt)
+    hint = hint_of(ctx.search, branch, space, request.prompt, _told(ctx, request))
     read = Read(branch=branch.name, commit=hint.commit, pending=hint.pending, mode=hint.mode)
     text = hint.text
     if text and request.event is not None:
@@ -83,6 +87,15 @@ def _space(ctx: Context, given: str | None) -> str | None:
     """The one space whose facts are shown unasked beside those that all share, if any."""
     name = given or ctx.caller.space
     return None if name in {None, SHARED, EVERY} else name
+
+
+def _told(ctx: Context, request: RecallHint) -> SessionTold:
+    """What the session that asks was told before."""
+    session = request.session_id or ctx.caller.session_id
+    if not session:
+        return SessionTold()
+    key = ctx.caller.access.token_id, session
+    return ctx.prime.told.of(key, ctx.prime.primes.told(session))
 
 
 OPERATIONS = (
