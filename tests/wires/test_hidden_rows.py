@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import pytest
 from mcp.types import ReadResourceRequestParams
 
 from day1.app.open import open_store
-from day1.call.context import Caller
+from day1.call.context import Caller, Context
 from day1.errors import NotFound, Refused
+from day1.interfaces.cli.session import Session
 from day1.interfaces.mcp import resources
 from day1.interfaces.open_store import OpenStore
+from day1.model.access.permissions import Access
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, OBSERVATION
 from day1.model.values.ids import content_hash
@@ -165,6 +168,23 @@ def test_an_expired_row_is_no_row_and_its_own_space_shows_a_secret(scene: Scene)
         scene.call("memory_get", id=scene.ids["secret"], space="project:other")
     with pytest.raises(Refused, match="no judge"):
         scene.call("verify_fact", fact_id=scene.ids["secret"])
+
+
+def test_only_who_administers_the_store_exports_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli, context = CommandLine(tmp_path), Session.context
+    cli("init")
+
+    def limited(session: Session, **more: bool) -> Context:
+        ctx = context(session, **more)
+        return replace(ctx, caller=replace(ctx.caller, access=Access(scope="merge")))
+
+    monkeypatch.setattr(Session, "context", limited)
+    refused = cli.refused("export", "--with-secrets", "-o", "all.jsonl")
+    assert (refused["code"], refused["details"]["needs"]) == ("forbidden", "admin")
+    assert not (cli.folder / "all.jsonl").exists()
+    cli("export", "-o", "all.jsonl")
 
 
 DIBBLER = "The dibbler has a PIN."
