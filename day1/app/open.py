@@ -163,7 +163,7 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
     It is made if there is none; a copy that was interrupted is opened again.
 
     Raises:
-        Conflict: another store is there.
+        Conflict: another store is there, or half a copy that an earlier day1 began.
     """
     folder, instant = find_home(settings), born(source)
 
@@ -177,7 +177,7 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
         point = _point_of(settings.kill_at)
         target = Repository(store, store.history, engine.ledger, new_id, now, point)
         engine.ledger.recover = partial(recover, target)
-        begin(source, target, engine.where, now())
+        begin(source, target, engine.where, now(), old=store.history.oldest < store.version)
         yield target
 
 

@@ -13,7 +13,7 @@ import pytest
 from day1.adapters.rows import tables
 from day1.adapters.versioned import history as histories
 from day1.adapters.versioned import store as stores
-from day1.errors import StoreVersionUnknown
+from day1.errors import Conflict, StoreVersionUnknown
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, Row
@@ -21,9 +21,9 @@ from day1.services.branches import lookup
 from day1.services.exchange.bundles import export_bundle, take_bundle
 from day1.services.exchange.exporting import export_store
 from day1.services.merges import planning
-from tests.flows.copied_store import copy
+from tests.flows.copied_store import copy, ends
 from tests.flows.kill_scenarios import Killed, Process, check_after_kill, fact_id, facts_on
-from tests.flows.opened_store import MERGE, call, opened
+from tests.flows.opened_store import MERGE, call, digest, opened
 from tests.flows.random_store import RandomTeam, differences, ids_between, opened_at
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.schema_one import schema_one
@@ -244,6 +244,20 @@ def test_a_store_that_stepped_in_part_is_copied_as_it_is(
     copy(where, tmp_path / "to")
     with opened_at(where) as source, opened_at(tmp_path / "to") as target:
         assert differences(source, target, ids_between(source, target), 20) == []
+
+
+def test_half_a_copy_of_an_earlier_day1_is_refused_with_what_to_do_next(
+    old: Path, tmp_path: Path
+) -> None:
+    half = tmp_path / "half"
+    with schema_one(), ends(old, half):
+        pass  # begun, and no more
+    with opened(old) as store:
+        call(store, "memory_write_fact", fact_text="New.", space="project:a")
+    before = digest(half / "memory.db")
+    with pytest.raises(Conflict, match=r"half a copy .* remove it, and copy again"):
+        ends(old, half).__enter__()
+    assert digest(half / "memory.db") == before, "it is its user who removes it"
 
 
 def test_a_day1_that_knows_less_refuses_the_store_in_one_sentence(

@@ -267,7 +267,7 @@ class SqlStore(Store):
             work = self._work(connection, self._begin(connection, branch, writes=True))
             if work.tip != commit.parents[0]:
                 raise IntegrityBroken(
-                    f"{branch!r} was written to meanwhile: a copy is used when it is whole.",
+                    f"{branch!r} was written to meanwhile: remove the copy, and copy again.",
                     branch=branch,
                 )
             return work.repeat(commit, writes)

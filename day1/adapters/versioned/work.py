@@ -161,7 +161,8 @@ class SqlWork(SqlAdditions, Work):
         wrong = [row_id for rows in _to_mend(found, self._planned).values() for row_id in rows]
         if wrong:
             raise IntegrityBroken(
-                "What the engine changed is not what was planned; nothing was committed.",
+                "What the engine changed is not what was planned; nothing was committed. "
+                "Try again, and run `day1 doctor` if it stays.",
                 ids=sorted(wrong)[:10],
             )
 

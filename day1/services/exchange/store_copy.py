@@ -78,14 +78,24 @@ def born(repo: Repository) -> int:
     return repo.history.commit(first_commit(repo)).ts
 
 
-def begin(source: Repository, target: Repository, where: str, now: int) -> None:
+def begin(
+    source: Repository, target: Repository, where: str, now: int, *, old: bool = False
+) -> None:
     """Mark a new store as an unfinished copy; an interrupted copy has the mark already.
 
+    `old` says that the tables of `target` lack columns which the copy may need.
+
     Raises:
-        Conflict: another store is there, or a finished copy.
+        Conflict: another store is there, a finished copy, or half of one with too few columns.
     """
     first, marks = first_commit(source), target.ledger.records(CopyMark)
     if any(mark.id == first and not mark.whole for mark in marks):
+        if old:
+            raise Conflict(
+                f"{where} is half a copy that an earlier day1 began, with fewer columns than this "
+                "one copies: remove it, and copy again.",
+                where=where,
+            )
         return
     tips = target.history.branches()
     empty = tips == {MAIN: first_commit(target)} and not target.ledger.branches()
