@@ -14,7 +14,7 @@ EVENTS: Final = (
     "session-start",
     "prompt",
     "turn-end",
-    "compacting",
+    "compacting",  # an earlier day1 set it up; nothing is kept of it
     "compacted",
     "session-end",
     "subagent-start",

@@ -50,8 +50,6 @@ def hear(event: str, client: str, data: bytes) -> str:
         _note(store, f"{event} of {client}: {trouble}")
     if event == "session-start" and not again:  # whether or not it could be noted
         return answers.start(client, _prime(store, payload))
-    if event == "compacting" and client == "opencode":  # it takes a text to keep
-        return _prime(store, payload)
     return answers.nothing(client)
 
 

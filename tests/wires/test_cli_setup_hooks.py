@@ -225,28 +225,55 @@ def test_a_client_that_runs_what_was_written_is_heard(tmp_path: Path) -> None:
         assert len(client.lines()) == count
 
 
-DRIVER = """
-import { Day1 } from "./day1.mjs"
+FIRST = """
+import plugin from "./day1.mjs"
 const parts = (text) => [{ type: "text", text }, { type: "text", text: "hidden", synthetic: true }]
 const messages = [
   { info: { id: "u1", role: "user" }, parts: parts("Where do swallows sleep?") },
+  { info: { id: "s1", role: "assistant", summary: true }, parts: parts("Of swallows.") },
+  { info: { id: "u2", role: "user" }, parts: [parts("")[1]] },
   { info: { id: "a1", role: "assistant", modelID: "m" }, parts: parts("In reeds.") },
 ]
 const client = { session: { messages: async () => ({ data: messages }) } }
-const hooks = await Day1({ client, directory: process.argv[2] })
-const system = { system: [] }, compacting = { context: [] }
+const hooks = await plugin.server({ client, directory: process.argv[2] })
+const system = { system: [] }
 await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
 await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
-await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
-await hooks["experimental.session.compacting"]({ sessionID: "s" }, compacting)
+for (const type of ["session.idle", "session.compacted", "nonsense"])
+  await hooks.event({ event: { type, properties: { sessionID: "s" } } })
 await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "s" } } } })
-await hooks.event({ event: { type: "nonsense" } })
-console.log(JSON.stringify({ ...system, ...compacting }))
+console.log(JSON.stringify(system.system))
+"""
+SECOND = """
+import plugin from "./day1.mjs"
+const hooks = {}, sessionID = "s", system = []
+const hook = async (name, does) => (hooks[name] = does)
+let go, over
+const asked = new Promise((done) => (go = done)), all = new Promise((done) => (over = done))
+async function* subscribe() {
+  await asked
+  yield { type: "session.text.ended", data: { sessionID, assistantMessageID: "a0", text: "Hm." } }
+  yield { type: "session.text.ended", data: { sessionID, assistantMessageID: "a1", text: "In reeds." } }
+  yield { type: "session.idle", data: { sessionID } }
+  yield { type: "session.compaction.ended", data: { sessionID, text: "Of swallows." } }
+  yield { type: "nonsense", data: {} }
+  yield { type: "session.deleted", data: { sessionID } }
+  over()
+}
+const location = { directory: process.argv[2] }
+await plugin.setup({ location, session: { hook }, event: { subscribe } })
+await hooks.context({ sessionID, system })
+await hooks.compaction({ sessionID, system })
+await hooks.prompt({ sessionID, messageID: "u1", prompt: { text: "Where do swallows sleep?" } })
+go()
+await all
+console.log(JSON.stringify(system.map((part) => part.text)))
 """
 
 
+@pytest.mark.parametrize("driver", [FIRST, SECOND], ids=["opencode 1", "opencode 2"])
 @pytest.mark.parametrize("works", [True, False])
-def test_the_plugin_of_opencode_tells_and_injects(tmp_path: Path, works: bool) -> None:
+def test_the_plugin_of_opencode_tells_and_injects(tmp_path: Path, works: bool, driver: str) -> None:
     if shutil.which("node") is None:
         pytest.skip("node is not installed: the plugin of opencode is JavaScript")
     needs_files()
@@ -257,7 +284,7 @@ def test_the_plugin_of_opencode_tells_and_injects(tmp_path: Path, works: bool) -
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m day1 "$@"\n')
     cli("setup", "opencode", "--project")
     shutil.copy(cli.folder / ".opencode" / "plugins" / "day1.ts", tmp_path / "day1.mjs")
-    (tmp_path / "driver.mjs").write_text(DRIVER)
+    (tmp_path / "driver.mjs").write_text(driver)
     paths = [str(program.parent)] if works else []
     node = str(Path(str(shutil.which("node"))).parent)
     env = {**client.env, "PATH": os.pathsep.join([*paths, node, "/usr/bin", "/bin"])}
@@ -267,17 +294,17 @@ def test_the_plugin_of_opencode_tells_and_injects(tmp_path: Path, works: bool) -
     )  # fmt: skip
     said = json.loads(done.stdout)
     if not works:
-        assert said == {"system": [], "context": []}
+        assert said == []
         assert client.lines() == []
         return
-    assert len(said["system"]) == 2, "each call has a fresh list"
-    assert all("<day1-memory" in text for text in (*said["system"], *said["context"]))
+    assert len(said) == 2, "each call has a fresh list"
+    assert all("<day1-memory" in text for text in said)
     told = [(line["event"], line.get("turn"), line.get("text")) for line in client.lines()]
     assert told == [
         ("session-start", None, None),
         ("prompt", "u1", "Where do swallows sleep?"),
         ("turn-end", "a1", "In reeds."),
-        ("compacting", None, None),
+        ("compacted", "s1" if driver is FIRST else None, "Of swallows."),
         ("session-end", None, None),
     ]
 

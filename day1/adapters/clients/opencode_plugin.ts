@@ -26,24 +26,35 @@ function hook(event, said) {
   })
 }
 
+function teller(cwd) {
+  const primes = new Map()
+  const tell = (event, sessionID, said = {}) => hook(event, { cwd, sessionID, ...said })
+  const prime = (sessionID) => {
+    if (!primes.has(sessionID)) primes.set(sessionID, tell("session-start", sessionID))
+    return primes.get(sessionID)
+  }
+  const end = (sessionID) => {
+    primes.delete(sessionID)
+    return tell("session-end", sessionID, { reason: "deleted" })
+  }
+  return { tell, prime, end }
+}
+
 const words = (message) =>
   message.parts
     .filter((part) => part.type === "text" && !part.synthetic)
     .map((part) => part.text)
     .join("\n")
 
-export const Day1 = async ({ client, directory }) => {
-  const primes = new Map()
-  const tell = (event, sessionID, said = {}) => hook(event, { cwd: directory, sessionID, ...said })
-  const prime = (sessionID) => {
-    if (!primes.has(sessionID)) primes.set(sessionID, tell("session-start", sessionID))
-    return primes.get(sessionID)
-  }
+// OpenCode 1
+async function server({ client, directory }) {
+  const { tell, prime, end } = teller(directory)
+  const messages = async (id) => (await client.session.messages({ path: { id } })).data ?? []
 
   async function turn(sessionID) {
-    const { data = [] } = await client.session.messages({ path: { id: sessionID } })
-    const answered = data.findLast((each) => each.info.role === "assistant")
-    const asked = data.findLast((each) => each.info.role === "user")
+    const all = await messages(sessionID)
+    const answered = all.findLast((each) => each.info.role === "assistant")
+    const asked = all.findLast((each) => each.info.role === "user" && words(each))
     if (asked) await tell("prompt", sessionID, { messageID: asked.info.id, prompt: words(asked) })
     if (answered) {
       const said = { messageID: answered.info.id, text: words(answered) }
@@ -51,23 +62,60 @@ export const Day1 = async ({ client, directory }) => {
     }
   }
 
+  async function compacted(sessionID) {
+    const summed = (await messages(sessionID)).findLast((each) => each.info.summary === true)
+    const said = summed && { messageID: summed.info.id, summary: words(summed) }
+    if (said) await tell("compacted", sessionID, said)
+  }
+
   return {
     event: async ({ event }) => {
       try {
         if (event.type === "session.idle") await turn(event.properties.sessionID)
-        if (event.type === "session.deleted") {
-          primes.delete(event.properties.info.id)
-          await tell("session-end", event.properties.info.id, { reason: "deleted" })
-        }
+        if (event.type === "session.compacted") await compacted(event.properties.sessionID)
+        if (event.type === "session.deleted") await end(event.properties.info.id)
       } catch {}
     },
     "experimental.chat.system.transform": async (input, output) => {
       const text = input?.sessionID && (await prime(input.sessionID))
       if (text) output.system.push(text)
     },
-    "experimental.session.compacting": async (input, output) => {
-      const text = await tell("compacting", input.sessionID)
-      if (text) output.context.push(text)
-    },
   }
 }
+
+// OpenCode 2
+async function setup(ctx) {
+  const { tell, prime, end } = teller(ctx.location?.directory)
+  const answers = new Map()
+  const told = {
+    "session.text.ended": ({ sessionID, assistantMessageID, text }) =>
+      answers.set(sessionID, { messageID: assistantMessageID, text }),
+    "session.idle": async ({ sessionID }) => {
+      if (answers.has(sessionID)) await tell("turn-end", sessionID, answers.get(sessionID))
+      answers.delete(sessionID)
+    },
+    "session.compaction.ended": ({ sessionID, text }) => tell("compacted", sessionID, { summary: text }),
+    "session.deleted": ({ sessionID }) => end(sessionID),
+  }
+  const over = new AbortController()
+
+  async function listen() {
+    for await (const { type, data } of ctx.event.subscribe({ signal: over.signal })) {
+      await told[type]?.(data)
+    }
+  }
+
+  await ctx.session.hook("prompt", async ({ sessionID, messageID, prompt }) => {
+    await tell("prompt", sessionID, { messageID, prompt: prompt?.text })
+  })
+  for (const kind of ["context", "compaction"]) {
+    await ctx.session.hook(kind, async ({ sessionID, system }) => {
+      const text = await prime(sessionID)
+      if (text) system.push({ type: "text", text })
+    })
+  }
+  listen().catch(() => {})
+  return () => over.abort()
+}
+
+export default { id: "day1", server, setup }
