@@ -14,11 +14,11 @@ from day1.adapters.rows.ownership import Columns
 from day1.adapters.rows.tables import UnboundedText
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
+from day1.model.branches.protection_change import ProtectionChange
 from day1.model.lessons.rating import Rating
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.protection_change import ProtectionChange
 from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template

@@ -7,10 +7,10 @@ from typing import Final
 
 from day1.errors import Advice, BranchProtected, InvalidRequest
 from day1.model.branches.branch import Branch
+from day1.model.branches.protection_change import ProtectionChange
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import OWN, Choice
-from day1.model.merge.tiers import Judged, judged, rule_of, strictest
-from day1.model.records.protection_change import ProtectionChange
+from day1.model.merge.tiers import Judged, asks_who, judged, rule_of, strictest
 from day1.model.records.review import Review, undecided
 from day1.services.branches.lookup import find_again
 from day1.services.merges.authorship import authors, looks, writers

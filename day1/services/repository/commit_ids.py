@@ -10,11 +10,11 @@ from typing import Any, Final, TypeVar
 
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
+from day1.model.branches.protection_change import ProtectionChange
 from day1.model.lessons.rating import Rating
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.desk import Desk
 from day1.model.records.merge_record import MergeRecord
-from day1.model.records.protection_change import ProtectionChange
 from day1.model.records.review import Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Bundle, Handoff, Template

@@ -11,7 +11,7 @@ from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response,
 from day1.call.operation import Effect, Operation
 from day1.model.access.tokens import Token
 from day1.model.branches.branch import MAIN, Status
-from day1.model.records.protection_change import ProtectionChange
+from day1.model.branches.protection_change import ProtectionChange
 from day1.model.values.instant import show
 from day1.services.branches.forking import create
 from day1.services.branches.notes import mark
