@@ -13,7 +13,7 @@ needs a look.
 import operator
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -49,6 +49,9 @@ _CATEGORY: Final[Mapping[Kind, str | None]] = {
     CONVERSATION: None,
 }
 """The column that says of each kind what sort of memory it is."""
+_WHO: Final = frozenset({"agent", "source"})
+_IMPORTED: Final[Row] = {"source": "import", "cell": None, "value": None}
+"""Nobody's edit, by an import."""
 FIELDS: Final = ("kind", "category", "agent", "source", "space", "branch", "change")
 """What conditions compare with patterns."""
 _COMPARES: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -172,19 +175,33 @@ _DECIDED: Final = Judged("look", "it was decided for this merge")
 _CLOSED: Final = Judged("look", "what is held of it was decided on the branch")
 
 
-def judged(plan: MergePlan, rules: Iterable[str], branch: str) -> dict[str, Judged]:
+def asks_who(rules: Iterable[str]) -> bool:
+    """Whether a rule is about who made a change, or by what."""
+    conditions = (condition for text in rules for condition in rule_of(text).conditions)
+    return any(condition.field in _WHO for condition in conditions)
+
+
+def judged(
+    plan: MergePlan, rules: Iterable[str], branch: str, brought: Collection[str] = ()
+) -> dict[str, Judged]:
     """The tier of each row of a plan, by its id; also of rows whose held items it closes.
 
     Args:
         plan: what would be merged.
         rules: those of the target, as lines.
         branch: the name of the source.
+        brought: the ids of rows and edits that imports brought: their origin is what a file says.
     """
     read = [rule_of(text) for text in rules]
     wrote: dict[str, list[Row]] = {}
     for edit in plan.records.get(EDIT.table, {}).values():
         if edit is not None:
             wrote.setdefault(str(edit["row_id"]), []).append(edit)
+            if edit["id"] in brought:
+                wrote[str(edit["row_id"])].append(_IMPORTED)
+    for row in plan.rows:
+        if row.id in brought:
+            wrote.setdefault(row.id, []).append(_IMPORTED)
     found = {row.id: _judged(row, read, branch, wrote.get(row.id, ())) for row in plan.rows}
     for row_id in _closed(plan):
         found[row_id] = strictest([found.get(row_id, _CLOSED), _CLOSED])

@@ -21,7 +21,7 @@ from day1.services.repository.repository import Repository
 def authors_of(repo: Repository, found: Examined) -> Authors:
     """Those whose approval of an examined review does not count."""
     both = found.source, found.target
-    most = strictest(tiers_of(*both, found.plan).values())
+    most = strictest(tiers_of(repo, *both, found.plan).values())
     return authors(repo, found.review, both, found.plan, most)
 
 

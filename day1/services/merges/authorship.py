@@ -1,7 +1,7 @@
 """Who wrote what a merge would bring: these must not judge it where somebody else has to."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from day1.model.branches.branch import Branch
@@ -12,6 +12,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Approval, Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Handoff
+from day1.model.rows.change import Ref
 from day1.model.rows.kind import EDIT
 from day1.services.repository.repository import Repository
 
@@ -22,24 +23,46 @@ def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
     On it, on what it was forked from since the target's own line left that, and on what was merged
     or handed over into these: so a fork of a branch is no way around.
     """
+    places = _sources(repo, source, target)
+    return [note for place in places for note in repo.ledger.records(Session, branch_id=place)]
+
+
+def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
+    """The ids of the rows that imports brought to where a branch has its rows from.
+
+    Who wrote such a row is known by what a file says, and by nothing else.
+    """
+    refs = repo.history.branches()
+    found = (repo.ledger.record(Branch, place) for place in _sources(repo, source, target))
+    tips = [one.retired_tip or refs.get(one.name) for one in found if one is not None]
+    known = {commit.id for commit in repo.history.graph([refs[target.name]])}
+    imports = [
+        commit
+        for commit in repo.history.graph([tip for tip in tips if tip is not None])
+        if commit.op == "import" and commit.id not in known
+    ]
+    every = (repo.history.changes(one.parents[0], Ref(commit=one.id)) for one in imports)
+    return frozenset(c.id for changes in every for rows in changes.values() for c in rows)
+
+
+def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
+    """The ids of the branches that a branch has rows from which it may bring to another."""
     left = _line(repo, target)
     seen = {target.id}
     queue = [(source.id, sys.maxsize)]
-    found: list[Session] = []
     for branch_id, taken in queue:
         since = left.get(branch_id, 0)
         if branch_id in seen or taken <= since:
             continue
         seen.add(branch_id)
-        found += repo.ledger.records(Session, branch_id=branch_id)
+        yield branch_id
         branch = repo.ledger.record(Branch, branch_id)
         queue += [(branch.parent_id, branch.created_at)] if branch and branch.parent_id else []
-        brought: list[MergeRecord | Handoff] = [
+        came: list[MergeRecord | Handoff] = [
             *repo.ledger.records(MergeRecord, target_id=branch_id),
             *repo.ledger.records(Handoff, target_id=branch_id),
         ]
-        queue += [(one.source_id, one.created_at) for one in brought if one.created_at > since]
-    return found
+        queue += [(one.source_id, one.created_at) for one in came if one.created_at > since]
 
 
 def _line(repo: Repository, branch: Branch) -> dict[str, int]:

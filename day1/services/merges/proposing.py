@@ -57,7 +57,7 @@ def propose(
     done = None if by.before is None else _repeated(by.before)
     seen = preview(repo, request)
     check_digest(None if done else request.expect, seen.plan)
-    tiers = tiers_of(request.source, request.target, seen.plan)
+    tiers = tiers_of(repo, request.source, request.target, seen.plan)
     if not strictest(tiers.values()).looks:
         return Proposed(done or merge(repo, request, by.origin, now, guard), None)
     picked = None if done else _unseen(repo, request, seen)
@@ -82,11 +82,11 @@ def _repeated(record: MergeRecord) -> Merged:
 
 def _unseen(repo: Repository, request: MergeRequest, seen: Preview) -> MergePlan | None:
     """The plan of the rows that may be picked unseen, with what a pick takes along."""
-    tiers = tiers_of(request.source, request.target, seen.plan)
+    tiers = tiers_of(repo, request.source, request.target, seen.plan)
     items = tuple(row for row, one in tiers.items() if not one.looks)
     while items:
         picked = look(repo, replace(request, strategy="cherry_pick", items=items)).plan
-        judged = tiers_of(request.source, request.target, picked)
+        judged = tiers_of(repo, request.source, request.target, picked)
         strict = {row for row, one in judged.items() if one.looks}
         if not strict:
             return picked

@@ -13,7 +13,7 @@ from day1.model.merge.row_merge import OWN, Choice
 from day1.model.merge.tiers import Judged, asks_who, judged, rule_of, strictest
 from day1.model.records.review import Review, undecided
 from day1.services.branches.lookup import find_again
-from day1.services.merges.authorship import authors, looks, writers
+from day1.services.merges.authorship import authors, brought, looks, writers
 from day1.services.merges.gate import verdicts
 from day1.services.merges.merging import Guard
 from day1.services.repository.repository import Repository
@@ -96,9 +96,14 @@ def changes_of(repo: Repository, branch: Branch) -> list[ProtectionChange]:
     return repo.ledger.records(ProtectionChange, branch_id=branch.id)[::-1]
 
 
-def tiers_of(source: Branch, target: Branch, plan: MergePlan) -> dict[str, Judged]:
+def tiers_of(
+    repo: Repository, source: Branch, target: Branch, plan: MergePlan
+) -> dict[str, Judged]:
     """The tier of each row of a plan, by its id; nothing if the target has no tiers."""
-    return judged(plan, target.tiers, source.name) if TIERED in target.protection else {}
+    if TIERED not in target.protection:
+        return {}
+    origins = plan.rows and asks_who(target.tiers)
+    return judged(plan, target.tiers, source.name, brought(repo, source, target) if origins else ())
 
 
 def lacking(
@@ -180,7 +185,7 @@ def _deciders(merge: _Merge) -> set[str | None]:
 
 
 def _tiers(merge: _Merge) -> Advice | None:
-    found = tiers_of(merge.source, merge.target, merge.plan)
+    found = tiers_of(merge.repo, merge.source, merge.target, merge.plan)
     most, review = strictest(found.values()), merge.by.review
     if not most.looks:
         return None

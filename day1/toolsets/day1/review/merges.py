@@ -105,7 +105,7 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
 
 def _rows(ctx: Context, asked: MergeRequest, seen: Preview) -> list[dict[str, Any]]:
     """The rows of a plan; into a branch with tiers each with its tier, and why."""
-    tiers = tiers_of(asked.source, asked.target, seen.plan)
+    tiers = tiers_of(ctx.repo, asked.source, asked.target, seen.plan)
     rows = [summary(row, ctx.clock()) for row in seen.plan.rows]
     return [row | asdict(tiers[row["id"]]) if tiers else row for row in rows]
 

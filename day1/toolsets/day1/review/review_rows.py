@@ -102,7 +102,7 @@ def review_rows(
     ours = _edits(repo, found.target.name, ids)
     theirs = _edits(repo, found.source.name, ids)
     planned = {row.id: row for row in found.plan.rows}
-    tiers = tiers_of(found.source, found.target, found.plan)
+    tiers = tiers_of(repo, found.source, found.target, found.plan)
     decisions: dict[str, list[DecisionShown]] = {}
     for one in found.review.decided:
         decisions.setdefault(one.row_id, []).append(decision_shown(one, stale=one in found.stale))

@@ -18,6 +18,7 @@ from day1.services.merges.approving import counted
 from day1.services.merges.duplicates import Twin
 from day1.services.merges.protection import TIERED, Merger, lacking, tiers_of
 from day1.services.merges.reviews import Examined, examine, grouped
+from day1.services.repository.repository import Repository
 from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
 from day1.toolsets.shared.state import state_of
 
@@ -171,7 +172,7 @@ def in_full(
         "requires": list(seen.target.protection),
         "missing": missing,
         "can_merge": seen.merges and not (missing or seen.stale or seen.closed),
-        "tier": _tier(seen, len(have)),
+        "tier": _tier(ctx.repo, seen, len(have)),
         "approvals": [_approval(one, counts=one in have) for one in review.approved],
         "read": Read(
             branch=seen.source.name,
@@ -181,10 +182,10 @@ def in_full(
     }
 
 
-def _tier(seen: Examined, looks: int) -> TierShown | None:
+def _tier(repo: Repository, seen: Examined, looks: int) -> TierShown | None:
     if TIERED not in seen.target.protection:
         return None
-    most = strictest(tiers_of(seen.source, seen.target, seen.plan).values())
+    most = strictest(tiers_of(repo, seen.source, seen.target, seen.plan).values())
     return TierShown(tier=most.tier, why=most.why, needs=most.looks, looks=looks)
 
 

@@ -1,0 +1,53 @@
+"""What a file brought is not known by who it says that wrote it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from day1.interfaces.open_store import OpenStore
+from day1.services.exchange.bundles import export_bundle, take_bundle
+from tests.flows.opened_store import call, facts, opened
+from tests.flows.tiered_store import by, merge, person, protect
+
+FORGED = "Strangers may enter."
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> list[bytes]:
+    """From the store of a stranger, who says there that a person wrote it, or bob."""
+    with opened(tmp_path / "theirs", create=True) as store:
+        person(store, "memory_write_fact", fact_text=FORGED, agent_id="bob")
+        given = {"name": "rules", "source_branch": "main", "only_verified": False}
+        made = call(store, "knowledge_bundle_create", **given)
+        return list(export_bundle(store.repo, made["id"]))
+
+
+@pytest.fixture
+def store(tmp_path: Path, bundle: list[bytes]) -> Iterator[OpenStore]:
+    """It has taken the bundle; ann may write."""
+    with opened(tmp_path / "store", create=True) as store:
+        protect(store, "unseen source=user", "unseen agent=bob")
+        taken = take_bundle(store.repo, bundle, store.clock())
+        by(store, "ann", "memory_branch_create", "write", branch_name="first")
+        given = {"bundle_id": taken.id, "target_branch": "first"}
+        by(store, "ann", "knowledge_bundle_import", "write", **given)
+        yield store
+
+
+@pytest.mark.parametrize("way", ["fork", "curate", "merge"])
+def test_a_bundle_does_not_merge_unseen_by_whose_it_says_it_is(store: OpenStore, way: str) -> None:
+    ends = {"branch_name": "side", "parent_branch": "first"}
+    if way == "fork":
+        by(store, "ann", "memory_branch_create", "write", **ends)
+    elif way == "curate":
+        (row,) = call(store, "memory_timeline", branch="first")["result"]
+        by(store, "ann", "memory_branch_create_curated", "write", **ends, fact_ids=[row["id"]])
+    else:
+        by(store, "ann", "memory_branch_create", "write", branch_name="side")
+        given = {"source_branch": "first", "target_branch": "side", "strategy": "auto"}
+        by(store, "ann", "memory_branch_merge", "merge", **given)
+    person(store, "memory_write_fact", fact_text="By hand.", branch="side")
+    assert (merge(store)["merged_count"], facts(store)) == (1, ["By hand."])
+    protect(store, "unseen source=user,import")
+    assert (merge(store)["merged_count"], set(facts(store))) == (1, {"By hand.", FORGED})
