@@ -153,3 +153,20 @@ def test_a_full_disk_keeps_no_prime_that_is_forgotten(tmp_path: Path) -> None:
         with suppress(OSError):
             prime_file.forget(disk)
         assert list((disk / prime_file.FOLDER).iterdir()) == []
+
+
+def test_what_another_machine_redacts_leaves_the_primes_of_this_one(
+    store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not every ledger on a server says that it changed, and the rows did not."""
+    monkeypatch.setattr(store.repo.ledger, "stamp", lambda: None)
+    row, renewer = remember(store, "My password is plover."), prime_renewer(store)
+    renewer.renew()
+    path = prime_file.path_of(store.folder, "main")
+    before = path.read_bytes()
+    call(store, "memory_redact", id=row, confirm=row)
+    path.write_bytes(before)
+    (store.folder / prime_file.FORGOTTEN).unlink()
+    renewer.renew()
+    assert '"branch": "main"' in files(store)
+    assert "plover" not in files(store)
