@@ -56,6 +56,7 @@ class FilePrimes(Primes):
             "space": prime.space,
             "stamp": list(stamp),
             "pinned": list(prime.pinned),
+            "ageless": list(prime.ageless),
             "forgotten": forgotten,
             "ends": [list(one) for one in prime.ends],
         }
@@ -87,7 +88,7 @@ class FilePrimes(Primes):
 
 
 def _kept(found: prime_file.Prime) -> KeptPrime:
-    return KeptPrime(found.branch, found.space, found.at, found.pinned)
+    return KeptPrime(found.branch, found.space, found.at, found.pinned, found.ageless)
 
 
 @contextmanager

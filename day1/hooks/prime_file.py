@@ -5,8 +5,8 @@ cannot ask the engine. Both take the file's name, and what says that the store h
 from here. The text is framed and marked as data already. The file is one JSON object:
 
     {"format": 1, "branch": NAME, "at": COMMIT, "made_at": ISO 8601, "chars": NUMBER, "text": TEXT,
-     "space": NAME or null, "stamp": [...], "pinned": [IDs], "forgotten": NUMBER,
-     "ends": [[LINE, MICROSECONDS UTC], ...]}
+     "space": NAME or null, "stamp": [...], "pinned": [IDs], "ageless": [IDs],
+     "forgotten": NUMBER, "ends": [[LINE, MICROSECONDS UTC], ...]}
 
 What nobody is to read any more is forgotten. A file counts how often, and a prime that was read
 from the memory before the last time is none.
@@ -60,6 +60,8 @@ class Prime(NamedTuple):
     """A space whose facts it has beside those that all share."""
     pinned: tuple[str, ...] = ()
     """The ids of the branch's pinned facts: the next renewal reads only what changed since."""
+    ageless: tuple[str, ...] | None = None
+    """Those of the last facts that say how to work; None: an earlier day1 did not note them."""
     ends: tuple[tuple[int, int], ...] = ()
     """The lines of facts that end, by their number, and when (microseconds UTC)."""
 
@@ -124,7 +126,7 @@ def _read(path: Path, forgotten: int) -> Prime | None:
     if said is None or said.get("format") != FORMAT or said.get("forgotten", 0) != forgotten:
         return None
     branch, at, text = (said.get(name) for name in ("branch", "at", "text"))
-    space, pinned = said.get("space"), said.get("pinned")
+    space = said.get("space")
     if not (isinstance(branch, str) and isinstance(at, str) and isinstance(text, str)):
         return None
     return Prime(
@@ -133,9 +135,14 @@ def _read(path: Path, forgotten: int) -> Prime | None:
         text,
         said.get("stamp"),
         space if isinstance(space, str) else None,
-        tuple(map(str, pinned)) if isinstance(pinned, list) else (),
+        _ids(said.get("pinned")) or (),
+        _ids(said.get("ageless")),
         _ends(said.get("ends")),
     )
+
+
+def _ids(said: Any) -> tuple[str, ...] | None:
+    return tuple(map(str, said)) if isinstance(said, list) else None
 
 
 def _ends(said: Any) -> tuple[tuple[int, int], ...]:

@@ -111,6 +111,27 @@ def test_a_pinned_fact_is_found_among_more_than_are_looked_at(store) -> None:
     assert known(kept(store))[:2] == ["Later pinned.", "Run the checks."]
 
 
+def test_what_says_how_to_work_is_found_among_more_than_are_looked_at(store) -> None:
+    first = remember(store, "Times are UTC.", category="convention")
+    write(store, *(f"Note {number}." for number in range(120)))
+    store.repo.store.commit_pending("main")
+    renewer = prime_renewer(store)
+    renewer.renew()
+    assert "Times are UTC." in known(kept(store))
+    path = prime_file.path_of(store.folder, "main")
+    said = json.loads(path.read_text())
+    assert said.pop("ageless") == [first]
+    path.write_text(json.dumps(said))  # as an earlier day1 left it
+    remember(store, "Ask before a release.", category="preference")
+    renewer.renew()
+    write(store, *(f"Later note {number}." for number in range(120)))
+    renewer.renew()
+    assert {"Times are UTC.", "Ask before a release."} <= set(known(kept(store)))
+    call(store, "memory_update_fact", fact_id=first, category="plain")
+    renewer.renew()
+    assert "Times are UTC." not in known(kept(store))
+
+
 def test_it_tells_the_task_the_handoff_and_what_waits(store) -> None:
     task = call(store, "memory_task_create", name="login", objectives=[{"description": "page"}])
     joined = call(store, "memory_task_join", task_id=task["task_id"], agent_id="ada")

@@ -3,7 +3,8 @@
 `earlier.jsonl` is what was remembered in the weeks before, `sessions.jsonl` the sessions of the
 week in their order: each with what a person asks in it, which facts of earlier sessions whoever
 answers has to know, and the facts that are written at its end. The week was written before the
-rules that it measures, and no rule was chosen by it.
+rules that it measures. One of them was made when the week had shown what primes lack: that what
+says how to work does not age (`docs/clients.md`).
 
 `python -m tests.week.replayed` prints which of the needed facts were not told.
 """

@@ -5,7 +5,8 @@ A fact's worth is a weighted sum of three things that are known of it, each from
 - *used*: recall has shown it, often and not long ago. Being in a prime is no use of it, else what
   is in once would stay in for ever.
 - *judged*: agents found it useful, or a judge verified it.
-- *recent*: it was written or happened not long ago.
+- *recent*: it was written or happened not long ago. What says how to work (a convention, a
+  preference) holds until somebody changes it, and few prompts name it: the best five do not age.
 
 Its confidence multiplies the sum, and so do bad judgements. What is pinned comes before all else: a
 person or an agent gave it the category `pinned`. Facts of one session are worth less one after the
@@ -14,13 +15,15 @@ other, so that the last session does not fill the prime by itself.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from day1.model.values.instant import DAY
 
 PINNED: Final = "pinned"
 """The category of a fact that every session is to begin with."""
+AGELESS: Final = frozenset({"convention", "preference"})
+"""The categories of facts that say how to work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class KnownFact:
     at: int
     """When it happened, else when it was written."""
     pinned: bool = False
+    ageless: bool = False
     verified: bool = False
     confidence: float = 1.0
     session_id: str | None = None
@@ -59,6 +63,8 @@ class PrimeWeights:
     """What a verdict counts as a judgement."""
     same_session: float = 0.85
     """What each further fact of one session keeps of its worth."""
+    most_ageless: int = 5
+    """Of the facts that say how to work, so many do not age; beside them there is room for news."""
 
 
 DEFAULT: Final = PrimeWeights()
@@ -69,7 +75,7 @@ def worth_of(fact: KnownFact, now: int, weights: PrimeWeights = DEFAULT) -> floa
     used = fact.times / (fact.times + weights.often)
     used *= _faded(now - fact.last_shown, weights.used_half_life)
     judged = max(fact.worth, weights.verified if fact.verified else 0.0, 0.0)
-    recent = _faded(now - fact.at, weights.recent_half_life)
+    recent = 1.0 if fact.ageless else _faded(now - fact.at, weights.recent_half_life)
     total = weights.used * used + weights.judged * judged + weights.recent * recent
     whole = weights.used + weights.judged + weights.recent
     return total / whole * fact.confidence * (1.0 + min(fact.worth, 0.0))
@@ -85,6 +91,9 @@ def ordered(
     newest = sorted(facts, key=lambda fact: (-fact.at, fact.id))
     once = list({" ".join(fact.text.split()): fact for fact in reversed(newest)}.values())
     scores = {fact.id: worth_of(fact, now, weights) for fact in once}
+    ageless = sorted((f for f in once if f.ageless), key=lambda f: (-scores[f.id], -f.at, f.id))
+    for fact in ageless[weights.most_ageless :]:
+        scores[fact.id] = worth_of(replace(fact, ageless=False), now, weights)
     # The best of a session keeps its worth, so the facts are looked at from the best on.
     once.sort(key=lambda fact: (-scores[fact.id], -fact.at, fact.id))
     seen = Counter[str]()

@@ -3,13 +3,13 @@
 The cost does not grow with the facts: the newest are read by the index on their time, others by id.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.branches.branch import Branch
-from day1.model.prime.choosing import PINNED, KnownFact, ordered
+from day1.model.prime.choosing import AGELESS, PINNED, KnownFact, ordered
 from day1.model.prime.prime import Prime
 from day1.model.prime.wording import Situation, ends_of, prime_text
 from day1.model.records.sharing import Handoff
@@ -27,8 +27,9 @@ from day1.services.prime.request import PrimePorts
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
-_NEWEST, _USED, _PINNED = 100, 50, 20
-"""Facts that are looked at beside the best judged: the newest, the most used, and pinned ones."""
+_NEWEST, _USED, _PINNED, _AGELESS = 100, 50, 20, 50
+"""Facts that are looked at beside the best judged: the newest, the most used, pinned ones, and
+those that say how to work."""
 _COLUMNS: Final = (
     "id",
     "fact_text",
@@ -62,8 +63,9 @@ def prime_of(
     """
     now, ref = repo.clock(), Ref(branch=branch.name)
     with repo.store.reading(repo.shown(ref)) as reading:
-        pinned = _pinned(repo, ports, branch, space, reading)
-        facts = ordered(_facts(repo, ports, reading, pinned, space), now)
+        pinned, ageless = _lasting(repo, ports, branch, space, reading)
+        lasting = [*sorted(pinned, reverse=True)[:_PINNED], *ageless]
+        facts = ordered(_facts(repo, ports, reading, lasting, space), now)
         found = Situation(
             branch.name,
             reading.tip,
@@ -87,6 +89,7 @@ def prime_of(
         now,
         text,
         tuple(sorted(pinned)),
+        tuple(ageless),
         ends_of(text, facts),
     )
 
@@ -95,13 +98,13 @@ def _facts(
     repo: Repository,
     ports: PrimePorts,
     reading: Reading,
-    pinned: Collection[str],
+    lasting: Collection[str],
     space: str | None,
 ) -> list[KnownFact]:
     """The facts that may serve: active, public, true now, with no end, and of no other space."""
     now, votes = repo.clock(), repo.ledger.votes()
     judged, used = ports.judged.of(votes), ports.uses.most(_USED)
-    named = sorted({*judged, *used, *sorted(pinned, reverse=True)[:_PINNED]})
+    named = sorted({*judged, *used, *lasting})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
     # The space is looked at here: an engine would choose its index, and read every row of none.
     queries = [replace(active, created_after=-1, descending=True, limit=_NEWEST)]
@@ -131,6 +134,7 @@ def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
         text=str(row["fact_text"]),
         at=int((row["created_at"] if happened is None else happened) or 0),
         pinned=row["category"] == PINNED,
+        ageless=row["category"] in AGELESS,
         verified=row["verification"] == "verified",
         confidence=float(row["confidence"] or 0.0),
         session_id=None if session is None else str(session),
@@ -141,23 +145,41 @@ def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
     )
 
 
-def _pinned(
+def _lasting(
     repo: Repository, ports: PrimePorts, branch: Branch, space: str | None, reading: Reading
-) -> set[str]:
-    """The ids of the branch's pinned facts: those of the kept prime, and what changed since it."""
+) -> tuple[set[str], list[str]]:
+    """The ids of the branch's pinned facts, and the last of those that say how to work.
+
+    They are those of the kept prime, and what changed since it.
+    """
     kept = ports.primes.kept(branch.name, space)
-    if kept is not None:
+    if kept is not None and kept.ageless is not None:
+        pinned, ageless = set(kept.pinned), set(kept.ageless)
         if kept.at == reading.tip and not reading.pending.count:
-            return set(kept.pinned)
+            return pinned, list(kept.ageless)
         try:
             changes = repo.history.changes(kept.at, Ref(branch=branch.name))
         except (NotFound, StoreUnavailable):  # of another store, or compacted away
             pass
         else:
             changed = changes.get(FACT.table, ())
-            now = {c.id for c in changed if c.after and c.after["category"] == PINNED}
-            return now | (set(kept.pinned) - {c.id for c in changed})
-    return {str(row[0]) for row in reading.scan(FACT, ("id",), Query(equal={"category": PINNED}))}
+            ids = {c.id for c in changed}
+            now = [(c.id, c.after["category"]) for c in changed if c.after]
+            return _sorted_out(now, pinned - ids, ageless - ids)
+    marked = Query(among={"category": [PINNED, *sorted(AGELESS)]})
+    return _sorted_out(reading.scan(FACT, ("id", "category"), marked), set(), set())
+
+
+def _sorted_out(
+    found: Iterable[Sequence[Cell]], pinned: set[str], ageless: set[str]
+) -> tuple[set[str], list[str]]:
+    """Ids and categories of facts, added to those that are known."""
+    for row_id, category in found:
+        if category == PINNED:
+            pinned.add(str(row_id))
+        elif category in AGELESS:
+            ageless.add(str(row_id))
+    return pinned, sorted(ageless, reverse=True)[:_AGELESS]
 
 
 def _task(repo: Repository, branch: Branch) -> str | None:
