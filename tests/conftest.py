@@ -22,12 +22,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what takes long and seldom finds anything to the run of the week."""
+    """Leave out what runs once a week; run tests that share a module's fixture in one process.
+
+    Else each of the processes would make the fixture, which is often a server.
+    """
     skipped = pytest.mark.skip(reason="once a week: scripts/weekly runs it")
-    for item in items if "DAY1_TEST_WEEKLY" not in os.environ else ():
-        if item.get_closest_marker("weekly"):
+    for item in items:
+        if item.get_closest_marker("weekly") and "DAY1_TEST_WEEKLY" not in os.environ:
             item.add_marker(skipped)
+        if _shares_a_fixture(item) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def _shares_a_fixture(item: pytest.Item) -> bool:
+    definitions = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    return any(found[-1].scope == "module" for found in definitions.values())
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -73,7 +73,8 @@ JsonList = Annotated[list[JsonValue], AfterValidator(sound)]
 class Request(BaseModel):
     """What a caller says; unknown arguments are refused, by name."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A process uses few of its many models: each is built when it is used first.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -145,7 +146,7 @@ class Written(BaseModel):
 class Response(BaseModel):
     """An answer; a field called `result` makes it a list on wires that have one."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 def written(

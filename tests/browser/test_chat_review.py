@@ -144,12 +144,12 @@ def test_another_plan_than_the_one_that_was_seen_is_not_merged(
     chat = chatting()
     chat.show("review_open", source_branch=scene.branch)
     chat.main.get_by_role("button", name="Merge…").click()
-    server.ok("memory_write_fact", secret, fact_text="Slipped in.", branch=scene.branch)
+    server.ok("memory_write_fact", secret, fact_text="Tea of the bakery.", branch=scene.branch)
     chat.main.get_by_role("button", name="Merge", exact=True).click()
     alert = chat.main.get_by_role("alert")
     expect(alert).to_contain_text("You saw: ")
     expect(alert).to_contain_text("2 new")
-    chat.says("Slipped in.")
+    chat.says("Tea of the bakery.")
     assert scene.main() == scene.before
     assert scene.review()["status"] == "open"
 
