@@ -73,7 +73,8 @@ JsonList = Annotated[list[JsonValue], AfterValidator(sound)]
 class Request(BaseModel):
     """What a caller says; unknown arguments are refused, by name."""
 
-    # A process uses few of its many models: each is built when it is used first.
+    # A process uses few of its many models: each is built at its first use (by one thread, since
+    # pydantic 2.14).
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod

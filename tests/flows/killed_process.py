@@ -2,7 +2,8 @@
 
 Arguments: the store's folder, and how many seconds its clock is behind. It answers each line with
 `{"done": …}`, or with `{"refused": code}`; an import also says `{"unit": n}` after each durable
-unit. `DAY1_KILL_AT` names the point at which it kills itself.
+unit. `DAY1_KILL_AT` names the point at which it kills itself. It is started hundreds of times, so what
+few actions need is imported by them.
 """
 
 import json
@@ -35,8 +36,6 @@ from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, Settings, settings_at
-from day1.toolsets.kompanion import KOMPANION
-from tests.fakes.hashing_embedder import HashingEmbedder
 
 ORIGIN = Origin(agent_id="killed")
 Action = dict[str, Any]
@@ -140,6 +139,8 @@ def import_(store: OpenStore, action: Action) -> None:
 
 
 def embed(store: OpenStore, action: Action) -> None:
+    from tests.fakes.hashing_embedder import HashingEmbedder
+
     branch = lookup.find(store.repo, action["branch"])
     follow(store.repo.store, store.repo.history, store.search.index, branch.name, branch.id)
     embed_pending(store.search.index, HashingEmbedder(), None)
@@ -190,6 +191,9 @@ def _untold(_done: int, _total: int | None) -> None:
 
 def call_kompanion(store: OpenStore, action: Action) -> dict[str, Any]:
     """A tool of Kompanion, with the fake embedder."""
+    from day1.toolsets.kompanion import KOMPANION
+    from tests.fakes.hashing_embedder import HashingEmbedder
+
     ctx = store.context(Caller())
     ctx = replace(ctx, search=replace(ctx.search, embedder=HashingEmbedder()))
     answer: dict[str, Any] = KOMPANION.tools[action["tool"]].call(ctx, action["arguments"])

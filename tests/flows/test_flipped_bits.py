@@ -27,7 +27,8 @@ from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import call, facts, make, opened, read_only, refused, write
 from tests.flows.random_store import RandomTeam, questions
 
-FLIPS = int(os.environ.get("DAY1_TEST_FLIPS", "8"))
+FLIPS = int(os.environ.get("DAY1_TEST_FLIPS", "4"))
+SEEDS = [0, pytest.param(1, marks=pytest.mark.weekly)]
 Answers = list[str]
 
 
@@ -141,11 +142,12 @@ def outcome(folder: Path, asked, reference: tuple[Answers, Answers]) -> str:
 
 
 @pytest.mark.parametrize("name", ["memory.db", "ledger.db", "index.db", "vectors"])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_no_flipped_bit_gives_a_wrong_answer_in_silence(
-    tmp_path, pristine, asked, reference, name, record_property
+    tmp_path, pristine, asked, reference, seed, name, record_property
 ):
     """Of the ledger and the words SQLite has no checksums: what only doctor finds is counted."""
-    chance = random.Random(f"bits of {name}")
+    chance = random.Random(f"bits of {name} {seed}")
     seen: Counter[str] = Counter()
     for number in range(FLIPS):
         folder = tmp_path / str(number)
@@ -162,14 +164,15 @@ def test_no_flipped_bit_gives_a_wrong_answer_in_silence(
 
 
 @pytest.mark.parametrize("used", [False, True], ids=["opened", "used"])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_log_that_is_flipped_under_a_process_that_has_it_open_is_damaged_to_it(
-    tmp_path, lived, used
+    tmp_path, lived, seed, used
 ):
     """Nothing goes back to the state before the damage, nothing is "not found", nothing written."""
     with store_in(lived) as store:
         asked = questions(store, 3)
         right = answers(store, asked)[0]
-    chance = random.Random(f"bits under a process: {used}")
+    chance = random.Random(f"bits under a process: {used} {seed}")
     for number in range(FLIPS):
         folder = tmp_path / str(number)
         shutil.copytree(lived, folder)

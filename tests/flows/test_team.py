@@ -43,7 +43,13 @@ def call(store: OpenStore, tool: str, **arguments: Any) -> dict[str, Any]:
     return operation.call(store.context(caller), arguments)
 
 
-@pytest.mark.parametrize("killing", [False, True], ids=["undisturbed", "one killed every second"])
+@pytest.mark.parametrize(
+    "killing",
+    [
+        pytest.param(False, id="undisturbed", marks=pytest.mark.weekly),
+        pytest.param(True, id="one killed every second"),
+    ],
+)
 def test_eight_agents_on_one_task_lose_nothing(
     tmp_path: Path, record_property: Any, killing: bool
 ) -> None:

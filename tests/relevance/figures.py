@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -75,6 +76,10 @@ class Measuring:
         self._repo = opened.repo
         self._ports = replace(opened.search, questions=Remembered(), embedded_at_once=0)
 
+    def again(self) -> "Measuring":
+        """Of the same store, with the vectors of the questions, to be weighed by other votes."""
+        return copy(self)
+
     def groups(self, way: str) -> Groups:
         """The figures of searching in one way."""
         ports, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
@@ -130,7 +135,7 @@ def half_judged(store: Measuring, way: str) -> Judged:
         words = asked_words(question.question)
         for row_id, useful in store.found(way, question):
             votes.setdefault(row_id, {})[str(number)] = Vote(0.9 if useful else 0.2, words)
-    rated = Measuring(store.opened)
+    rated = store.again()
     rated.weigh({row_id: RowVotes(of_row) for row_id, of_row in votes.items()})
     return Judged((before[0], rated.recall(way, others)), (before[1], rated.recall(way, judged)))
 

@@ -1,23 +1,20 @@
 """What judgements do to the relevance of other questions: their effect is bounded."""
 
-from pathlib import Path
-
 import pytest
 
 from day1.settings import Settings
-from tests.relevance.figures import half_judged, measuring
+from tests.relevance.figures import Measuring, half_judged
 
 pytestmark = pytest.mark.xdist_group("relevance")
 
 
 @pytest.mark.parametrize("way", ["hybrid", "keyword"])
 def test_judging_half_of_the_questions_costs_the_other_half_nothing(
-    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    way: str, written: Measuring, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if way == "hybrid" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
-    with measuring(tmp_path / "store", half_waits=False) as store:
-        found = half_judged(store, way)
+    found = half_judged(written, way)
     with capsys.disabled():
         told = [f"{before:.4f} -> {after:.4f}" for before, after in found]
         print(f"\n{way}: recall@10 of the others {told[0]}, of the judged {told[1]}")

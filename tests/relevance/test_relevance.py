@@ -20,12 +20,6 @@ SLACK, SLACK_OF_FEW = 0.0035, 0.01
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Iterator[Measuring]:
-    with measuring(tmp_path_factory.mktemp("whole"), half_waits=False) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def half_waits(tmp_path_factory) -> Iterator[Measuring]:
     with measuring(tmp_path_factory.mktemp("half"), half_waits=True) as made:
         yield made
@@ -45,7 +39,7 @@ def lost(found: Groups, wanted: Groups) -> list[str]:
 def test_search_is_no_less_relevant_than_committed(way: str, request, capsys) -> None:
     if way != "keyword" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
-    store = request.getfixturevalue("half_waits" if way == "waiting" else "store")
+    store = request.getfixturevalue("half_waits" if way == "waiting" else "written")
     found = store.groups(way)
     with capsys.disabled():
         print(f"\nrelevance, {way} ({WAYS[way]}): {found['all']}")

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from tests.wires.mcp_session import Session
 WIRES = ("stdio", "http")
 METAL = {"namespace": "project:metal"}
 WOOD = {"namespace": "project:wood"}
+
+_numbers = count(1)
 
 
 class Both(NamedTuple):
@@ -42,6 +45,18 @@ def clients(wire: str, folder: Path, **settings: str) -> Iterator[Both]:
             server = opened.enter_context(HttpServer(folder, port=0, **settings))
             own, day1 = HttpSession(server, path="/mcp/kompanion"), HttpSession(server)
         yield Both(opened.enter_context(own), opened.enter_context(day1))
+
+
+@contextmanager
+def on_a_branch(both: Both) -> Iterator[Both]:
+    """Both on a new branch of a store whose main is empty: a test need not start servers."""
+    branch = f"alone/{next(_numbers)}"
+    both.day1.ok("memory_branch_create", branch_name=branch, parent_branch="main")
+    for client in both:
+        client.meta = {"day1/branch": branch}
+    yield both
+    for client in both:
+        client.meta = {}
 
 
 def contents(client: Session, **wanted: Any) -> list[Any]:

@@ -81,6 +81,8 @@ class Session:
         """Told of what the server says by itself."""
         self.extensions: list[ClientExtension] = []
         """What the client says that it knows besides the protocol."""
+        self.meta: dict[str, Any] = {}
+        """What it says with each call."""
         self.command = [sys.executable]
         """What runs Python."""
         self._leaving = ExitStack()
@@ -131,7 +133,7 @@ class Session:
         meta: dict[str, Any] | None = None,
     ) -> Answer:
         """Call a tool; any answer must fit its output schema, be said twice, and name its state."""
-        said = cast(RequestParamsMeta | None, meta)
+        said = cast(RequestParamsMeta | None, {**self.meta, **(meta or {})} or None)
         work = partial(self._client.call_tool, tool, dict(arguments or {}), meta=said)
         result: CallToolResult = self._portal.call(work)
         blocks = [block.text for block in result.content if isinstance(block, TextContent)]

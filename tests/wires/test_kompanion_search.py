@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
-from tests.wires.kompanion_client import METAL, WIRES, WOOD, Both, clients, found, model
+from tests.wires.kompanion_client import (
+    METAL,
+    WIRES,
+    WOOD,
+    Both,
+    clients,
+    found,
+    model,
+    on_a_branch,
+)
 from tests.wires.mcp_session import environment
 
 TEN = [
@@ -25,9 +34,15 @@ TEN = [
 OTHERS = [f"Server {n} listens on port {n + 4000} behind a proxy." for n in range(60)]
 
 
-@pytest.fixture(params=WIRES)
-def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Both]:
-    with clients(request.param, tmp_path / "store") as both:
+@pytest.fixture(scope="module", params=WIRES)
+def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
+    with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
+        yield both
+
+
+@pytest.fixture
+def both(shared: Both) -> Iterator[Both]:
+    with on_a_branch(shared) as both:
         yield both
 
 

@@ -13,6 +13,7 @@ from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
 
 from day1.interfaces.mcp.apps import EXTENSION, HTML, REVIEW
+from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
 SHOWN = {"review_open", "review_show"}
@@ -27,12 +28,13 @@ CLIENTS: dict[str, dict[str, Any] | None] = {
 
 @pytest.fixture(scope="module")
 def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Session]]:
-    """Clients of both eras by what they say of views."""
+    """Clients of both eras by what they say of views, of one server."""
     with ExitStack() as opened:
-        made = {}
+        made: dict[str, Session] = {}
+        server = opened.enter_context(HttpServer(tmp_path_factory.mktemp("views") / "store"))
         for mode in ("auto", "legacy"):
             for name, settings in CLIENTS.items():
-                session = Session(tmp_path_factory.mktemp("views") / "store", mode=mode)
+                session = HttpSession(server, mode=mode)
                 known = [] if settings is None else [advertise(EXTENSION, settings)]
                 session.extensions = known
                 made[f"{mode} {name}"] = opened.enter_context(session)
@@ -58,10 +60,10 @@ def test_a_client_that_shows_views_is_told_of_them_and_no_other(
 
 def test_what_a_tool_answers_is_whole_without_a_view(clients: dict[str, Session]) -> None:
     for name in ("auto shows views", "auto knows none"):
-        agent = clients[name]
-        agent.ok("memory_branch_create", branch_name="x")
-        agent.ok("memory_write_fact", fact_text="New.", branch="x")
-        review = agent.ok("review_open", source_branch="x")["id"]
+        agent, branch = clients[name], name.replace(" ", "-")
+        agent.ok("memory_branch_create", branch_name=branch)
+        agent.ok("memory_write_fact", fact_text="New.", branch=branch)
+        review = agent.ok("review_open", source_branch=branch)["id"]
         assert agent.call("review_show", {"review_id": review}).document["rows"]
 
 

@@ -58,25 +58,40 @@ def test_nobody_is_believed_where_no_proxy_is_named(tmp_path: Path) -> None:
         assert signer.noted("127.0.0.1") == 5
 
 
-def test_a_proxy_that_is_named_says_who_asks(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signer]:
+    folder = tmp_path_factory.mktemp("proxied")
+    with signing(folder, DAY1_HTTP__TRUSTED_PROXIES='["127.0.0.0/8", "::1"]') as signer:
+        yield signer
+
+
+def test_a_proxy_that_is_named_says_who_asks(proxied: Signer) -> None:
     """C4: behind a trusted proxy each address has a count of its own, and none can be made up."""
-    with signing(tmp_path, DAY1_HTTP__TRUSTED_PROXIES='["127.0.0.0/8", "::1"]') as signer:
-        # What the client says of itself comes first; the proxy adds whom it talks to.
-        tried = [signer.tries("day1_guess", f"198.51.100.{n}, {HERE}") for n in range(6)]
-        assert tried == [401] * 5 + [429]
-        assert signer.noted(HERE) == 5
-        assert signer.tries("day1_guess", THERE) == 401
+    # What the client says of itself comes first; the proxy adds whom it talks to.
+    tried = [proxied.tries("day1_guess", f"198.51.100.{n}, {HERE}") for n in range(6)]
+    assert tried == [401] * 5 + [429]
+    assert proxied.noted(HERE) == 5
+    assert proxied.tries("day1_guess", THERE) == 401
 
 
 @pytest.mark.parametrize(
-    "named", ["", "somebody", "\x1b[2J", f"fe80::1%{'x' * 9_000}", "1" * 9_000]
+    ("named", "token"),
+    [
+        ("", "day1_empty"),
+        ("somebody", "day1_name"),
+        ("\x1b[2J", "day1_escape"),
+        (f"fe80::1%{'x' * 9_000}", "day1_zone"),
+        ("1" * 9_000, "day1_number"),
+    ],
 )
-def test_a_proxy_that_names_no_address_does_no_harm(tmp_path: Path, named: str) -> None:
+def test_a_proxy_that_names_no_address_does_no_harm(
+    proxied: Signer, named: str, token: str
+) -> None:
     """C4: what is no address is neither remembered nor logged."""
-    with signing(tmp_path, DAY1_HTTP__TRUSTED_PROXIES='["127.0.0.1"]') as signer:
-        assert [signer.tries("day1_guess", named) for _ in range(6)] == [401] * 5 + [429]
-        known = {"": "127.0.0.1"}.get(named, "fe80::1" if "%" in named else "unknown")
-        assert signer.noted(known) == 5
+    known = {"": "127.0.0.1"}.get(named, "fe80::1" if "%" in named else "unknown")
+    before = proxied.noted(known)
+    assert [proxied.tries(token, named) for _ in range(6)] == [401] * 5 + [429]
+    assert proxied.noted(known) == before + 5
 
 
 def test_a_proxy_of_another_address_is_not_believed(tmp_path: Path) -> None:
