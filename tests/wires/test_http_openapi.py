@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.wires.http_server import HttpServer
 
 SEED, BUDGET_S, LIMIT_S = 5, 40, 240
@@ -23,8 +25,9 @@ CHECKS = (
 a schema says, and `1` for true is taken from agents that mean well."""
 
 
+@pytest.mark.parametrize("phases", ["coverage", pytest.param("fuzzing", marks=pytest.mark.weekly)])
 def test_every_route_answers_as_described(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Callable[[str, object], None], phases: str
 ) -> None:
     with HttpServer(tmp_path / "store", DAY1_HTTP__RATE="0") as server:
         token = server.token("root")
@@ -34,7 +37,7 @@ def test_every_route_answers_as_described(
                 *(Path(sys.executable).parent / "schemathesis", "run"),
                 f"{server.address}/api/v1/openapi.json",
                 *("-H", f"Authorization: Bearer {token}"),
-                *("--checks", ",".join(CHECKS), "--phases", "coverage,fuzzing"),
+                *("--checks", ",".join(CHECKS), "--phases", phases),
                 *("--seed", str(SEED), "--max-time", str(BUDGET_S), "--continue-on-failure"),
                 *("--exclude-path", REVOKING),
             ],
