@@ -25,6 +25,13 @@ def test_a_message_is_a_line_and_json_that_is_read_back():
     assert (commit.line, commit.meta["base"]) == ("merge side now", "abc")
 
 
+def test_a_name_divides_no_line():
+    """Some letters end a line to `str.splitlines`, and none of them to JSON."""
+    text = encode(Message("add", "add 1 row"), 7, {"a\x85b", "c\u2028d"}, {"facts": 1})
+    commit = decode("c", (), "day1", "", text)
+    assert (commit.op, commit.ts, commit.meta["agents"]) == ("add", 7, ["a\x85b", "c\u2028d"])
+
+
 def test_a_long_line_is_cut():
     assert len(encode(Message("add", "x" * 1_000), 7, (), {}).split("\n")[0]) == 200
 

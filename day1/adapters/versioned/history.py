@@ -5,7 +5,7 @@ What only day1 knows of a commit is in its message: a readable line, then one li
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -371,14 +371,11 @@ def decode(
     """Read a commit; one without day1's JSON line counts with the engine's date."""
     line, _, rest = text.partition("\n")
     meta: dict[str, Json] = {}
-    for candidate in reversed(rest.strip().splitlines()):
-        try:
-            found = json.loads(candidate)
-        except (ValueError, RecursionError):
-            break
+    with suppress(ValueError, RecursionError):
+        # A line ends with "\n" alone: the name of an agent may have what `splitlines` divides at.
+        found = json.loads(rest.strip().rpartition("\n")[2])
         if isinstance(found, dict) and isinstance(found.get("ts"), int) and "op" in found:
             meta = found
-        break
     ts = meta.get("ts")
     if not isinstance(ts, int):
         moment = datetime.fromisoformat(date).replace(tzinfo=UTC)
