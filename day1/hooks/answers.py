@@ -67,8 +67,11 @@ def unprimed(branch: str) -> str:
 
 def forked(text: str) -> str:
     """What a forked session is told of its own branch."""
-    line = "This session is a fork: what hooks note of it goes to a branch of its own below fork/."
-    return f"{text}\n{line}"
+    lines = (
+        "This session is a fork: what hooks note of it goes to a branch of its own below fork/.",
+        "The tools of day1 stay on the branch where they are; memory_branch_switch changes that.",
+    )
+    return "\n".join([text, *lines])
 
 
 def _plain(name: str) -> str:

@@ -125,6 +125,14 @@ def test_a_session_that_two_files_of_hooks_name_is_told_once(client: Client) -> 
     assert PRIME in context(client.tell("session-start", session_id="v", source="compact"))
 
 
+def test_a_fork_is_told_what_goes_where(client: Client) -> None:
+    prime(client)
+    text = context(client.tell("session-start", source="fork"))
+    assert PRIME in text
+    assert "below fork/" in text
+    assert text.endswith("memory_branch_switch changes that.")
+
+
 # Other events
 
 
