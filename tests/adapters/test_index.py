@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from day1.adapters.index import few as few_texts
 from day1.adapters.index.index import LocalIndex
-from day1.model.rows.kind import FACT
+from day1.model.rows.kind import FACT, MESSAGE
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -58,6 +59,25 @@ def test_an_index_has_what_it_learned_when_it_is_opened_again(tmp_path, embedder
     )
     assert second.generation() == first.generation()
     second.close()
+
+
+def test_what_many_texts_have_is_told_from_the_oldest_and_the_newest(index, monkeypatch):
+    """Beside texts of another kind, which have numbers between theirs."""
+    monkeypatch.setattr(few_texts, "_MANY", 1_000)
+    said = [
+        f"text {number} of the {'gateway' if number % 3 else 'mailer'}"
+        f"{' alone' if number % 2_000 < 300 else ''}{' late' if number > 1_700 else ''}"
+        for number in range(2_000)
+    ]
+    numbers = learn(index, *said[:1_000])
+    learn(index, *(f"message {n}" for n in range(2_500)), kind=MESSAGE)
+    numbers += learn(index, *said[1_000:])
+    few = [*numbers[:5], *numbers[-5:]]
+    for term, error in (("mailer", 0.2), ("late", 1e-9), ("alone", 1e-9), ("text", 1e-9)):
+        (exact,) = index.words.each(FACT, [f'"{term}"'], few)
+        (told,) = index.words.each(FACT, [f'"{term}"'], few, again=True)
+        assert exact, term
+        assert told == pytest.approx(exact, rel=error), term
 
 
 def test_a_forgotten_text_is_in_no_file(tmp_path, index, embedder):

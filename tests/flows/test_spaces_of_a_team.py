@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from day1.adapters.rows.rows import SqlReading
 from day1.app.open import open_store
 from day1.call.context import Caller, Context
 from day1.settings import EmbedderSettings, Settings
@@ -102,3 +103,16 @@ def test_a_fact_of_another_space_says_nothing_here(ctx: Context, *, by_vector: b
     done = call(ctx, "memory_consolidate", **asked, space="*")
     alike = [fact for fact in done["facts"] if fact["fact_text"] == "All of them spit."]
     assert (done["new_facts"], len(alike)) == (3, 1), "B has such a fact, and A has one by now"
+
+
+def test_only_where_a_space_is_empty_all_rows_are_looked_through(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"query": "zebra", "types": ["fact", "observation"]}
+    none = call(ctx, "memory_search", **asked, space="project:aa")
+    assert none["read"]["notes"][-1].startswith(
+        "Nothing is in the space project:aa. Similar: project:a ("
+    )
+    monkeypatch.setattr(SqlReading, "tally", None)
+    found = call(ctx, "memory_search", **asked, space=A)
+    assert (found["result"], [n for n in found["read"]["notes"] if "space" in n]) == ([], [])

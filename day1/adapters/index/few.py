@@ -2,13 +2,15 @@
 
 For each question FTS5 goes through every text that has a word of it, which takes longer the more
 texts all branches have. So for these the stems of each text are kept in memory, as FTS5 cuts them,
-and how many texts have a term is counted once. The formula is that of FTS5's `bm25`.
+and how many texts have a term is counted once, or told from the oldest and the newest texts that
+have it. The formula is that of FTS5's `bm25`.
 """
 
 import json
 import math
 import sqlite3
 import threading
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from day1.adapters.index.database import TOKENIZER, words_of
@@ -20,6 +22,12 @@ _FEW = 20
 _KEPT = 20_000
 """Texts whose stems are kept, some 300 bytes each; then all are forgotten. As many terms."""
 _AT_ONCE = 500
+_MANY = 10_000
+"""Up to so many texts of a kind those with a term are counted."""
+_END = 100
+"""So many of the oldest and of the newest texts with a term tell how many there are."""
+_EACH = 61
+"""Of so many texts the number of one is kept: no kinds are written in turns of so many."""
 _K1, _B, _LEAST = 1.2, 0.75, 1e-6
 """The constants of FTS5."""
 _MORE = 0x80
@@ -40,6 +48,8 @@ class FewTexts:
         """How many stems a text has, and all of them in one string."""
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
         """For a kind and a term: how many texts there were, and how many had it."""
+        self._numbers: dict[str, tuple[int, list[int]]] = {}
+        """For a kind: how many texts there were, and the numbers of one in `_EACH`, in order."""
         self._stems: dict[str, str] = {}
 
     def each(
@@ -59,7 +69,7 @@ class FewTexts:
             return None
         with self._guard:
             if edition != self._edition or max(len(self._texts), len(self._stems)) > _KEPT:
-                self._texts, self._counts, self._stems = {}, {}, {}
+                self._texts, self._counts, self._numbers, self._stems = {}, {}, {}, {}
                 self._edition = edition
             self._read(connection, kind, texts)
             new = [term for term in terms if term not in self._stems]
@@ -68,13 +78,12 @@ class FewTexts:
             found = []
             for term in terms:
                 stem, scores = self._stems[term], {}
-                often = [(text, size, _times(stem, stems)) for text, size, stems in there]
-                if any(times for *_, times in often):
-                    weight = self._weight(connection, kind, term, total)
-                    for text, size, times in often:
-                        if times:
-                            short = _K1 * (1 - _B + _B * size * total / length)
-                            scores[text] = weight * times * (_K1 + 1) / (times + short)
+                having = [one for one in there if stem and stem in one[2]]
+                weight = self._weight(connection, kind, term, total) if having else 0.0
+                for text, size, stems in having:
+                    times = _times(stem, stems)
+                    short = _K1 * (1 - _B + _B * size * total / length)
+                    scores[text] = weight * times * (_K1 + 1) / (times + short)
                 found.append(scores)
             return found
 
@@ -98,11 +107,41 @@ class FewTexts:
         """
         counted, having = self._counts.get((kind.table, term), (-1, 0))
         if counted < 0 or abs(total - counted) * 10 > having:
-            words = words_of(kind.table)
-            statement = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
-            counted, having = total, connection.execute(statement, (term,)).fetchone()[0]
+            counted, having = total, self._having(connection, words_of(kind.table), term, total)
             self._counts[kind.table, term] = counted, having
         return max(_LEAST, math.log((counted - having + 0.5) / (having + 0.5)))
+
+    def _having(self, connection: sqlite3.Connection, words: str, term: str, total: int) -> int:
+        """How many texts have a term: counted, which takes FTS5 longer the more there are, or told.
+
+        It is told, of many texts, where the oldest ones have it about as often as the newest ones.
+        """
+        matching = f"FROM {words} WHERE {words} MATCH ?"
+        among, numbers = list[int](), self._spread(connection, words, total)
+        for order, last in (("ASC", "max"), ("DESC", "min")) if total > _MANY else ():
+            few, end = connection.execute(
+                f"SELECT count(*), {last}(rowid)"  # noqa: S608 - our own names
+                f" FROM (SELECT rowid {matching} ORDER BY rowid {order} LIMIT {_END})",
+                (term,),
+            ).fetchone()
+            if few < _END:
+                return int(few)
+            older = bisect_right(numbers, end)
+            among.append(older if order == "ASC" else len(numbers) - older)
+            if among[0] * 2 > len(numbers):
+                break
+        if among[1:] and 0 < max(among) <= 2 * min(among):
+            return min(total, 2 * _END * len(numbers) // sum(among))
+        return int(connection.execute(f"SELECT count(*) {matching}", (term,)).fetchone()[0])
+
+    def _spread(self, connection: sqlite3.Connection, words: str, total: int) -> list[int]:
+        """How the texts of a kind lie among those of all: read again when a tenth came or went."""
+        counted, numbers = self._numbers.get(words, (0, []))
+        if total > _MANY and abs(total - counted) * 10 > counted:
+            statement = f"SELECT id FROM {words}_docsize WHERE id % {_EACH} = 0 ORDER BY id"  # noqa: S608
+            numbers = [number for (number,) in connection.execute(statement)]
+            self._numbers[words] = total, numbers
+        return numbers
 
     def _cut_up(self, texts: Sequence[str]) -> list[str]:
         """Texts, or quoted terms, as FTS5 cuts them: their stems, each between two marks."""
@@ -125,7 +164,7 @@ class FewTexts:
 
 def _times(stem: str, stems: str) -> int:
     """How often a term occurs; a phrase may overlap with itself."""
-    found, at = 0, stems.find(stem) if stem else -1
+    found, at = 0, stems.find(stem)
     while at >= 0:
         found, at = found + 1, stems.find(stem, at + 1)
     return found

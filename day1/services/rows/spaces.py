@@ -35,14 +35,14 @@ def empty_space(reading: Reading, asked: Mapping[str, Cell], found: Sequence[obj
     space = asked.get("space")
     if found or space is None:
         return []
-    known: dict[str, int] = {}
-    for kind in MEMORIES:
-        if "space" in kind.column:
-            for name, count in reading.tally(kind, "space").items():
-                if name is not None:
-                    known[str(name)] = known.get(str(name), 0) + count
-    if str(space) in known:
+    kinds = [kind for kind in MEMORIES if "space" in kind.column]
+    if any(reading.count(kind, {"space": space}) for kind in kinds):
         return []
+    known: dict[str, int] = {}
+    for kind in kinds:
+        for name, count in reading.tally(kind, "space").items():
+            if name is not None:
+                known[str(name)] = known.get(str(name), 0) + count
     near = similar_spaces(str(space), known)
     hint = f" Similar: {', '.join(f'{name} ({known[name]})' for name in near)}." if near else ""
     return [f"Nothing is in the space {space}.{hint}"]
