@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from typing_extensions import override
@@ -22,6 +23,8 @@ class FilePrimes(Primes):
         """Write nothing yet; with `read_only` never."""
         self._folder = folder
         self._read_only = read_only
+        self._gone: dict[tuple[str, str | None], KeptPrime] = {}
+        """Those that this process forgot and has not made anew."""
 
     @override
     def stamp(self) -> Stamp:
@@ -30,7 +33,7 @@ class FilePrimes(Primes):
     @override
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
         found = prime_file.read(self._folder, branch, space)
-        return None if found is None else _kept(found)
+        return self._gone.get((branch, space)) if found is None else _kept(found)
 
     @override
     def told(self, session: str) -> ToldPrime | None:
@@ -39,7 +42,9 @@ class FilePrimes(Primes):
 
     @override
     def every(self) -> list[KeptPrime]:
-        return [_kept(found) for found in prime_file.kept(self._folder)]
+        there = [_kept(found) for found in prime_file.kept(self._folder)]
+        keys = {(one.branch, one.space) for one in there}
+        return there + [replace(one, at="") for key, one in self._gone.items() if key not in keys]
 
     @override
     def forgotten(self) -> int:
@@ -60,7 +65,10 @@ class FilePrimes(Primes):
             "forgotten": forgotten,
             "ends": [list(one) for one in prime.ends],
         }
-        return self._try(prime_file.write, said) is not False
+        kept = self._try(prime_file.write, said) is not False
+        if kept:
+            self._gone.pop((prime.branch, prime.space), None)
+        return kept
 
     @override
     def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
@@ -70,10 +78,13 @@ class FilePrimes(Primes):
 
     @override
     def drop(self, branch: str, space: str | None) -> None:
+        self._gone.pop((branch, space), None)
         self._try(prime_file.drop, branch, space)
 
     @override
     def forget(self) -> None:
+        found = prime_file.kept(self._folder)
+        self._gone |= {(one.branch, one.space): _kept(one) for one in found}
         self._try(prime_file.forget)
 
     def _try(self, write: Callable[..., object], *given: object) -> object:

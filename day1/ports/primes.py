@@ -42,13 +42,13 @@ class Primes(Protocol):
         """What the store looks like now: to be asked before it is read."""
 
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
-        """The prime that is kept of a branch."""
+        """The prime that is kept of a branch, or was until it was forgotten."""
 
     def told(self, session: str) -> ToldPrime | None:
         """What a hook told a session last; None if none is known to have told it anything."""
 
     def every(self) -> list[KeptPrime]:
-        """All that are kept, the newest first."""
+        """All that are kept, the newest first; then those that were forgotten, of no commit."""
 
     def forgotten(self) -> int:
         """How often something was forgotten by now: to be asked before the memory is read."""

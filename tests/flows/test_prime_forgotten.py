@@ -170,3 +170,19 @@ def test_what_another_machine_redacts_leaves_the_primes_of_this_one(
     renewer.renew()
     assert '"branch": "main"' in files(store)
     assert "plover" not in files(store)
+
+
+def test_who_forgets_makes_all_of_them_anew(store: OpenStore) -> None:
+    """Also those of branches on which nobody works now."""
+    row = remember(store, "My password is plover.")
+    remember(store, "Run the checks.", category="pinned")
+    call(store, "memory_branch_create", branch_name="side")
+    renewer = prime_renewer(store)
+    renewer.renew(["side"])
+    call(store, "memory_redact", id=row, confirm=row)
+    assert files(store) == ""
+    renewer.renew()
+    for branch in ("main", "side"):
+        found = prime_file.read(store.folder, branch)
+        assert found
+        assert ("plover" in found.text, "Run the checks." in found.text) == (False, True)
