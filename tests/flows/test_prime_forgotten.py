@@ -10,7 +10,10 @@ import pytest
 from day1.app.background import prime_renewer
 from day1.hooks import prime_file
 from day1.interfaces.open_store import OpenStore
+from day1.services.branches.deleting import delete
+from day1.services.branches.lookup import find
 from day1.services.prime import gathering, renewing
+from day1.services.upkeep.retiring import retire
 from tests.flows.opened_store import call, fill, mounted, opened
 
 
@@ -129,6 +132,20 @@ def test_what_a_merge_takes_away_is_forgotten_too(store: OpenStore) -> None:
     prime_renewer(store).renew()
     assert "plover" in files(store)
     call(store, "memory_branch_merge", source_branch="side", target_branch="main", strategy="auto")
+    assert "plover" not in files(store)
+
+
+@pytest.mark.parametrize("how", ["delete", "retire"])
+def test_a_branch_that_goes_leaves_no_prime(store: OpenStore, how: str) -> None:
+    call(store, "memory_branch_create", branch_name="side")
+    remember(store, "My password is plover.", branch="side")
+    prime_renewer(store).renew(["side"])
+    assert "plover" in files(store)
+    side, now = find(store.repo, "side"), store.repo.clock()
+    if how == "delete":
+        delete(store.repo, side, "main", now)
+    else:
+        retire(store.repo, side, now)
     assert "plover" not in files(store)
 
 

@@ -84,6 +84,7 @@ def stop_writes(repo: Repository, branch: Branch) -> tuple[Branch, CommitId]:
         raise Conflict(
             f"{branch.name!r} was written to meanwhile, so it stays.", branch=branch.name
         )
+    repo.forget_primes()  # of a branch that is marked so nobody makes one any more
     return marked, tip
 
 

@@ -33,7 +33,7 @@ class Repository:
     forget: Callable[[Collection[str]], None] = nothing_to_forget
     """Take texts out of this node's index, by their hashes."""
     forget_primes: Callable[[], None] = no_primes
-    """Remove the kept primes, which may quote what was redacted."""
+    """Remove the kept primes, which may quote what was redacted, or a branch that is gone."""
     noted: set[str] = field(default_factory=set)
     """Writers that this process has noted (`services.teams.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
