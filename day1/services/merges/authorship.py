@@ -12,7 +12,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Approval, Review
 from day1.model.records.session import Session
 from day1.model.records.sharing import Handoff
-from day1.model.rows.change import Ref
+from day1.model.rows.change import Commit, CommitId, Ref
 from day1.model.rows.kind import EDIT
 from day1.services.repository.repository import Repository
 
@@ -35,14 +35,31 @@ def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
     refs = repo.history.branches()
     found = (repo.ledger.record(Branch, place) for place in _sources(repo, source, target))
     tips = [one.retired_tip or refs.get(one.name) for one in found if one is not None]
-    known = {commit.id for commit in repo.history.graph([refs[target.name]])}
-    imports = [
-        commit
-        for commit in repo.history.graph([tip for tip in tips if tip is not None])
-        if commit.op == "import" and commit.id not in known
-    ]
+    own = _own(repo, [tip for tip in tips if tip is not None], refs[target.name])
+    imports = [commit for commit in own if commit.op == "import"]
     every = (repo.history.changes(one.parents[0], Ref(commit=one.id)) for one in imports)
     return frozenset(c.id for changes in every for rows in changes.values() for c in rows)
+
+
+def _own(repo: Repository, tips: Iterable[CommitId], there: CommitId) -> Iterator[Commit]:
+    """The commits of some branches, and of what was merged into them, that another has not.
+
+    The cost grows with their number, and not with what both have.
+    """
+    history, seen = repo.history, set[CommitId]()
+    for tip in tips:
+        base, starts = history.commit(history.merge_base(tip, there)), [tip]
+        for start in starts:
+            for commit in history.log(start):
+                # A time alone does not tell: somebody may have put a clock right in between.
+                shared = (
+                    commit.ts <= base.ts and history.merge_base(commit.id, base.id) == commit.id
+                )
+                if shared or commit.id in seen:
+                    break
+                seen.add(commit.id)
+                starts += commit.parents[1:]
+                yield commit
 
 
 def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
