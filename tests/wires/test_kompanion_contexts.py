@@ -166,27 +166,43 @@ def test_contexts_are_fetched_by_tags_time_and_number_newest_first(both: Both) -
 @pytest.mark.line("S3-004", "S3-017")
 def test_what_has_expired_is_gone_without_a_write_and_there_in_the_past(both: Both) -> None:
     own, day1 = both
-    own.ok("save_context", **METAL, key="word", content={"pass": "bluebell"}, ttl_seconds=2)
-    saved = own.ok("save_context", **METAL, key="for ever", content="daisies")
+    for content, more in (({"pass": "bluebell"}, {"ttl_seconds": 3}), ("daisies", {})):
+        saved = own.call(
+            "save_context", {**METAL, "content": content, **more}, {"day1/session_id": "s4"}
+        )
+        assert not saved.is_error
+    asked = {"level": "session", "session_id": "s4"}
+    made = day1.ok("memory_consolidate", **asked)["facts"]
+    assert [fact["fact_text"] for fact in made] == ["pass: bluebell", "daisies"]
+    bundled = {"source_branch": own.meta["day1/branch"], "only_verified": False}
+    bundle = day1.ok("knowledge_bundle_create", name="all", **bundled)
+    assert bundle["fact_count"] == 2
+    known = day1.ok("memory_snapshot")["created_at"]
     alive = day1.ok("memory_timeline")["read"]
 
     def seen() -> list[bool]:
         everywhere = (
             own.ok("recall_context", **METAL),
             own.ok("search_memory", **METAL, query={"text": "bluebell"}),
-            day1.ok("memory_search", query="bluebell", types=["observation"]),
+            day1.ok("memory_search", query="bluebell", types=["fact", "observation"]),
             day1.ok("memory_list", type="observation"),
+            day1.ok("memory_list", type="fact"),
         )
         return ["bluebell" in dumped(answer) for answer in everywhere]
 
-    assert seen() == [True] * 4
+    assert seen() == [True] * 5
     until(lambda: not any(seen()), "the context to expire", 10)
     assert contents(own, **METAL) == ["daisies"]
     assert day1.ok("memory_timeline")["read"] == alive, "nothing was written meanwhile"
-    bundle = day1.ok("knowledge_bundle_create", name="all", source_branch=own.meta["day1/branch"])
-    assert (bundle["fact_count"], "bluebell" in dumped(bundle)) == (0, False)
-    past = day1.ok("memory_list", type="observation", at=saved["created_at"])
-    assert "bluebell" in dumped(past)
+    assert day1.ok("memory_consolidate", **asked)["new_facts"] == 0
+    shelf = f"{own.meta['day1/branch']}/shelf"
+    day1.ok("memory_branch_create", branch_name=shelf, parent_branch="main")
+    for one in (bundle, day1.ok("knowledge_bundle_create", name="later", **bundled)):
+        day1.ok("knowledge_bundle_import", bundle_id=one["id"], target_branch=shelf)
+    facts = day1.ok("memory_list", type="fact", branch=shelf)["rows"]
+    assert [fact["fact_text"] for fact in facts] == ["daisies"]
+    for kind in ("fact", "observation"):
+        assert "bluebell" in dumped(day1.ok("memory_list", type=kind, at=known))
 
 
 def test_saving_an_expired_key_again_brings_it_back(both: Both) -> None:
