@@ -10,6 +10,7 @@ import pytest
 from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
 from day1.services.lessons import tidying
+from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import opened
@@ -78,3 +79,18 @@ def test_a_lesson_is_found_by_any_third_of_its_words(store: OpenStore) -> None:
         first = call(store, "memory_store", **parts, project=word)
         other = {**parts, "context": parts["context"].replace(word, word[::-1]), "project": word}
         assert call(store, "memory_store", **other)["near_duplicate_of"] == first["id"], word
+
+
+def test_no_insight_quotes_a_lesson_that_expires(store: OpenStore) -> None:
+    ids = [
+        call(store, "memory_store", **{**LESSON, "context": where, "action": what})["id"]
+        for where, what in (
+            ("Night runs", "Doubled it"),
+            ("A slow disk", "Cached"),
+            ("Ferns", "Cut"),
+        )
+    ]
+    assert len(call(store, "memory_insights", action="generate")["insights"]) == 1
+    update = REVIEW.tools["memory_update_fact"]
+    update.call(store.context(Caller()), {"fact_id": ids[0], "expires_at": "2999-01-01"})
+    assert call(store, "memory_insights", action="generate")["insights"] == []

@@ -105,6 +105,27 @@ def test_a_fact_of_another_space_says_nothing_here(ctx: Context, *, by_vector: b
     assert (done["new_facts"], len(alike)) == (3, 1), "B has such a fact, and A has one by now"
 
 
+def test_a_fact_lasts_as_long_as_the_observations_that_say_it(ctx: Context) -> None:
+    ends = {"Llamas hum.": ("2998-01-01", "2999-01-01"), "Yaks grunt.": ("2998-01-01", None)}
+    for text, some in ends.items():
+        for number, end in enumerate(some):
+            seen = {"observation_type": "insight", "summary": text, "space": "project:other"}
+            call(
+                ctx,
+                "memory_write_observation",
+                **seen,
+                expires_at=end,
+                request_id=f"{text}{number}",
+            )
+    asked = {**ASKED["memory_consolidate"], "space": "project:other"}
+    done = call(ctx, "memory_consolidate", **asked)
+    assert (done["new_facts"], done["duplicates_merged"]) == (2, 2)
+    rows = call(ctx, "memory_list", type="fact", space="project:other")["rows"]
+    found = {row["fact_text"]: row.get("expires_at") for row in rows}
+    assert found == {"Llamas hum.": "2999-01-01T00:00:00.000000+00:00", "Yaks grunt.": None}
+    assert call(ctx, "memory_consolidate", **asked)["new_facts"] == 0
+
+
 def test_only_where_a_space_is_empty_all_rows_are_looked_through(
     ctx: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:

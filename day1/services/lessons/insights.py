@@ -69,7 +69,8 @@ def generate(
     repo: Repository, branch: Branch, origin: Origin, chat: Chat | None, now: int
 ) -> Generated:
     """Make insights of the lessons of a branch, in place of those of the run before."""
-    query = Query(equal={"status": "active"}, alive_at=now, public=True)
+    # An insight lasts, so it quotes none that expires.
+    query = Query(equal={"status": "active", "expires_at": None}, public=True)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         lessons = [r for r in reading.find(FACT, query) if experience_of(r) is not None]
     lessons = [row for row in lessons if row["category"] != INSIGHT]

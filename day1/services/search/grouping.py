@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from day1.errors import EmbedderUnavailable
 from day1.model.branches.branch import Branch
@@ -13,7 +13,7 @@ from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
 from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.repository.repository import Repository
-from day1.services.search.filters import Filter, active_rows
+from day1.services.search.filters import Filter
 from day1.services.search.indexing import EMBEDDED_AT_ONCE, catch_up
 from day1.services.search.request import SearchPorts
 
@@ -113,7 +113,7 @@ def said_by_facts(
     embedder = ports.embedder
     if embedder is None or not texts:
         return set()
-    ref, wanted = Ref(branch=branch.name), Filter(FACT)
+    ref, wanted = Ref(branch=branch.name), Filter(FACT, alive_at=repo.clock())
     try:
         with repo.store.reading(ref) as reading:
             catch_up(reading, repo.history, ports.index, branch.id)
@@ -127,17 +127,17 @@ def said_by_facts(
         log.warning("facts are compared by their exact text: %s", error.code)
         return set()
     alike = [(text, said[fact]) for text, fact in found if fact in said]
-    return _with_spaces(repo, ref, [(a, b) for a, b in alike if not at_odds(a, b)])
+    return _with_spaces(repo, wanted, ref, [(a, b) for a, b in alike if not at_odds(a, b)])
 
 
 def _with_spaces(
-    repo: Repository, ref: Ref, alike: Sequence[tuple[str, str]]
+    repo: Repository, wanted: Filter, ref: Ref, alike: Sequence[tuple[str, str]]
 ) -> set[tuple[Cell, str]]:
     """The first texts of pairs, with the spaces that have an active fact of the second one."""
     if not alike:
         return set()
     hashes = {text: content_hash(text) for _, text in alike}
-    query = replace(active_rows(FACT, inactive=False), among={"content_hash": [*hashes.values()]})
+    query = wanted.query({"content_hash": [*hashes.values()]})
     spaces: dict[Cell, set[Cell]] = {}
     with repo.store.reading(ref) as reading:
         for hashed, space in reading.scan(FACT, ("content_hash", "space"), query):

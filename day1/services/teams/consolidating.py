@@ -8,6 +8,7 @@ does not come back.
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 
 MOST = 2_000
 """Observations that one consolidation looks at."""
-COLUMNS = ("summary", "observation_type", "happened_at", "space")
+COLUMNS = ("summary", "observation_type", "happened_at", "space", "expires_at")
 """The columns that are read of an observation, besides its id and its time."""
 
 _CONFIDENCE = (0.5, 0.7, 0.85)
@@ -115,7 +116,7 @@ def consolidate(
     done = Consolidated(notes=list(grouped.notes))
     done.duplicates = len(observations) - len(candidates)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        fresh = _unknown(reading, candidates, grouped)
+        fresh = _unknown(reading, candidates, grouped, repo.clock())
     said = said_by_facts(repo, ports, branch, [c.text for c in fresh])
     fresh = [candidate for candidate in fresh if (candidate.space, candidate.text) not in said]
     _word(fresh, request, done.notes)
@@ -124,7 +125,8 @@ def consolidate(
     if fresh:
         find_open_again(repo, branch)  # it may have been closed while the texts were compared
         with repo.store.adding(branch.name) as work:
-            fresh = _unknown(work, fresh, grouped)  # by now another process may have been here
+            # By now another process may have been here.
+            fresh = _unknown(work, fresh, grouped, repo.clock())
             _add(work, fresh, request.origin)
     done.facts = [(candidate.fact_id, candidate) for candidate in fresh]
     done.duplicates += len(candidates) - len(fresh)
@@ -148,11 +150,21 @@ def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tupl
 
 
 def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
-    """The rows of each space: what two spaces say alike becomes a fact of each."""
+    """The rows of each space: what two spaces say alike becomes a fact of each.
+
+    Of those that expire only the last ones, and none where one does not: a fact lasts as long as
+    its observations.
+    """
     spaces: dict[Cell, list[Row]] = {}
     for row in rows:
         spaces.setdefault(row["space"], []).append(row)
-    return spaces.values()
+    for some in spaces.values():
+        last = max(map(_end, some))
+        yield [row for row in some if _end(row) == last]
+
+
+def _end(row: Row) -> float:
+    return math.inf if row["expires_at"] is None else float(row["expires_at"])
 
 
 def _candidate(rows: Sequence[Row]) -> CandidateFact:
@@ -162,7 +174,7 @@ def _candidate(rows: Sequence[Row]) -> CandidateFact:
 
 
 def _unknown(
-    reading: Reading, candidates: Sequence[CandidateFact], grouped: Groups
+    reading: Reading, candidates: Sequence[CandidateFact], grouped: Groups, now: int
 ) -> list[CandidateFact]:
     """The candidates that are not consolidated on a branch, and that no active fact says.
 
@@ -178,7 +190,7 @@ def _unknown(
     both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
     alike = {(space, b) for a, b in both for space in spaces if (space, a) in wordings} | wordings
     hashes = [content_hash(candidate.text) for candidate in candidates]
-    query = Query(equal={"status": "active"}, among={"content_hash": hashes})
+    query = Query(equal={"status": "active"}, among={"content_hash": hashes}, alive_at=now)
     said = {*reading.scan(FACT, ("space", "content_hash"), query)}
     there = reading.get(FACT, [candidate.fact_id for candidate in candidates])
     return [
@@ -200,6 +212,7 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
             category=str(first["observation_type"]),
             confidence=candidate.confidence,
             happened_at=first["happened_at"],  # type: ignore[arg-type]  # an integer column
+            expires_at=first["expires_at"],  # type: ignore[arg-type]  # so is this
         )
         fact = fact_row(candidate.fact_id, new, origin, work.now)
         fact["origin_id"], fact["space"] = first["id"], candidate.space
