@@ -22,11 +22,17 @@ def cli(tmp_path: Path) -> CommandLine:
     cli = CommandLine(tmp_path)
     cli("init")
     cli("switch", "-c", "work")
-    with Session(cli.folder / ".day1") as agent:
+    with beside(cli) as agent:
         for sort in ("note", "policy", "claim"):
             agent.ok("memory_write_fact", fact_text=f"a {sort}", category=sort, branch="work")
     cli("switch", "main")
     return cli
+
+
+def beside(cli: CommandLine, **settings: str) -> Session:
+    """A client of the store that the command line works on, wherever that is."""
+    named = {name: cli.env[name] for name in ("DAY1_STORE__URL",) if name in cli.env}
+    return Session(cli.folder / ".day1", **named, **settings)
 
 
 def tiered(cli: CommandLine, *rules: str) -> str:
@@ -37,7 +43,7 @@ def tiered(cli: CommandLine, *rules: str) -> str:
 def test_who_changed_what_a_branch_requires_is_kept(cli: CommandLine) -> None:
     tiered(cli, "unseen")
     tiered(cli, "unseen")
-    with Session(cli.folder / ".day1", DAY1_AGENT_ID="bob", toolsets="review") as agent:
+    with beside(cli, DAY1_AGENT_ID="bob", toolsets="review") as agent:
         given = {"branch_name": "main", "requires": ["tiers"], "tiers": ["look"]}
         agent.ok("memory_branch_protect", **given)
     cli("branch", "--unprotect", "main")
