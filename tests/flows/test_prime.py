@@ -122,11 +122,12 @@ def test_what_says_how_to_work_is_found_among_more_than_are_looked_at(store) -> 
     said = json.loads(path.read_text())
     assert said.pop("ageless") == [first]
     path.write_text(json.dumps(said))  # as an earlier day1 left it
-    remember(store, "Ask before a release.", category="preference")
-    renewer.renew()
+    for text in ("Ask before a release.", "Say why."):
+        remember(store, text, category="preference")
+        renewer.renew()
     write(store, *(f"Later note {number}." for number in range(120)))
     renewer.renew()
-    assert {"Times are UTC.", "Ask before a release."} <= set(known(kept(store)))
+    assert {"Times are UTC.", "Ask before a release.", "Say why."} <= set(known(kept(store)))
     call(store, "memory_update_fact", fact_id=first, category="plain")
     renewer.renew()
     assert "Times are UTC." not in known(kept(store))

@@ -27,7 +27,7 @@ from day1.services.prime.request import PrimePorts
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
-_NEWEST, _USED, _PINNED, _AGELESS = 100, 50, 20, 50
+_NEWEST, _USED, _PINNED, _AGELESS = 100, 50, 20, 20
 """Facts that are looked at beside the best judged: the newest, the most used, pinned ones, and
 those that say how to work."""
 _COLUMNS: Final = (
@@ -155,7 +155,8 @@ def _lasting(
     kept = ports.primes.kept(branch.name, space)
     if kept is not None and kept.ageless is not None:
         pinned, ageless = set(kept.pinned), set(kept.ageless)
-        if kept.at == reading.tip and not reading.pending.count:
+        # Pending rows are the newest, and the newest are looked at in any case.
+        if kept.at == reading.tip and reading.pending.count <= _NEWEST:
             return pinned, list(kept.ageless)
         try:
             changes = repo.history.changes(kept.at, Ref(branch=branch.name))

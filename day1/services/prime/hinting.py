@@ -32,7 +32,7 @@ FAIRLY: Final[dict[Mode, float]] = {"hybrid": 0.315, "vector": 0.315, "keyword":
 so that a hint is silent for 95 of 100, and as silent for the rest of them."""
 _FAR: Final = 0.25
 """A lower score is that of a memory about something else."""
-_LOOKED_AT: Final = 16
+_LOOKED_AT: Final = 10
 """Facts among which those are that a session does not have yet."""
 _ASKED: Final = 1_000
 """Characters of a prompt that are looked at: what comes later is mostly pasted."""
