@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the plugin folder and its marketplaces from the program; with --check, only compare.
+"""Write the plugin folders and their marketplaces from the program; with --check, only compare.
 
 With `--server-json OWNER` print the entry for the MCP registry: the name there begins with the
 owner of the repository, so it is made when the owner publishes.
@@ -21,6 +21,9 @@ from day1.hooks.events import agent_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = "plugin"
+AGENT_PLUGIN = "plugin-open"
+"""The open format has a folder of its own: Codex reads nothing else where it finds a `plugin.json`,
+and that one has no hooks, and starts servers in the plugin's folder."""
 ABOUT = "Git for agent memory: remember, branch, review, merge, travel in time."
 OPEN = "https://agent-plugins.org/schemas/1.0.0"
 REGISTRY = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -30,8 +33,8 @@ COMMON = {"name": SERVER, "version": __version__, "description": ABOUT, "license
 def files() -> dict[str, str]:
     """Every generated file by its path in the repository, with its text."""
     documents = {
-        f"{PLUGIN}/plugin.json": {"$schema": f"{OPEN}/plugin.schema.json", **COMMON},
-        f"{PLUGIN}/mcp.json": {"$schema": f"{OPEN}/mcp.schema.json", **server(None)},
+        f"{AGENT_PLUGIN}/plugin.json": {"$schema": f"{OPEN}/plugin.schema.json", **COMMON},
+        f"{AGENT_PLUGIN}/mcp.json": {"$schema": f"{OPEN}/mcp.schema.json", **server(None)},
         f"{PLUGIN}/.claude-plugin/plugin.json": {**COMMON, "author": {"name": SERVER}},
         f"{PLUGIN}/.mcp.json": server("claude"),
         f"{PLUGIN}/hooks/hooks.json": hooks("claude"),
@@ -81,8 +84,9 @@ def skills() -> dict[str, str]:
     """The skills, which the server gives to clients too."""
     folder = ROOT / "day1" / "skills"
     return {
-        f"{PLUGIN}/skills/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")
+        f"{place}/skills/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*.md"))
+        for place in (PLUGIN, AGENT_PLUGIN)
     }
 
 

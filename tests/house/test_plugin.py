@@ -14,9 +14,10 @@ from tests.wires.command_line import CommandLine
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "plugin"
+OPEN = ROOT / "plugin-open"
 SCRIPT = [sys.executable, str(ROOT / "scripts" / "build_plugin.py")]
 MANIFESTS = [
-    PLUGIN / "plugin.json",
+    OPEN / "plugin.json",
     *(PLUGIN / f".{name}-plugin" / "plugin.json" for name in ("claude", "codex", "cursor")),
 ]
 
@@ -41,7 +42,7 @@ def test_a_manifest_names_what_is_there(path: Path) -> None:
 
 def test_the_open_format_has_its_fields_and_no_others() -> None:
     """Agent Plugins 1.0.0: both files are closed."""
-    manifest, servers = read(PLUGIN / "plugin.json"), read(PLUGIN / "mcp.json")
+    manifest, servers = read(OPEN / "plugin.json"), read(OPEN / "mcp.json")
     base = "https://agent-plugins.org/schemas/1.0.0"
     assert manifest.keys() <= {
         "$schema", "name", "version", "description", "author", "homepage", "repository",
@@ -54,9 +55,15 @@ def test_the_open_format_has_its_fields_and_no_others() -> None:
         assert {"type", "command"} <= server.keys() <= {"type", "command", "args", "env", "cwd"}
 
 
+def test_the_open_format_stands_apart() -> None:
+    """Codex 0.169 reads nothing of its own beside it: no hooks, and a server without the project."""
+    assert not (PLUGIN / "plugin.json").exists()
+    assert sorted(path.name for path in OPEN.iterdir()) == ["mcp.json", "plugin.json", "skills"]
+
+
 def test_every_client_starts_a_server_that_there_is(tmp_path: Path) -> None:
     cli = CommandLine(tmp_path)
-    files = [PLUGIN / "mcp.json", *PLUGIN.glob(".*/mcp.json"), PLUGIN / ".mcp.json"]
+    files = [OPEN / "mcp.json", *PLUGIN.glob(".*/mcp.json"), PLUGIN / ".mcp.json"]
     assert len(files) == 4
     for path in files:
         (server,) = read(path)["mcpServers"].values()
