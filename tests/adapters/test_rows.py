@@ -1,6 +1,9 @@
 """Queries over rows, in as many parts as an engine's limit on bound values asks for."""
 
+from dataclasses import replace
+
 import pytest
+from sqlalchemy import event
 
 from day1.adapters.rows import rows
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
@@ -96,3 +99,28 @@ def test_rows_without_a_value_are_counted_and_found(reading):
     assert reading.count(FACT, {"category": None, "agent_id": "ada"}) == 4
     assert reading.count(FACT, {"category": None, "agent_id": "bo"}) == 0
     assert numbers(reading.find(FACT, Query(equal={"category": None}))) == [0, 3, 6, 9]
+
+
+@pytest.mark.parametrize(
+    ("more", "index"),
+    [
+        ({"among": {"content_hash": ["a", "b"]}}, "facts_content_hash"),
+        ({"among": {"status": ["active"]}, "created_after": 1_005}, "facts_created_at"),
+        ({"among": {"status": ["active"]}}, "SCAN facts"),
+    ],
+)
+def test_rows_of_no_space_are_found_by_what_is_asked_beside_it(reading, more, index):
+    """Most rows have none, and an engine without statistics takes them for few."""
+    query = Query(equal={"space": None}, **more)
+    assert len(reading.scan(FACT, ("id",), replace(query, among={}))) == (
+        4 if "created_after" in more else 10
+    )
+
+    def explained(_connection, _cursor, statement, parameters, _context, _many):
+        return f"EXPLAIN QUERY PLAN {statement}", parameters
+
+    event.listen(reading.connection, "before_cursor_execute", explained, retval=True)
+    try:
+        assert index in str(reading.scan(FACT, ("id",), query))
+    finally:
+        event.remove(reading.connection, "before_cursor_execute", explained)

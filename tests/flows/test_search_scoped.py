@@ -97,33 +97,35 @@ def test_a_row_that_shares_its_text_with_an_expired_one_is_found(memory, ask):
 
 
 def test_a_secret_row_is_neither_found_nor_indexed(memory, ask, tmp_path):
-    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.", sensitivity="secret")
+    memory.add_fact(
+        "main", "fact_a", fact_text="The vault PIN is plover4711.", sensitivity="secret"
+    )
     memory.add_fact("main", "fact_b", fact_text="The vault is old.")
     found = ask("vault PIN", wait=True, include_inactive=True)
     assert [hit.row["id"] for hit in found.hits] == ["fact_b"]
     assert found.notes == []
     ask.ports.index.close()
-    assert on_disk(tmp_path, "4711") == []
+    assert on_disk(tmp_path, "plover4711") == []
 
 
 def test_a_row_that_becomes_secret_leaves_the_index(memory, ask, tmp_path):
-    told = memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.").at
+    told = memory.add_fact("main", "fact_a", fact_text="The vault PIN is plover4711.").at
     memory.add_fact("main", "fact_b", fact_text="The vault is old.")
     assert len(ask.ids("vault", wait=True)) == 2
     memory.update_fact("main", "fact_a", sensitivity="secret")
     assert ask.ids("vault PIN", wait=True) == ["fact_b"]
     ask.ports.index.close()
-    assert on_disk(tmp_path, "4711") == []
+    assert on_disk(tmp_path, "plover4711") == []
     assert ask.ids("vault", until=told, wait=True) == []  # nor does its past bring it back
     ask.ports.index.close()
-    assert on_disk(tmp_path, "4711") == []
+    assert on_disk(tmp_path, "plover4711") == []
     memory.update_fact("main", "fact_a", sensitivity=None)
     assert len(ask.ids("vault", wait=True)) == 2
 
 
 def test_a_text_that_is_no_secret_elsewhere_is_found_there(memory, ask):
-    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.")
-    memory.add_fact("main", "fact_b", fact_text="The vault PIN is 4711.", space=B)
+    memory.add_fact("main", "fact_a", fact_text="The vault PIN is plover4711.")
+    memory.add_fact("main", "fact_b", fact_text="The vault PIN is plover4711.", space=B)
     memory.commit_pending("main")
     memory.fork("side", "main")
     assert len(ask.ids("vault")) == len(ask.ids("vault", "side")) == 2
@@ -138,7 +140,7 @@ def test_a_text_that_is_no_secret_elsewhere_is_found_there(memory, ask):
 
 
 def test_who_was_killed_while_a_text_was_withdrawn_begins_again(memory, ask, monkeypatch):
-    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.")
+    memory.add_fact("main", "fact_a", fact_text="The vault PIN is plover4711.")
     assert ask.ids("vault") == ["fact_a"]
     memory.update_fact("main", "fact_a", sensitivity="secret")
     index = ask.ports.index
@@ -206,7 +208,7 @@ def test_a_state_is_shown_without_expired_rows_and_secret_words(memory):
     memory.add_fact("main", "fact_a", fact_text="plain", category="c")
     memory.add_fact("main", "fact_b", fact_text="gone", expires_at=at)
     secret = {"sensitivity": "secret", "category": "c", "space": A, "tags": '["t"]'}
-    memory.add_fact("main", "fact_c", fact_text="PIN 4711", **secret)
+    memory.add_fact("main", "fact_c", fact_text="PIN plover4711", **secret)
     memory.add_relation(
         "main", "rel_a", source_entity="a", relation_type="r", target_entity="b", valid_until=at
     )
@@ -292,9 +294,11 @@ def test_two_spaces_never_show_each_others_rows(tmp_path_factory, writes):
 
 
 def test_a_branch_that_is_followed_in_the_background_learns_no_secret(memory, ports, tmp_path):
-    memory.add_fact("main", "fact_a", fact_text="The vault PIN is 4711.", sensitivity="secret")
+    memory.add_fact(
+        "main", "fact_a", fact_text="The vault PIN is plover4711.", sensitivity="secret"
+    )
     memory.commit_pending("main")
     follow(memory.store, memory.store.history, ports.index, "main", "branch_main")
     embed_pending(ports.index, ports.embedder, None)
     ports.index.close()
-    assert on_disk(tmp_path, "4711") == []
+    assert on_disk(tmp_path, "plover4711") == []

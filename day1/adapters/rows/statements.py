@@ -102,10 +102,16 @@ def conditions(
 ) -> Iterator[ColumnElement[bool]]:
     """The conditions: columns without a value, and what the bound values mean.
 
-    These are `equal_category`, `among_id`, or a bound.
+    These are `equal_category`, `among_id`, or a bound. An engine that knows no statistics takes an
+    index on a column without a value, which most rows have in common, for narrower than a list or
+    a time: beside these it is not shown one.
     """
+    narrow = any(name == "created_after" or name.startswith("among_") for name in values)
     for column in empty:
-        yield table.c[column].is_(None)
+        if narrow and column == "space":
+            yield func.coalesce(table.c[column], "") == ""
+        else:
+            yield table.c[column].is_(None)
     for name in values:
         how, _, column = name.partition("_")
         if name in _BOUNDS:
