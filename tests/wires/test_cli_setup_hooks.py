@@ -159,6 +159,31 @@ def test_what_an_earlier_day1_wrote_wrongly_is_put_right(cli: CommandLine) -> No
     assert json.loads(path.read_bytes()) == json.loads(right)
 
 
+def test_a_group_that_holds_others_keeps_the_command_and_the_question(cli: CommandLine) -> None:
+    path = settings(cli, None)
+    cli("setup", "claude")
+    wanted = json.loads(path.read_bytes())
+    group = wanted["hooks"]["UserPromptSubmit"][0]["hooks"]
+    group.insert(0, {"type": "command", "command": "say asked"})
+    wrong = json.loads(json.dumps(wanted))
+    del wrong["hooks"]["UserPromptSubmit"][0]["hooks"][2]["input"]["event"]
+    wrong["hooks"]["UserPromptSubmit"][0]["hooks"][1]["async"] = True
+    path.write_text(json.dumps(wrong, indent=2) + "\n")
+    cli("setup", "claude")
+    assert json.loads(path.read_bytes()) == wanted
+
+
+def test_an_entry_of_another_form_becomes_one_that_the_client_reads(cli: CommandLine) -> None:
+    path = settings(cli, None)
+    cli("setup", "claude")
+    right = json.loads(path.read_bytes())
+    flat = json.loads(path.read_bytes())
+    flat["hooks"]["UserPromptSubmit"] = [{"command": "day1 hook prompt --client claude"}]
+    path.write_text(json.dumps(flat, indent=2) + "\n")
+    cli("setup", "claude")
+    assert json.loads(path.read_bytes()) == right
+
+
 def test_a_hook_that_stands_twice_is_put_right(cli: CommandLine) -> None:
     path = settings(cli, None)
     cli("setup", "claude")

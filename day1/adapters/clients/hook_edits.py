@@ -83,10 +83,18 @@ class HooksEdit:
         if not own:
             entries = at(jsonc.value_of(data), [_KEY, event]) or []
             return jsonc.put(data, [_KEY, event, len(entries)], entry)
-        for keys, _ in reversed(own[1:]):
-            data = jsonc.take_out(data, keys)
-        keys, there = own[0]
-        return jsonc.put(data, keys, _right(there, entry, in_group=keys[-2] == _KEY))
+        whole = [each for each in own if each[0][-2] != _KEY]
+        # In a group of others: the first that runs a command, and the first that asks a tool.
+        first = {there.get("type"): (keys, there) for keys, there in reversed(own)}
+        kept = whole[:1] or list(first.values())
+        for keys, there in reversed(own):
+            right = _right(there, entry, in_group=not whole)
+            data = (
+                jsonc.put(data, keys, right)
+                if (keys, there) in kept
+                else jsonc.take_out(data, keys)
+            )
+        return data
 
     def _without(self, data: bytes, event: str) -> bytes:
         own = [keys for name, keys, _ in self._own(data) if name == event]
@@ -151,7 +159,10 @@ def _right(there: dict[str, Any], wanted: dict[str, Any], *, in_group: bool) -> 
     So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
     """
     if in_group and _KEY in wanted:
-        wanted = wanted[_KEY][0]
+        inner = wanted[_KEY]
+        wanted = next((each for each in inner if each["type"] == there.get("type")), inner[0])
+    if (_KEY in wanted) != (_KEY in there):
+        return wanted  # the client has another form of entries, and would not read that one
     if _KEY in wanted and _KEY in there:
         found = {each.get("type"): each for each in there[_KEY]}
         inner = [
