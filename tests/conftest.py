@@ -13,6 +13,8 @@ from tests import documented_users, engine, servers
 settings.register_profile("day1", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("day1")
 
+_WEEKLY = "once a week: scripts/weekly runs it"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -28,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Else each of the processes would make the fixture, which is often a server.
     """
-    skipped = pytest.mark.skip(reason="once a week: scripts/weekly runs it")
+    skipped = pytest.mark.skip(reason=_WEEKLY)
     for item in items:
         if item.get_closest_marker("weekly") and "DAY1_TEST_WEEKLY" not in os.environ:
             item.add_marker(skipped)
@@ -119,12 +121,12 @@ def own_chroma(tmp_path: Path) -> Iterator[servers.ChromaServer]:
 def pytest_runtest_makereport(
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let the closing lines say once why there is no server, not once for each test."""
+    """Let the closing lines say once why many tests were skipped, not once for each."""
     report = yield
     if report.skipped and call.excinfo is not None:
         reason = str(getattr(call.excinfo.value, "msg", ""))
-        if reason in servers.REASONS:
-            report.longrepr = (servers.__file__, 0, f"Skipped: {reason}")
+        if reason in servers.REASONS or reason == _WEEKLY:
+            report.longrepr = (__file__, 0, f"Skipped: {reason}")
     return report
 
 

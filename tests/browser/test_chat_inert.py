@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
+from day1.services.rows.recording import NewFact, fact_row
 from tests.browser.chat_host import KNOWS, Chat
 from tests.browser.test_inert import _TOUCH, HOSTILE, WIDE
+from tests.flows.opened_store import opened
 from tests.wires.mcp_session import Session
 
 NARROW = {"width": 320, "height": 600}
@@ -19,8 +23,8 @@ MANY = 1_000
 def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     session = Session(tmp_path_factory.mktemp("inert") / "store", toolsets="core,review")
     session.extensions = [KNOWS]
-    with session as opened:
-        yield opened
+    with session as entered:
+        yield entered
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +121,10 @@ def test_hostile_texts_are_decided_as_they_are(chat: Chat, agent: Session, hosti
 
 def test_a_plan_of_a_thousand_changes_is_paged_and_merged(chat: Chat, agent: Session) -> None:
     agent.ok("memory_branch_create", branch_name="large", parent_branch="main")
-    for n in range(MANY):
-        agent.ok("memory_write_fact", fact_text=f"Change number {n}.", branch="large")
+    with opened(agent.folder) as store, store.repo.store.adding("large") as work:
+        texts = (NewFact(f"Change number {n}.") for n in range(MANY))
+        ids = (store.repo.new_id(FACT.prefix, work.now) for _ in range(MANY))
+        work.add(FACT, [fact_row(*new, Origin(), work.now) for new in zip(ids, texts, strict=True)])
     chat.show("review_open", source_branch="large")
     chat.says("1,000 new")
     assert chat.main.locator("article").count() == 20

@@ -107,7 +107,7 @@ def check_absent(folder: Path, action: Action) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("which", ["curate", "take"])
+@pytest.mark.parametrize("which", [pytest.param("curate", marks=pytest.mark.weekly), "take"])
 def test_a_kill_leaves_the_branch_whole_or_absent(
     which: str, point: str, before: tuple[Path, State, dict[str, Action]], tmp_path: Path
 ) -> None:
@@ -130,7 +130,7 @@ def test_a_kill_leaves_the_branch_whole_or_absent(
 
 
 @pytest.mark.parametrize("point", ["fork.after_engine", "fill.after_rows"])
-@pytest.mark.parametrize("which", ["curate", "take"])
+@pytest.mark.parametrize("which", ["curate", pytest.param("take", marks=pytest.mark.weekly)])
 def test_a_process_that_was_there_all_the_time_recovers_it_too(
     which: str, point: str, before: tuple[Path, State, dict[str, Action]], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from day1.call.context import Caller
@@ -81,9 +81,17 @@ def rows(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.line("S3-016")
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(deeds=st.lists(DEEDS, max_size=8))
-def test_a_namespace_never_sees_the_others_rows(store: OpenStore, deeds: list[Any]) -> None:
+@pytest.mark.parametrize("examples", [50, pytest.param(200, marks=pytest.mark.weekly)])
+def test_a_namespace_never_sees_the_others_rows(store: OpenStore, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(deeds=st.lists(DEEDS, max_size=8))
+    def apart(deeds: list[Any]) -> None:
+        stay_apart(store, deeds)
+
+    apart()
+
+
+def stay_apart(store: OpenStore, deeds: list[Any]) -> None:
     number = next(NUMBERS)
     marks = {name: f"{name}{number}" for name in ("metal", "wood")}
     for deed in deeds:

@@ -46,6 +46,8 @@ from tests.flows.random_store import (
 ROOT = Path(__file__).parents[2]
 SECRET = "plover4711"
 POINTS = ("after_intent", "copied", "replaced", "after_ledger", "scrubbed")
+DAILY = {"replaced", "scrubbed"}
+"""Points of which every run tries a kill; the others are for once a week."""
 
 
 def tell(opened_store: OpenStore) -> list[str]:
@@ -248,7 +250,10 @@ def test_a_store_without_redactions_stays_as_it_is(tmp_path: Path) -> None:
         assert opened_store.repo.history.branches() == tips
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param(point, marks=() if point in DAILY else pytest.mark.weekly) for point in POINTS],
+)
 def test_killed_at_any_point_either_store_is_whole_and_the_next_purge_cleans(
     store: Path, point: str
 ) -> None:

@@ -1,14 +1,13 @@
 """No answer of engram or of day1's own tools in one space holds a row of another one (X6-001)."""
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from day1.call.context import Caller
@@ -32,7 +31,6 @@ DEEDS = st.tuples(
     st.sampled_from(["bugfix", "decision"]),
 )
 NUMBERS = count()
-EXAMPLES = 200 if "DAY1_TEST_WEEKLY" in os.environ else 50
 TOOLS = {**CORE.tools, **REVIEW.tools, **{f"engram.{n}": t for n, t in ENGRAM.tools.items()}}
 
 
@@ -121,9 +119,17 @@ class Writer:
 
 
 @pytest.mark.line("X6-001")
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(deeds=st.lists(DEEDS, max_size=8))
-def test_two_spaces_never_see_one_anothers_rows(store: OpenStore, deeds: list[Any]) -> None:
+@pytest.mark.parametrize("examples", [50, pytest.param(200, marks=pytest.mark.weekly)])
+def test_two_spaces_never_see_one_anothers_rows(store: OpenStore, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(deeds=st.lists(DEEDS, max_size=8))
+    def apart(deeds: list[Any]) -> None:
+        stay_apart(store, deeds)
+
+    apart()
+
+
+def stay_apart(store: OpenStore, deeds: list[Any]) -> None:
     writer = Writer(store, next(NUMBERS))
     for deed in deeds:
         writer.do(deed)

@@ -183,7 +183,7 @@ def at_schema_one(store: OpenStore) -> None:
     store.repo.store.version = 1  # type: ignore[attr-defined]  # every store here is of SQL
 
 
-@pytest.mark.parametrize("branch", ["main", "side"])
+@pytest.mark.parametrize("branch", [pytest.param("main", marks=pytest.mark.weekly), "side"])
 @pytest.mark.parametrize("point", POINTS)
 def test_a_step_that_is_killed_is_done_by_the_next_write(
     old: Path, point: str, branch: str

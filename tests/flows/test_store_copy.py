@@ -39,6 +39,8 @@ from tests.flows.random_store import (
 )
 
 POINTS = ("marked", "after_commit", "replayed", "before_whole")
+DAILY = {"after_commit", "before_whole"}
+"""Points of which every run tries a kill; the others are for once a week."""
 
 
 @pytest.fixture(autouse=True)
@@ -280,7 +282,10 @@ def test_an_interrupted_operation_is_recovered_before_a_copy(store: Path, tmp_pa
 # Cut off
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param(point, marks=() if point in DAILY else pytest.mark.weekly) for point in POINTS],
+)
 def test_a_copy_that_was_killed_goes_on_to_the_same_end(
     brief: Path, tmp_path: Path, point: str
 ) -> None:
@@ -318,6 +323,7 @@ def _newest(opened_store: OpenStore) -> str:
         return max(str(i) for (i,) in reading.scan(FACT, ("id",), Query()))
 
 
+@pytest.mark.weekly
 def test_killed_at_any_moment_it_goes_on(brief: Path, tmp_path: Path) -> None:
     chance, target = random.Random(3), tmp_path / "copy"
     for _ in range(6):

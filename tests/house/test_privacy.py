@@ -22,7 +22,7 @@ def trace(tmp_path: Path) -> list[str]:
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("no `strace` on the PATH to watch native code with")
-    watch = [strace, "-f", "-qq", "-s", "0", "-e", "trace=network"]
+    watch = [strace, "-f", "--seccomp-bpf", "-qq", "-s", "0", "-e", "trace=network"]
     if subprocess.run([*watch, "-o", os.devnull, "true"], capture_output=True).returncode:
         pytest.skip("strace may not trace processes here")
     return [*watch, "-o", str(tmp_path / "trace")]

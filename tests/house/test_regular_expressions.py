@@ -13,7 +13,7 @@ MOST_S = 0.05
 """Of the process's own time, on 32 KB."""
 _FEW = 25
 """Letters that tell of a pattern that takes twice as long for each: it would never end."""
-_MOST_TEXTS = 150
+_MOST_TEXTS = 80
 _MARGIN = 0.75
 
 

@@ -4,6 +4,7 @@
 The thresholds of `services.prime.hinting` were taken from these figures.
 """
 
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import fmean
 
@@ -40,17 +41,21 @@ def test_there_are_200_unrelated_prompts() -> None:
 def test_it_is_silent_where_nothing_is_near_and_speaks_where_something_is(
     way: str,
     tmp_path: Path,
+    request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     if way == "hybrid" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
-    if way == "keyword":
-        monkeypatch.delenv("DAY1_EMBEDDER__MODEL_DIR", raising=False)
     silent: dict[str, float] = {}
     halves: list[tuple[float, float]] = []
     spoken = right = 0
-    with measuring(tmp_path / "store", half_waits=False) as store:
+    with ExitStack() as opened:
+        if way == "hybrid":
+            store = request.getfixturevalue("written")
+        else:
+            monkeypatch.delenv("DAY1_EMBEDDER__MODEL_DIR", raising=False)
+            store = opened.enter_context(measuring(tmp_path / "store", half_waits=False))
         ports = store._ports
 
         def hinted(branch: str, prompt: str) -> set[str]:

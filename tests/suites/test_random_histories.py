@@ -26,7 +26,7 @@ from tests.suites.two_stores import (
     TwoStores,
 )
 
-SAMPLE = 25
+SAMPLE = 15
 """Examples of the first part, which every run tries; the others are tried once a week."""
 
 

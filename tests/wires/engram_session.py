@@ -5,6 +5,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
@@ -14,6 +16,8 @@ LESSON = {
     "result": "Uploads pass",
 }
 WIRES = ["stdio", "http"]
+DAILY = ["stdio", pytest.param("http", marks=pytest.mark.weekly)]
+"""For what goes through all layers alike, whichever wire it comes by."""
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from tests.unit.test_kept_content import JSON
 from tests.waiting import until
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.kompanion_client import (
+    DAILY,
     METAL,
-    WIRES,
     WOOD,
     Both,
     clients,
@@ -37,7 +37,7 @@ def dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=DAILY)
 def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
         yield both
@@ -49,7 +49,7 @@ def both(shared: Both) -> Iterator[Both]:
         yield both
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=DAILY)
 def lasting(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("kompanion") / "store") as both:
         yield both

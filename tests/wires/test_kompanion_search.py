@@ -12,8 +12,8 @@ import pytest
 
 from tests.waiting import until
 from tests.wires.kompanion_client import (
+    DAILY,
     METAL,
-    WIRES,
     WOOD,
     Both,
     clients,
@@ -34,7 +34,7 @@ TEN = [
 OTHERS = [f"Server {n} listens on port {n + 4000} behind a proxy." for n in range(60)]
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=DAILY)
 def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
         yield both
@@ -46,7 +46,7 @@ def both(shared: Both) -> Iterator[Both]:
         yield both
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=DAILY)
 def embedding(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("kompanion") / "store", **model()) as both:
         yield both
