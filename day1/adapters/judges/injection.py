@@ -38,7 +38,7 @@ _ORDERS = (
     r"(?:instruct\w+|prompts?|guidelines?|directions?|rules?|evidence|context|orders?)\b",
     rf"\b(?:ignorez|ignoriere?n?|ignora[ds]?|ignore|vergiss|vergesst|missachte\w*|oubli\w+|olvid\w+"
     rf"|dimentica\w*|esque[cç]\w+|negeer|z?ignoruj\w*|ignorera|abaikan|игнорир\w+|забудь\w*|ігнору\w+"
-    rf"|αγνο[ηε]\w+|bo\s+qua)\b{_GAP}"  # noqa: RUF001 - Greek
+    rf"|αγνο[ηε]\w+|bo\s+qua)\b{_GAP}(?=[iacrphиупівο])"  # noqa: RUF001 - which letters begin one
     rf"(?:instru[ckç]\w*|istruzion\w*|anweisung\w*|consignes?|regeln|r[eè]gles|reglas|regras|regole"
     rf"|instrukcj\w*|pokyny?|инструкц\w+|указани\w+|правил\w*|інструкц\w+|вказівк\w+|οδηγι\w+"
     r"|huong\s+dan|chi\s+thi)",
