@@ -28,6 +28,7 @@ from tests.flows.kill_scenarios import (
     told,
 )
 from tests.flows.test_processes import together
+from tests.sampling import sampled
 
 POINTS = ("fork.after_intent", "fork.after_engine", "fill.after_rows", "fork.after_ledger")
 WHOLE_FROM = ("fill.after_rows", "fork.after_ledger")
@@ -107,7 +108,7 @@ def check_absent(folder: Path, action: Action) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("which", [pytest.param("curate", marks=pytest.mark.weekly), "take"])
+@pytest.mark.parametrize("which", sampled(("curate", "take"), {"take"}))
 def test_a_kill_leaves_the_branch_whole_or_absent(
     which: str, point: str, before: tuple[Path, State, dict[str, Action]], tmp_path: Path
 ) -> None:
@@ -130,7 +131,7 @@ def test_a_kill_leaves_the_branch_whole_or_absent(
 
 
 @pytest.mark.parametrize("point", ["fork.after_engine", "fill.after_rows"])
-@pytest.mark.parametrize("which", ["curate", pytest.param("take", marks=pytest.mark.weekly)])
+@pytest.mark.parametrize("which", sampled(("curate", "take"), {"curate"}))
 def test_a_process_that_was_there_all_the_time_recovers_it_too(
     which: str, point: str, before: tuple[Path, State, dict[str, Action]], tmp_path: Path
 ) -> None:

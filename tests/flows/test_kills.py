@@ -14,6 +14,7 @@ import pytest
 
 from day1.model.redaction.mask import REDACTED
 from tests.flows.kill_scenarios import POINTS, ROOT, State, kill_at, told
+from tests.sampling import sampled
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +23,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
     return folder, told(folder)
 
 
-@pytest.mark.parametrize(
-    "point",
-    [
-        point if number % 3 == 0 else pytest.param(point, marks=pytest.mark.weekly)
-        for number, point in enumerate(POINTS)
-    ],
-)
+@pytest.mark.parametrize("point", sampled(POINTS, POINTS[::3]))
 def test_a_kill_leaves_what_was_acknowledged(
     point: str, before: tuple[Path, State], tmp_path: Path
 ) -> None:

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from day1.call.context import Caller
@@ -15,6 +15,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.toolsets.kompanion import KOMPANION
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import opened
+from tests.sampling import EXAMPLES, hold
 
 KEYS = st.sampled_from(["plan", "notes", "a"])
 SPACES = st.sampled_from(["metal", "wood"])
@@ -81,14 +82,9 @@ def rows(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.line("S3-016")
-@pytest.mark.parametrize("examples", [50, pytest.param(200, marks=pytest.mark.weekly)])
+@pytest.mark.parametrize("examples", EXAMPLES)
 def test_a_namespace_never_sees_the_others_rows(store: OpenStore, examples: int) -> None:
-    @settings(max_examples=examples)
-    @given(deeds=st.lists(DEEDS, max_size=8))
-    def apart(deeds: list[Any]) -> None:
-        stay_apart(store, deeds)
-
-    apart()
+    hold(examples, DEEDS, partial(stay_apart, store))
 
 
 def stay_apart(store: OpenStore, deeds: list[Any]) -> None:

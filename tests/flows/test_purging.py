@@ -42,6 +42,7 @@ from tests.flows.random_store import (
     questions,
     without_index,
 )
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[2]
 SECRET = "plover4711"
@@ -250,10 +251,7 @@ def test_a_store_without_redactions_stays_as_it_is(tmp_path: Path) -> None:
         assert opened_store.repo.history.branches() == tips
 
 
-@pytest.mark.parametrize(
-    "point",
-    [pytest.param(point, marks=() if point in DAILY else pytest.mark.weekly) for point in POINTS],
-)
+@pytest.mark.parametrize("point", sampled(POINTS, DAILY))
 def test_killed_at_any_point_either_store_is_whole_and_the_next_purge_cleans(
     store: Path, point: str
 ) -> None:

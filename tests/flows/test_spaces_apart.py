@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from day1.call.context import Caller
@@ -18,6 +18,7 @@ from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import opened
+from tests.sampling import EXAMPLES, hold
 
 DEEDS = st.tuples(
     st.sampled_from(
@@ -119,14 +120,9 @@ class Writer:
 
 
 @pytest.mark.line("X6-001")
-@pytest.mark.parametrize("examples", [50, pytest.param(200, marks=pytest.mark.weekly)])
+@pytest.mark.parametrize("examples", EXAMPLES)
 def test_two_spaces_never_see_one_anothers_rows(store: OpenStore, examples: int) -> None:
-    @settings(max_examples=examples)
-    @given(deeds=st.lists(DEEDS, max_size=8))
-    def apart(deeds: list[Any]) -> None:
-        stay_apart(store, deeds)
-
-    apart()
+    hold(examples, DEEDS, partial(stay_apart, store))
 
 
 def stay_apart(store: OpenStore, deeds: list[Any]) -> None:

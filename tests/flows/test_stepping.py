@@ -25,6 +25,7 @@ from tests.flows.copied_store import copy, ends
 from tests.flows.kill_scenarios import Killed, Process, check_after_kill, fact_id, facts_on
 from tests.flows.opened_store import MERGE, call, digest, opened
 from tests.flows.random_store import RandomTeam, differences, ids_between, opened_at
+from tests.sampling import sampled
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.schema_one import schema_one
 
@@ -183,7 +184,7 @@ def at_schema_one(store: OpenStore) -> None:
     store.repo.store.version = 1  # type: ignore[attr-defined]  # every store here is of SQL
 
 
-@pytest.mark.parametrize("branch", [pytest.param("main", marks=pytest.mark.weekly), "side"])
+@pytest.mark.parametrize("branch", sampled(("main", "side"), {"side"}))
 @pytest.mark.parametrize("point", POINTS)
 def test_a_step_that_is_killed_is_done_by_the_next_write(
     old: Path, point: str, branch: str

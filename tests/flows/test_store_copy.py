@@ -37,6 +37,7 @@ from tests.flows.random_store import (
     rows,
     without_index,
 )
+from tests.sampling import sampled
 
 POINTS = ("marked", "after_commit", "replayed", "before_whole")
 DAILY = {"after_commit", "before_whole"}
@@ -282,10 +283,7 @@ def test_an_interrupted_operation_is_recovered_before_a_copy(store: Path, tmp_pa
 # Cut off
 
 
-@pytest.mark.parametrize(
-    "point",
-    [pytest.param(point, marks=() if point in DAILY else pytest.mark.weekly) for point in POINTS],
-)
+@pytest.mark.parametrize("point", sampled(POINTS, DAILY))
 def test_a_copy_that_was_killed_goes_on_to_the_same_end(
     brief: Path, tmp_path: Path, point: str
 ) -> None:

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from tests import servers
+from tests.sampling import sampled
 from tests.suites.two_stores import (
     DECISIONS,
     EXAMPLES,
@@ -78,9 +79,7 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.weekly) for part in range(1, PARTS))]
-)
+@pytest.mark.parametrize("part", sampled(range(PARTS), {0}))
 @pytest.mark.parametrize("old", [False, True], ids=["", "stepping"])
 @pytest.mark.parametrize("engine", PLACES)
 def test_both_stores_agree_on_random_histories(

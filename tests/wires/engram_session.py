@@ -5,8 +5,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
@@ -15,9 +13,6 @@ LESSON = {
     "action": "Raised the client timeout to 30 seconds",
     "result": "Uploads pass",
 }
-WIRES = ["stdio", "http"]
-DAILY = ["stdio", pytest.param("http", marks=pytest.mark.weekly)]
-"""For what goes through all layers alike, whichever wire it comes by."""
 
 
 @contextmanager

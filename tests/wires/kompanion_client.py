@@ -12,9 +12,6 @@ import pytest
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
-WIRES = ("stdio", "http")
-DAILY = ("stdio", pytest.param("http", marks=pytest.mark.weekly))
-"""For what goes through all layers alike, whichever wire it comes by."""
 METAL = {"namespace": "project:metal"}
 WOOD = {"namespace": "project:wood"}
 

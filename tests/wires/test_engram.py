@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.wires.engram_session import LESSON, WIRES, lesson, served, store
+from tests.wires.engram_session import LESSON, lesson, served, store
+from tests.wires.http_server import WIRES
 from tests.wires.mcp_session import Session
 from tests.wires.test_mcp_context_tokens import tokens
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.embedding_server import embedding_server
-from tests.wires.engram_session import DAILY, LESSON, served, store
-from tests.wires.http_server import HttpServer, HttpSession
+from tests.wires.engram_session import LESSON, served, store
+from tests.wires.http_server import DAILY, HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
 PLAIN = {

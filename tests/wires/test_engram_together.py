@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.wires.engram_session import DAILY, served
-from tests.wires.http_server import HttpSession
+from tests.wires.engram_session import served
+from tests.wires.http_server import DAILY, HttpSession
 from tests.wires.mcp_session import ROOT, environment
 
 TIMES = 200

@@ -11,7 +11,8 @@ import pytest
 
 from tests.fakes.chat_server import MODEL, Answer, ChatServer, document
 from tests.lesson_pairs import DIFFERENT, REPHRASED
-from tests.wires.engram_session import DAILY, LESSON, lesson, served, store
+from tests.wires.engram_session import LESSON, lesson, served, store
+from tests.wires.http_server import DAILY
 from tests.wires.mcp_session import Session
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
 from tests.wires.http_server import HttpServer
 
 SEED, BUDGET_S, LIMIT_S = 5, 40, 240
@@ -25,7 +26,7 @@ CHECKS = (
 a schema says, and `1` for true is taken from agents that mean well."""
 
 
-@pytest.mark.parametrize("phases", ["coverage", pytest.param("fuzzing", marks=pytest.mark.weekly)])
+@pytest.mark.parametrize("phases", sampled(("coverage", "fuzzing"), {"coverage"}))
 def test_every_route_answers_as_described(
     tmp_path: Path, record_property: Callable[[str, object], None], phases: str
 ) -> None:

@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from tests.engine import needs_files
 from tests.unit.test_kept_content import JSON
 from tests.waiting import until
-from tests.wires.http_server import HttpServer, HttpSession
+from tests.wires.http_server import DAILY, HttpServer, HttpSession
 from tests.wires.kompanion_client import (
-    DAILY,
     METAL,
     WOOD,
     Both,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.wires.http_server import HttpServer, HttpSession
-from tests.wires.kompanion_client import METAL, WIRES, Both, clients, contents
+from tests.wires.http_server import WIRES, HttpServer, HttpSession
+from tests.wires.kompanion_client import METAL, Both, clients, contents
 from tests.wires.mcp_session import Session
 from tests.wires.raw_pipe import RawPipe
 from tests.wires.test_mcp_context_tokens import tokens

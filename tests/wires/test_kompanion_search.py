@@ -11,16 +11,8 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
-from tests.wires.kompanion_client import (
-    DAILY,
-    METAL,
-    WOOD,
-    Both,
-    clients,
-    found,
-    model,
-    on_a_branch,
-)
+from tests.wires.http_server import DAILY
+from tests.wires.kompanion_client import METAL, WOOD, Both, clients, found, model, on_a_branch
 from tests.wires.mcp_session import environment
 
 TEN = [

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.wires.engram_session import WIRES
-from tests.wires.http_server import HttpServer, HttpSession
+from tests.wires.http_server import WIRES, HttpServer, HttpSession
 from tests.wires.mcp_session import ROOT, Session, environment
 
 SPACE, PROJECT = "project:metal", "metal"
