@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from typing_extensions import override
 
@@ -76,10 +76,6 @@ class Measuring:
         self._repo = opened.repo
         self._ports = replace(opened.search, questions=Remembered(), embedded_at_once=0)
 
-    def again(self) -> "Measuring":
-        """Of the same store, with the vectors of the questions, to be weighed by other votes."""
-        return copy(self)
-
     def groups(self, way: str) -> Groups:
         """The figures of searching in one way."""
         ports, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
@@ -87,9 +83,11 @@ class Measuring:
             ports = replace(ports, reach=replace(ports.reach, candidates=SHORT))
         return _means([(asked, self._answer(ports, mode, asked)) for asked in questions()])
 
-    def weigh(self, votes: Votes) -> None:
-        """Search with these votes on rows."""
-        self._ports = replace(self._ports, votes=lambda: votes)
+    def weighed(self, votes: Votes) -> Self:
+        """The same store, searched with these votes on rows."""
+        other = copy(self)
+        other._ports = replace(self._ports, votes=lambda: votes)
+        return other
 
     def recall(self, mode: Any, asked: Sequence[Question]) -> float:
         """The mean recall in the first ten hits of questions."""
@@ -135,8 +133,7 @@ def half_judged(store: Measuring, way: str) -> Judged:
         words = asked_words(question.question)
         for row_id, useful in store.found(way, question):
             votes.setdefault(row_id, {})[str(number)] = Vote(0.9 if useful else 0.2, words)
-    rated = store.again()
-    rated.weigh({row_id: RowVotes(of_row) for row_id, of_row in votes.items()})
+    rated = store.weighed({row_id: RowVotes(of_row) for row_id, of_row in votes.items()})
     return Judged((before[0], rated.recall(way, others)), (before[1], rated.recall(way, judged)))
 
 

@@ -52,6 +52,16 @@ def settings(cli: CommandLine, text: str | None = OTHERS) -> Path:
     return path
 
 
+def set_up(cli: CommandLine, hooks: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The hooks that setup writes, or makes of these; nothing else is in the file."""
+    path = settings(cli, None if hooks is None else json.dumps({"hooks": hooks}, indent=2) + "\n")
+    cli("setup", "claude")
+    written = json.loads(path.read_bytes())
+    assert set(written) == {"hooks"}
+    found: dict[str, Any] = written["hooks"]
+    return found
+
+
 def commands(path: Path) -> dict[str, list[str]]:
     """The commands of each event, whatever the shape."""
     hooks: dict[str, Any] = jsonc.value_of(path.read_bytes())["hooks"]
@@ -148,51 +158,32 @@ def test_what_a_person_chose_in_a_hook_stays(cli: CommandLine) -> None:
 
 
 def test_what_an_earlier_day1_wrote_wrongly_is_put_right(cli: CommandLine) -> None:
-    path = settings(cli, None)
-    cli("setup", "claude")
-    right = path.read_bytes()
-    wrong = json.loads(right)
-    wrong["hooks"]["Stop"][0]["hooks"][0]["async"] = True
-    del wrong["hooks"]["UserPromptSubmit"][0]["hooks"][1]["input"]["event"]
-    path.write_text(json.dumps(wrong, indent=2) + "\n")
-    cli("setup", "claude")
-    assert json.loads(path.read_bytes()) == json.loads(right)
+    right, wrong = set_up(cli), set_up(cli)
+    wrong["Stop"][0]["hooks"][0]["async"] = True
+    del wrong["UserPromptSubmit"][0]["hooks"][1]["input"]["event"]
+    assert set_up(cli, wrong) == right
 
 
 def test_a_group_that_holds_others_keeps_the_command_and_the_question(cli: CommandLine) -> None:
-    path = settings(cli, None)
-    cli("setup", "claude")
-    wanted = json.loads(path.read_bytes())
-    group = wanted["hooks"]["UserPromptSubmit"][0]["hooks"]
-    group.insert(0, {"type": "command", "command": "say asked"})
-    wrong = json.loads(json.dumps(wanted))
-    del wrong["hooks"]["UserPromptSubmit"][0]["hooks"][2]["input"]["event"]
-    wrong["hooks"]["UserPromptSubmit"][0]["hooks"][1]["async"] = True
-    path.write_text(json.dumps(wrong, indent=2) + "\n")
-    cli("setup", "claude")
-    assert json.loads(path.read_bytes()) == wanted
+    right, wrong = set_up(cli), set_up(cli)
+    for hooks in (right, wrong):
+        beside = {"type": "command", "command": "say asked"}
+        hooks["UserPromptSubmit"][0]["hooks"].insert(0, beside)
+    del wrong["UserPromptSubmit"][0]["hooks"][2]["input"]["event"]
+    wrong["UserPromptSubmit"][0]["hooks"][1]["async"] = True
+    assert set_up(cli, wrong) == right
 
 
 def test_an_entry_of_another_form_becomes_one_that_the_client_reads(cli: CommandLine) -> None:
-    path = settings(cli, None)
-    cli("setup", "claude")
-    right = json.loads(path.read_bytes())
-    flat = json.loads(path.read_bytes())
-    flat["hooks"]["UserPromptSubmit"] = [{"command": "day1 hook prompt --client claude"}]
-    path.write_text(json.dumps(flat, indent=2) + "\n")
-    cli("setup", "claude")
-    assert json.loads(path.read_bytes()) == right
+    right, flat = set_up(cli), set_up(cli)
+    flat["UserPromptSubmit"] = [{"command": "day1 hook prompt --client claude"}]
+    assert set_up(cli, flat) == right
 
 
 def test_a_hook_that_stands_twice_is_put_right(cli: CommandLine) -> None:
-    path = settings(cli, None)
-    cli("setup", "claude")
-    once = path.read_bytes()
-    twice = json.loads(once)
-    twice["hooks"]["Stop"] *= 2
-    path.write_text(json.dumps(twice, indent=2) + "\n")
-    cli("setup", "claude")
-    assert json.loads(path.read_bytes()) == json.loads(once)
+    once, twice = set_up(cli), set_up(cli)
+    twice["Stop"] *= 2
+    assert set_up(cli, twice) == once
 
 
 @pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": 7}', "{"])

@@ -83,17 +83,15 @@ class HooksEdit:
         if not own:
             entries = at(jsonc.value_of(data), [_KEY, event]) or []
             return jsonc.put(data, [_KEY, event, len(entries)], entry)
-        whole = [each for each in own if each[0][-2] != _KEY]
+        whole = [keys for keys, _ in own if keys[-2] != _KEY]
         # In a group of others: the first that runs a command, and the first that asks a tool.
-        first = {there.get("type"): (keys, there) for keys, there in reversed(own)}
+        first = {there.get("type"): keys for keys, there in reversed(own)}
         kept = whole[:1] or list(first.values())
         for keys, there in reversed(own):
-            right = _right(there, entry, in_group=not whole)
-            data = (
-                jsonc.put(data, keys, right)
-                if (keys, there) in kept
-                else jsonc.take_out(data, keys)
-            )
+            if keys in kept:
+                data = jsonc.put(data, keys, _right(there, entry, in_group=not whole))
+            else:
+                data = jsonc.take_out(data, keys)
         return data
 
     def _without(self, data: bytes, event: str) -> bytes:
@@ -163,7 +161,7 @@ def _right(there: dict[str, Any], wanted: dict[str, Any], *, in_group: bool) -> 
         wanted = next((each for each in inner if each["type"] == there.get("type")), inner[0])
     if (_KEY in wanted) != (_KEY in there):
         return wanted  # the client has another form of entries, and would not read that one
-    if _KEY in wanted and _KEY in there:
+    if _KEY in wanted:
         found = {each.get("type"): each for each in there[_KEY]}
         inner = [
             _right(found.get(each["type"], each), each, in_group=False) for each in wanted[_KEY]
