@@ -111,6 +111,17 @@ def test_what_cannot_be_kept_so_is_refused(
     assert said in error["message"]
 
 
+def test_an_edit_ends_no_valid_time_before_it_begins(core: Session, branch: str) -> None:
+    here = {"branch": branch}
+    made = core.ok("memory_write_fact", fact_text="Ed heads.", happened_at="2024-01-01", **here)
+    edit = {"fact_id": made["id"], **here}
+    for wrong in ({"valid_until": "2023-01-01"}, {"happened_at": "2026-01-01"}):
+        error = core.refused("memory_update_fact", "invalid_request", **edit, **wrong)
+        assert "earlier than" in error["message"]
+        core.ok("memory_update_fact", valid_until="2025-01-01", **edit)
+    core.ok("memory_update_fact", happened_at="2026-01-01", valid_until="never", **edit)
+
+
 def test_a_call_in_a_space_sees_its_rows_and_is_told_of_names_that_drifted(
     core: Session, branch: str
 ) -> None:

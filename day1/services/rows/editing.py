@@ -24,6 +24,7 @@ from day1.model.rows.kind import (
     when,
 )
 from day1.model.rows.origin import Origin
+from day1.model.values.instant import show
 from day1.ports.store import Work
 from day1.services.repository.idempotency import reused, written_by, written_lately
 from day1.services.repository.repository import Repository
@@ -117,7 +118,8 @@ class Editor:
         """Set columns of a row, with all that goes with it.
 
         Raises:
-            InvalidRequest: rows of its kind have no such column.
+            InvalidRequest: rows of its kind have no such column, or its valid time would end before
+                it begins.
         """
         row_id = str(before["id"])
         foreign = sorted(set(columns) - set(kind.group(WHOLE)))
@@ -134,6 +136,7 @@ class Editor:
         if not groups:
             return Changed(before, groups)
         after = {**before, **values}
+        _in_order(after, columns)
         self.work.change(kind, row_id, values)
         self.note(kind, after, groups)
         return Changed(after, groups, self.close(_decided(self.work, row_id, groups)))
@@ -147,6 +150,20 @@ class Editor:
         """Close held items that a change of their row decides; gives their ids."""
         close_items(self.work, items, "edited", self.origin, self.repo.new_id)
         return tuple(item.id for item in items)
+
+
+def _in_order(after: Row, columns: Mapping[str, Cell]) -> None:
+    """Refuse a change by which the valid time of a row ends before it begins."""
+    start, end = after.get("happened_at"), after.get("valid_until")
+    if start is None or end is None or int(end) >= int(start):
+        return
+    if not {"happened_at", "valid_until"}.isdisjoint(columns):
+        raise InvalidRequest(
+            "With this its `valid_until` is earlier than its `happened_at`: give both, or `never` "
+            "as `valid_until`.",
+            happened_at=show(int(start)),
+            valid_until=show(int(end)),
+        )
 
 
 def _other_than(before: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
@@ -213,7 +230,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
             raise reused(new.first_edit)
         values: Row = {"status": "superseded", "superseded_by": new_id}
         if new.closes and before["valid_until"] is None:
-            values["valid_until"] = _end(before, made)
+            values["valid_until"] = end_of(before, made)
         work.add(FACT, [made])
         work.change(FACT, new.fact_id, values)
         groups = changed_groups(FACT, before, values)
@@ -224,7 +241,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         return Edited(FACT, made, commit, work.now, closed, {**before, **values})
 
 
-def _end(before: Row, made: Row) -> int:
+def end_of(before: Row, made: Row) -> int:
     """When the valid time of a fact ends that another replaces; not before it began."""
     start = before["happened_at"]
     return when(made) if start is None else max(when(made), int(start))
