@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from day1.call.context import Caller
+from day1.errors import Refused
 from day1.interfaces.open_store import OpenStore
 from day1.services.lessons import tidying
+from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -94,3 +96,94 @@ def test_no_insight_quotes_a_lesson_that_expires(store: OpenStore) -> None:
     update = REVIEW.tools["memory_update_fact"]
     update.call(store.context(Caller()), {"fact_id": ids[0], "expires_at": "2999-01-01"})
     assert call(store, "memory_insights", action="generate")["insights"] == []
+
+
+ENDS = ({"valid_until": "2020-01-01"}, {"valid_until": "2999-01-01"}, {"expires_at": "2999-01-01"})
+
+
+def edit(store: OpenStore, fact_id: str, **more: Any) -> None:
+    REVIEW.tools["memory_update_fact"].call(store.context(Caller()), {"fact_id": fact_id, **more})
+
+
+def worded_twice(store: OpenStore) -> list[str]:
+    """The ids of a lesson of 2020 and of the same one of 2021, in other words."""
+    rows = [
+        {"id": f"m{n}", **LESSON, "action": LESSON["action"] + end, "created_at": f"202{n}-01-01"}
+        for n, end in enumerate(("", "."))
+    ]
+    call(store, "memory_import", version=1, memories=rows)
+    hits = call(store, "memory_search", query="uploads")["result"]
+    return [hit["id"] for hit in sorted(hits, key=lambda hit: len(hit["action"]))]
+
+
+@pytest.mark.parametrize("more", [*ENDS, {"sensitivity": "secret"}], ids=str)
+def test_a_lesson_that_is_stored_again_is_found(store: OpenStore, more: dict[str, str]) -> None:
+    """Whatever became of the one that said the same: it is secret, or ends by itself."""
+    first = call(store, "memory_store", **LESSON)["id"]
+    edit(store, first, **more)
+    for action in (LESSON["action"], f"{LESSON['action']}."):
+        stored = call(store, "memory_store", **{**LESSON, "action": action})
+        hits = call(store, "memory_search", query="uploads")["result"]
+        assert stored["id"] in {hit["id"] for hit in hits} - {first}
+
+
+@pytest.mark.parametrize("more", ENDS, ids=str)
+def test_no_lesson_goes_into_one_that_ends(store: OpenStore, more: dict[str, str]) -> None:
+    """It would end with that one, though nobody said so."""
+    ending, lasting = worded_twice(store)
+    call(store, "memory_judge", memory_id=ending, score=1.0)
+    edit(store, ending, **more)
+    assert call(store, "memory_consolidate_preview")["duplicate_groups"] == []
+    plan = call(store, "memory_consolidate")
+    call(store, "memory_consolidate_apply", expect=plan["digest"])
+    assert lasting in {h["id"] for h in call(store, "memory_search", query="uploads")["result"]}
+
+
+def test_what_was_true_once_is_neither_exported_nor_an_insight(store: OpenStore) -> None:
+    """engram's form has no valid time: elsewhere it would be true for ever."""
+    ids = [
+        call(store, "memory_store", **{**LESSON, "context": where, "action": what})["id"]
+        for where, what in (
+            ("Night runs", "Doubled it"),
+            ("A slow disk", "Cached"),
+            ("Ferns", "Cut"),
+        )
+    ]
+    (insight,) = call(store, "memory_insights", action="generate")["insights"]
+    edit(store, insight["id"], valid_until="2020-01-01")
+    assert call(store, "memory_insights")["insights"] == []
+    edit(store, ids[0], valid_until="2020-01-01")
+    assert call(store, "memory_insights", action="generate")["insights"] == []
+    assert [m["id"] for m in call(store, "memory_export")["memories"]] == ids[1:]
+    assert call(store, "memory_status")["memory_count"] == 2
+
+
+def test_a_redacted_lesson_is_not_exported(store: OpenStore) -> None:
+    """Elsewhere the mark that stands in its place would be a memory."""
+    made = call(store, "memory_store", project="metal", **LESSON)["id"]
+    redact = REVIEW.tools["memory_redact"]
+    redact.call(store.context(Caller()), {"id": made, "confirm": made})
+    assert call(store, "memory_export")["memories"] == []
+
+
+def test_a_merged_lesson_was_true_until_the_other_one_was(store: OpenStore) -> None:
+    _, newer = worded_twice(store)
+    call(store, "memory_judge", memory_id=newer, score=1.0)
+    plan = call(store, "memory_consolidate")
+    assert call(store, "memory_consolidate_apply", expect=plan["digest"])["merged"] == 1
+
+    def then(when: str) -> list[str]:
+        asked = {"query": "uploads", "as_of_event": when}
+        search = CORE.tools["memory_search"]
+        hits: Any = search.call(store.context(Caller()), asked)["result"]
+        return [hit["happened_at"][:4] for hit in hits]
+
+    assert (then("2020-06-01"), then("2021-06-01")) == (["2020"], ["2021"])
+
+
+def test_a_secret_is_shown_to_no_judge_of_its_use(store: OpenStore) -> None:
+    secret = call(store, "memory_store", **LESSON)["id"]
+    edit(store, secret, sensitivity="secret")
+    with pytest.raises(Refused, match="no judge"):
+        call(store, "memory_judge", memory_id=secret, query="uploads")
+    assert call(store, "memory_judge", memory_id=secret, score=0.5)["judgments"] == 1

@@ -54,6 +54,7 @@ def insights_of(reading: Reading, now: int) -> list[Row]:
     query = Query(
         equal={"category": INSIGHT, "status": "active"},
         alive_at=now,
+        present_at=now,
         public=True,
         descending=True,
     )
@@ -69,8 +70,9 @@ def generate(
     repo: Repository, branch: Branch, origin: Origin, chat: Chat | None, now: int
 ) -> Generated:
     """Make insights of the lessons of a branch, in place of those of the run before."""
-    # An insight lasts, so it quotes none that expires.
-    query = Query(equal={"status": "active", "expires_at": None}, public=True)
+    # An insight lasts, so it quotes none that ends.
+    lasting: Row = {"status": "active", "expires_at": None, "valid_until": None}
+    query = Query(equal=lasting, public=True)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         lessons = [r for r in reading.find(FACT, query) if experience_of(r) is not None]
     lessons = [row for row in lessons if row["category"] != INSIGHT]

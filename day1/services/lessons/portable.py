@@ -11,6 +11,7 @@ from typing import Any, Final
 from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import Experience, experience_of
 from day1.model.lessons.rating import rating_of
+from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, kind_of, text_of
 from day1.model.rows.noted import listed, noted
@@ -70,10 +71,10 @@ def shown_tags(row: Row) -> str | None:
 
 
 def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any]:
-    """All active memories of a branch in engram's form; secrets are left out."""
-    query = Query(equal={"status": "active"}, alive_at=now, public=True)
+    """All active memories of a branch in engram's form, without secret and redacted ones."""
+    query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
     with repo.store.reading(Ref(branch=branch)) as reading:
-        rows = reading.find(FACT, query)
+        rows = [r for r in reading.find(FACT, query) if r["content_hash"] != REDACTED_HASH]
         edits = _text_edits(reading.find(EDIT, Query(equal={"cell": "fact_text"})))
     scores, shown = mean_scores(repo), uses.known()
     memories = []

@@ -40,6 +40,8 @@ _LIKELY: Final = 0.25
 """The share of the words of two texts from which the row of one is read."""
 _SHARED: Final = 0.4
 """The same from which the vectors of two lessons are compared."""
+_HIDING: Final = ("sensitivity", "expires_at", "valid_until")
+"""Columns by which a row is not found, now or later."""
 _Same = tuple[Row, Experience]
 """A row that may be a lesson in other words, and its parts."""
 
@@ -64,12 +66,13 @@ class Lesson:
         }
 
     def may_be(self, row: Row) -> bool:
-        """Whether a row can be the same lesson: it is of the same type and project, and active."""
-        return (row["category"], row["space"], row["status"]) == (
-            self.memory_type,
-            self.space,
-            "active",
-        )
+        """Whether a row can be the same lesson: of the same type and project, there to be found.
+
+        Who stores a lesson wants to find it: so it is none that is secret, or that ends by itself.
+        """
+        told = (row["category"], row["space"], row["status"])
+        lasting = all(row[column] is None for column in _HIDING)
+        return told == (self.memory_type, self.space, "active") and lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
     return [
         (row, there)
         for row in rows
-        if lesson.may_be(row) and row["sensitivity"] is None and row["expires_at"] is None
+        if lesson.may_be(row)
         if (there := experience_of(row)) is not None
     ]
 

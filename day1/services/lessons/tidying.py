@@ -31,6 +31,7 @@ from day1.model.rows.kind import (
     MEMORIES,
     RELATION,
     WHOLE,
+    Kind,
     Row,
     canonical,
     kind_of,
@@ -43,7 +44,7 @@ from day1.ports.reading import Reading
 from day1.ports.store import Work
 from day1.services.lessons.judging import mean_scores
 from day1.services.repository.repository import Repository
-from day1.services.rows.editing import Editor
+from day1.services.rows.editing import Editor, end_of
 from day1.services.search.grouping import group_rows
 from day1.services.search.request import SearchPorts
 
@@ -95,9 +96,12 @@ class TidyPlan:
 
 def find_untidy(repo: Repository, ports: SearchPorts, request: TidyRequest) -> Findings:
     """Find lessons that say the same, stale ones, and relations to rows that are gone."""
-    alive = Query(equal={"status": "active"}, alive_at=request.now, public=True)
+    # What ends by itself is left alone: merged into it, a lesson that lasts would end with it.
+    lasting = Query(
+        equal={"status": "active", "expires_at": None, "valid_until": None}, public=True
+    )
     with repo.store.reading(Ref(branch=request.branch.name)) as reading:
-        facts = reading.find(FACT, alive)
+        facts = reading.find(FACT, lasting)
         garbage = _void(reading)
     lessons = [r for r in facts if experience_of(r) is not None and r["category"] != INSIGHT]
     notes = []
@@ -323,13 +327,25 @@ def _do(
     for one in chosen:
         for row_id in one.touched:
             kind = RELATION if one.action == "delete" else FACT
-            row = work.get(kind, [row_id]).get(row_id)
-            if row is None or revision(kind, row) != revisions[row_id]:
-                raise PlanChanged("A row changed while it was looked at: try again.", id=row_id)
+            row = _as_planned(work, kind, row_id, revisions)
             if one.action == "delete":
                 work.apply({kind.table: {row_id: None}})
                 editor.note(kind, row, [WHOLE])
             elif one.action == "archive":
                 editor.change(FACT, row, {"status": "archived"})
             else:
-                editor.change(FACT, row, {"status": "superseded", "superseded_by": one.into})
+                values: Row = {"status": "superseded", "superseded_by": one.into}
+                kept = _as_planned(work, FACT, str(one.into), revisions)
+                editor.change(FACT, row, {**values, "valid_until": end_of(row, kept)})
+
+
+def _as_planned(work: Work, kind: Kind, row_id: str, revisions: dict[str, str]) -> Row:
+    """A row, if it is as it was when the plan was made.
+
+    Raises:
+        PlanChanged: it is not.
+    """
+    row = work.get(kind, [row_id]).get(row_id)
+    if row is None or revision(kind, row) != revisions[row_id]:
+        raise PlanChanged("A row changed while it was looked at: try again.", id=row_id)
+    return row

@@ -7,7 +7,8 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Note, Read, Repeatable, Request, Response, Text
 from day1.call.operation import Effect, Operation
-from day1.errors import Advice, InvalidRequest, NotFound, Unsupported
+from day1.errors import Advice, InvalidRequest, NotFound, Refused, Unsupported
+from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.services.lessons.judging import last_votes, opinion, rate
@@ -55,7 +56,7 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
     """
     branch = ctx.writable(None)
     row_id = row_id_of(request.memory_id)
-    with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
+    with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [row_id]).get(row_id)
         read = read_of(reading, branch.name)
     if row is None:
@@ -68,6 +69,10 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
     if score is None:
         if request.query is None:
             raise InvalidRequest("Give a score from 0 to 1, or the query to rate the memory for.")
+        if is_secret(row):
+            raise Refused(
+                "A secret memory is shown to no judge: give a score.", id=request.memory_id
+            )
         found = opinion(ctx.search, ctx.chat, ctx.judge, request.query, str(row["fact_text"]))
         score, reason, degraded = found.score, found.reason, found.degraded
     vote = (request.query, score)
@@ -101,7 +106,7 @@ class Status(Response):
 def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG001 - there are none
     """Counts: memories, index, judgments that are waited for."""
     branch, now = ctx.find(None), ctx.clock()
-    query = Query(equal={"status": "active"}, alive_at=now, public=True)
+    query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
     ref = Ref(branch=branch.name)
     with ctx.repo.store.reading(ref) as reading:
         ids = {str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)}
@@ -128,7 +133,8 @@ def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG00
 
 def _indexed(ctx: Context, reading: Any, ref: Ref, branch_id: str) -> int:
     """How many active memories can be found by all that this store has: vectors, else words."""
-    ports, wanted = ctx.search, Filter(FACT, alive_at=ctx.clock())
+    now = ctx.clock()
+    ports, wanted = ctx.search, Filter(FACT, alive_at=now, present_at=now)
     if not ports.index.read_only:
         catch_up(reading, ports.history, ports.index, branch_id, ports.words_wait_s)
     with ports.views.at(reading, ref, wanted, ports.history, ports.index) as view:
