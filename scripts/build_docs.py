@@ -22,6 +22,7 @@ from day1.hooks.events import agent_of
 from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
 from day1.settings import Settings
 from day1.toolsets import TOOLSETS
+from day1.toolsets.seeds import SEEDS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HEAD = "<!-- Written by scripts/build_docs.py: do not edit. -->\n"
@@ -29,9 +30,10 @@ HEAD = "<!-- Written by scripts/build_docs.py: do not edit. -->\n"
 
 def pages() -> dict[Path, str]:
     """Every generated page with its text."""
-    tools = {DOCS / "tools" / f"{name}.md": tool_page(name, ops) for name, ops in TOOLSETS.items()}
+    toolsets = {**TOOLSETS, SEEDS.name: SEEDS}
+    tools = {DOCS / "tools" / f"{name}.md": tool_page(name, ops) for name, ops in toolsets.items()}
     schemas = {
-        DOCS / "tools" / f"{name}.schema.json": schema_page(ops) for name, ops in TOOLSETS.items()
+        DOCS / "tools" / f"{name}.schema.json": schema_page(ops) for name, ops in toolsets.items()
     }
     return {
         **tools,
@@ -46,11 +48,15 @@ def tool_page(name: str, toolset: Toolset) -> str:
     """The reference of one toolset."""
     return (
         HEAD
-        + f"\n# Toolset `{name}`\n\n{_ABOUT}\n\n"
+        + f"\n# Toolset `{name}`\n\n{_SEEDS * (toolset is SEEDS)}{_ABOUT}\n\n"
         + "\n".join(map(tool_entry, toolset.operations))
     )
 
 
+_SEEDS = """Its tools are those of [core](core.md), [Kompanion](kompanion.md) and
+[engram](engram.md). This page has the one that serves the arguments of two.
+
+"""
 _ABOUT = """A number behind a type is its bound: of a text its characters, of a list its entries.
 An argument that may be left out may also be `null`; both mean the default. `a[].b` is what each
 entry of the list `a` has, and `a.b` what the object `a` has."""

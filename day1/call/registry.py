@@ -19,11 +19,13 @@ class Registry(Mapping[str, Toolset]):
     `TOOLSET.tool` names any. Toolsets of one namespace have no two tools of one name.
     """
 
-    def __init__(self, lists: Mapping[str, tuple[str, ...]], default: str, everything: str) -> None:
+    def __init__(
+        self, lists: Mapping[str, tuple[Tool, ...]], default: str, everything: str
+    ) -> None:
         """Begin without toolsets.
 
         Args:
-            lists: named lists of bare names.
+            lists: named lists of tools.
             default: the choice of tools for a client that asks for none.
             everything: the choice of tools for a client that asks for all.
         """
@@ -96,7 +98,7 @@ class Registry(Mapping[str, Toolset]):
         if name in self._toolsets:
             return tuple(self._toolsets[name].tools.values())
         if name in self.lists:
-            return tuple(self._first[tool] for tool in self.lists[name])
+            return self.lists[name]
         tool = self.tool(name)
         if tool is None:
             there = ", ".join((*self, *self.lists))

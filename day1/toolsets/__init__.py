@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from day1.call.operation import Operation
 from day1.call.registry import Registry
-from day1.call.toolset import Toolset
+from day1.call.toolset import Tool, Toolset
 from day1.toolsets.day1.admin import ADMIN
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
@@ -13,25 +13,27 @@ from day1.toolsets.day1.recall import RECALL
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
 from day1.toolsets.kompanion import KOMPANION
+from day1.toolsets.seeds import TOGETHER
 
-LISTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "core14": (
-        "memory_write_fact",
-        "memory_write_observation",
-        "memory_write_relation",
-        "memory_search",
-        "memory_timeline",
-        "memory_branch_create",
-        "memory_branch_switch",
-        "memory_branch_diff",
-        "memory_branch_merge",
-        "memory_time_travel",
-        "memory_task_join",
-        "memory_task_update",
-        "memory_search_task",
-        "memory_session_context",
-    ),
-    "seeds": tuple(dict.fromkeys((*CORE.tools, *KOMPANION.tools, *ENGRAM.tools))),
+_DAILY: Final = (
+    "memory_write_fact",
+    "memory_write_observation",
+    "memory_write_relation",
+    "memory_search",
+    "memory_timeline",
+    "memory_branch_create",
+    "memory_branch_switch",
+    "memory_branch_diff",
+    "memory_branch_merge",
+    "memory_time_travel",
+    "memory_task_join",
+    "memory_task_update",
+    "memory_search_task",
+    "memory_session_context",
+)
+LISTS: Final[Mapping[str, tuple[Tool, ...]]] = {
+    "core14": tuple(CORE.tools[name] for name in _DAILY),
+    "seeds": TOGETHER,
 }
 """What an agent needs daily, for clients that pay for each tool in their context (docs/tools), and
 the tools of all products whose contract day1 keeps."""

@@ -122,24 +122,6 @@ def test_a_cosine_of_exactly_0_95_makes_another_lesson(
             assert engram.ok("memory_status")["memory_count"] == lessons
 
 
-@pytest.mark.line("S4-003")
-@pytest.mark.parametrize("wire", DAILY)
-def test_the_systems_own_search_has_its_own_arguments(wire: str, tmp_path: Path) -> None:
-    """With all systems at one place it is day1's: its `space` is what a project is."""
-    with HttpServer(tmp_path / "store") as server:
-
-        def arguments(path: str, toolset: str) -> set[str]:
-            own = HttpSession(server, path=path)
-            with own if wire == "http" else Session(server.folder, toolsets=toolset) as session:
-                return set(session.takes("memory_search"))
-
-        engram = arguments("/mcp/engram", "engram")
-        core = arguments("/mcp", "core")
-        assert engram == {"query", "limit", "project"}
-        assert core >= {"query", "limit", "space", "search_type", "category", "time_range"}
-        assert arguments("/mcp/seeds", "seeds") == core
-
-
 @pytest.mark.line("S4-017")
 def test_a_token_that_reads_lists_insights_and_makes_none(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store") as server:

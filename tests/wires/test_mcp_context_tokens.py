@@ -78,7 +78,7 @@ def test_a_client_that_pays_for_each_tool_gets_those_of_every_day(
     tmp_path: Path, record_property: Any
 ) -> None:
     with Session(tmp_path / "store", toolsets="core14") as session:
-        assert list(session.tools) == list(LISTS["core14"])
+        assert list(session.tools) == [tool.name for tool in LISTS["core14"]]
         assert len(session.tools) == 14
         assert set(session.tools) <= set(TOOLS)
         cost = tokens(session)

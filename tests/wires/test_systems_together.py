@@ -1,7 +1,7 @@
 """What one system writes the others find, in the same space or in none, and nothing else (X6-001).
 
 Five writers and five readers of one store: day1's tools over MCP, the command line, REST,
-Kompanion and engram; MCP over HTTP, and over stdio.
+Kompanion and engram; MCP over HTTP, and over stdio. And what is served of all of them at one place.
 """
 
 import json
@@ -36,6 +36,7 @@ class Systems:
                 ("day1", "/mcp", "core"),
                 ("kompanion", "/mcp/kompanion", "kompanion"),
                 ("engram", "/mcp/engram", "engram"),
+                ("seeds", "/mcp/seeds", "seeds"),
             )
         }
 
@@ -120,3 +121,69 @@ def test_each_finds_what_each_has_written_in_no_space(systems: Systems, reader: 
     # To Kompanion `shared` is a namespace as any other; the others search all without a space.
     there = set() if reader == "kompanion" else set(WRITERS)
     assert said_by(outside, "stands apart") == there
+
+
+@pytest.mark.line("S1-019", "S4-003")
+def test_at_one_place_a_search_takes_the_arguments_of_both(systems: Systems) -> None:
+    takes = {name: client.takes for name, client in systems.clients.items()}
+    core = takes["day1"]("memory_search")
+    assert list(takes["engram"]("memory_search")) == ["query", "limit", "project"]
+    assert "project" not in core
+    assert takes["seeds"]("memory_search") == {**core, "project": "string|null = null"}
+    assert takes["seeds"]("memory_consolidate") == takes["day1"]("memory_consolidate")
+
+
+@pytest.mark.line("S1-020", "S4-003", "S4-008")
+def test_at_one_place_a_search_finds_lessons_with_their_parts_and_counts_them(
+    systems: Systems,
+) -> None:
+    seeds = systems.clients["seeds"]
+    parts = {"context": "Glazing in frost", "action": "Warmed the putty", "result": "It held"}
+    space = "project:glass"
+    lesson = seeds.ok("memory_store", **parts, tags="putty, frost", project="Glass")["id"]
+    plain = seeds.ok("memory_write_fact", fact_text="Putty hates frost", space=space)["id"]
+    seen = {"observation_type": "discovery", "summary": "Putty in frost cracks", "space": space}
+    seen_id = seeds.ok("memory_write_observation", **seen)["id"]
+    before = seeds.ok("memory_status")["pending_judgments"]
+
+    asked = {"query": "putty in frost", "types": ["fact", "observation"]}
+    for times, given in enumerate(
+        ({"project": "glass"}, {"space": space}, {"project": "GLASS", "space": space}), start=1
+    ):
+        answer = seeds.call("memory_search", {**asked, **given})
+        hits = {hit["id"]: hit for hit in answer.structured["result"]}
+        assert hits.keys() == {lesson, plain, seen_id}
+        own = {"tags": "putty,frost", "project": "glass"}
+        assert parts.items() | own.items() <= hits[lesson].items()
+        assert hits[lesson]["verification"] == "unverified"
+        assert hits[plain]["project"] == "glass"
+        assert not {*parts, "tags"} & hits[plain].keys()
+        assert not {*parts, *own} & hits[seen_id].keys()
+        (said,) = (hit for hit in answer.document if hit["id"] == lesson)
+        assert own.items() <= said.items()
+        assert not parts.keys() & said.keys(), "the text has them, each with its name"
+        systems.clients["day1"].ok("memory_search", **asked, space=space)
+        used = {m["id"]: m["used_count"] for m in seeds.ok("memory_export")["memories"]}
+        assert (used[lesson], used[plain]) == (times, times)
+    assert seeds.ok("memory_status")["pending_judgments"] == before + 2
+
+
+@pytest.mark.line("S1-008", "S4-003")
+def test_at_one_place_a_search_refuses_a_project_that_cannot_be(systems: Systems) -> None:
+    for argument, given in (
+        ("project", {"project": "glass", "space": SPACE}),
+        ("project", {"project": "glass", "space": "shared"}),
+        ("project", {"project": "glass", "space": "*"}),
+        ("project", {"project": "gl\0ss"}),
+        ("project", {"project": "g" * 300}),
+        ("project", {"project": " "}),
+        ("project", {"project": ["glass"]}),
+        ("tags", {"tags": "putty,frost"}),
+        ("tags", {"tags": ["putty"]}),
+        ("projects", {"projects": "glass"}),
+    ):
+        answer = systems.clients["seeds"].call("memory_search", {"query": "frost", **given})
+        assert answer.is_error, given
+        error = answer.structured["error"]
+        assert error["code"] == "invalid_request"
+        assert [one["argument"] for one in error["details"]["problems"]] == [argument]

@@ -1,6 +1,8 @@
 """Tools of engram that store lessons and find them."""
 
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Final, Literal
 
 from pydantic import model_validator
 
@@ -138,27 +140,33 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     equal: Row = {} if space is None else {"space": space}
     asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
-    ctx.search.uses.shown([str(hit.row["id"]) for hit in answer.hits], ctx.clock())
+    note_shown(ctx, answer.hits)
     return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch.name, answer))
+
+
+def note_shown(ctx: Context, hits: Sequence[Hit]) -> None:
+    """Count that facts were shown: they wait for a judgement."""
+    ctx.search.uses.shown([str(h.row["id"]) for h in hits if h.kind is FACT], ctx.clock())
+
+
+def lesson_fields(row: Row) -> dict[str, str | None]:
+    """What is said of a fact as a lesson: its parts if it is one, its tags and its project."""
+    parts = experience_of(row)
+    own = {} if parts is None else asdict(parts)
+    return {**own, "tags": shown_tags(row), "project": project_of(row["space"])}
 
 
 def _shown(hit: Hit) -> MemoryHit:
     row = hit.row
-    parts = experience_of(row)
-    own: dict[str, Any] = {}
-    if parts is not None:
-        own = {"context": parts.context, "action": parts.action, "result": parts.result}
     return MemoryHit(
         id=str(row["id"]),
         type=hit.kind.name,
         fact_text=str(row["fact_text"]),
         category=text_of(row["category"]),
         score=round(hit.score, 6),
-        tags=shown_tags(row),
-        project=project_of(row["space"]),
         created_at=show(int(row["created_at"] or 0)),
         revision=revision(hit.kind, row),
-        **own,
+        **lesson_fields(row),
     )
 
 

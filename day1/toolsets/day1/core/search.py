@@ -15,7 +15,7 @@ from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.rows.spaces import empty_space
 from day1.services.search.graph import neighbourhood
-from day1.services.search.request import Hit, SearchRequest
+from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
@@ -101,6 +101,11 @@ class Hits(Response):
 
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
+    return hits(*searched(ctx, request))
+
+
+def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
+    """The branch that `memory_search` looks at, and what it finds there."""
     window = request.time_range or TimeRange()
     return found(
         ctx,
@@ -127,11 +132,17 @@ def event_of(text: str | None) -> int | None:
     return None if text is None else parse(text, end=True)
 
 
-def found(ctx: Context, branch: str | None, until: int | None, request: SearchRequest) -> Hits:
-    """Search a branch as it is, or as it was at an instant."""
+def found(
+    ctx: Context, branch: str | None, until: int | None, request: SearchRequest
+) -> tuple[str, SearchAnswer]:
+    """Search a branch as it is, or as it was at an instant: its name, and what is found."""
     where = ctx.find(branch)
-    answer = search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
-    return Hits(result=[shown_hit(hit) for hit in answer.hits], read=read_found(where.name, answer))
+    return where.name, search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
+
+
+def hits(branch: str, answer: SearchAnswer) -> Hits:
+    """What a search of a branch found, as the tools show it."""
+    return Hits(result=[shown_hit(hit) for hit in answer.hits], read=read_found(branch, answer))
 
 
 def shown_hit(hit: Hit) -> MemoryHit:

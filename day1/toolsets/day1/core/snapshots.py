@@ -21,7 +21,7 @@ from day1.call.operation import Effect, Operation
 from day1.model.values.instant import parse, show
 from day1.services.branches.snapshots import snapshot, snapshots
 from day1.services.search.request import SearchRequest
-from day1.toolsets.day1.core.search import Hits, found, in_brief
+from day1.toolsets.day1.core.search import Hits, found, hits, in_brief
 from day1.toolsets.shared.fields import Limit
 
 
@@ -123,7 +123,7 @@ def time_travel(ctx: Context, request: TimeTravel) -> Hits:
     """Search memory as it was known at a moment."""
     equal = ctx.in_space(request.space)
     asked = SearchRequest(query=request.query, limit=request.limit or 10, equal=equal)
-    return found(ctx, request.branch, parse(request.timestamp, end=True), asked)
+    return hits(*found(ctx, request.branch, parse(request.timestamp, end=True), asked))
 
 
 OPERATIONS = (

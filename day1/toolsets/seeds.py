@@ -1,0 +1,103 @@
+"""The tools of all products at one place, and those that two of them share as one."""
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from day1.call.context import Context, read_found
+from day1.call.fields import Read, Response
+from day1.call.operation import Effect, Operation
+from day1.call.toolset import Tool
+from day1.errors import InvalidRequest, Json
+from day1.model.rows.kind import FACT
+from day1.services.lessons.portable import space_of
+from day1.services.search.request import Hit
+from day1.toolsets.day1.core import CORE
+from day1.toolsets.day1.core import search as core
+from day1.toolsets.day1.family import toolset
+from day1.toolsets.engram import ENGRAM
+from day1.toolsets.engram.fields import Project
+from day1.toolsets.engram.lessons import lesson_fields, note_shown
+from day1.toolsets.kompanion import KOMPANION
+from day1.toolsets.shared.fields import absent
+
+
+class MemorySearch(core.MemorySearch):
+    """The arguments of `memory_search` of day1 and of engram (S1-019, S4-003).
+
+    Attributes:
+        project: Only memories of this project: its name says the space project:NAME. A `space`
+            that is another one is refused.
+    """
+
+    project: Annotated[Project | None, Field(description="as space project:NAME")] = None
+
+
+class MemoryHit(core.MemoryHit):
+    """A memory that was found; a lesson with its parts (S1-020, S4-003)."""
+
+    context: str | None = absent()
+    action: str | None = absent()
+    result: str | None = absent()
+    tags: str | None = absent()
+    project: str | None = absent()
+
+
+class Hits(Response):
+    """The memories that were found, best first (S1-020, S4-003)."""
+
+    result: list[MemoryHit]
+    read: Read
+
+
+def memory_search(ctx: Context, request: MemorySearch) -> Hits:
+    """Find memories by meaning and by words, best first. Superseded facts are left out."""
+    asked = request.model_copy(update={"space": _space(request)})
+    branch, answer = core.searched(ctx, asked)
+    note_shown(ctx, answer.hits)
+    return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch, answer))
+
+
+def _space(request: MemorySearch) -> str | None:
+    """The space of a call, which it names as such or by a project.
+
+    Raises:
+        InvalidRequest: it names two.
+    """
+    project = space_of(request.project)
+    if project is not None and request.space not in {None, project}:
+        problem = "names another space than `space`: give one of the two"
+        raise InvalidRequest(
+            f"memory_search: `project` {problem}.",
+            problems=[{"argument": "project", "problem": problem}],
+        )
+    return project or request.space
+
+
+def _shown(hit: Hit) -> MemoryHit:
+    own = lesson_fields(hit.row) if hit.kind is FACT else {}
+    return MemoryHit(**dict(core.shown_hit(hit)), **own)
+
+
+def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
+    """As day1's; the parts of a lesson are in its text, each with its name."""
+    parts = {"context", "action", "result"}
+    return {name: value for name, value in core.in_brief(hit).items() if name not in parts}
+
+
+SEEDS: Final = toolset(
+    "seeds",
+    (Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ, brief=_in_brief),),
+)
+"""What serves the arguments of two tools of one name. It is a part of `TOGETHER` only."""
+TOGETHER: Final[tuple[Tool, ...]] = tuple(
+    {
+        **CORE.tools,
+        **KOMPANION.tools,
+        **ENGRAM.tools,
+        **SEEDS.tools,
+        "memory_consolidate": CORE.tools["memory_consolidate"],
+    }.values()
+)
+"""The tools of day1, Kompanion and engram, one of each name."""
