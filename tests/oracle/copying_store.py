@@ -103,8 +103,9 @@ class CopyingMemory:
         same = {column: before[column] for column in ("category", "space", "sensitivity")}
         new = _new(new_id, {TEXT: text, **same})
         after = {**before, "status": "superseded", "superseded_by": new_id}
-        if self.ends and before["valid_until"] is None:
-            after["valid_until"] = max(self.next_time or self.clock(), before["happened_at"] or 0)
+        if self.ends:
+            end = max(self.next_time or self.clock(), before["happened_at"] or 0)
+            after["valid_until"] = min(end, before["valid_until"] or end)
         settled = self._tip(branch).open(fact_id, STATUS, WHOLE, new=False)
         return self._write(branch, {fact_id: after, new_id: new}, settled)
 

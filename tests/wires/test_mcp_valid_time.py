@@ -56,6 +56,11 @@ def test_superseding_ends_the_old_facts_valid_time_unless_told_otherwise(
     assert then("kiln", "2024-01-01") == ["Bo heads the kiln team."]
     assert then("kiln", "2019-12-31") == []
     assert then("forge", "2023-01-01") == ["Di heads the forge team."]
+    planned = core.ok(
+        "memory_write_fact", fact_text="Jo heads the mill.", valid_until="2999-01-01", **here
+    )["id"]
+    core.ok("memory_supersede_fact", fact_id=planned, fact_text="Al heads the mill.", **here)
+    assert then("mill", "2998-01-01") == ["Al heads the mill."], "it ended sooner than planned"
 
 
 def test_relations_and_timelines_are_asked_as_of_an_event(core: Session, branch: str) -> None:

@@ -229,8 +229,9 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         if new.first_edit is not None and work.get(EDIT, [new.first_edit]):
             raise reused(new.first_edit)
         values: Row = {"status": "superseded", "superseded_by": new_id}
-        if new.closes and before["valid_until"] is None:
-            values["valid_until"] = end_of(before, made)
+        if new.closes:
+            ends = (before["valid_until"], end_of(before, made))
+            values["valid_until"] = min(int(end) for end in ends if end is not None)
         work.add(FACT, [made])
         work.change(FACT, new.fact_id, values)
         groups = changed_groups(FACT, before, values)
