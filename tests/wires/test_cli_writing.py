@@ -77,9 +77,23 @@ def test_the_text_of_a_fact_opens_in_the_editor(cli: CommandLine, tmp_path: Path
     assert cli.json("show", row)["fact_text"] == "Ada: 31"
 
 
-def test_only_facts_are_edited(cli: CommandLine) -> None:
+def test_only_facts_have_a_text_to_edit_and_others_what_options_say(cli: CommandLine) -> None:
     seen = cli.json("add", "-o", "decision", "keep it")["id"]
     assert cli.refused("edit", seen, "drop it")["code"] == "refused"
+    assert cli.refused("edit", seen)["code"] == "refused"
+    link = cli.json("add", "--relation", "kiln", "in", "barn", "--happened-at", "2020-01-01")["id"]
+    cli("edit", link, "--valid-until", "2022-01-01")
+    assert cli.json("show", link)["valid_until"] == "2022-01-01T00:00:00.000000+00:00"
+    cli("edit", seen, "--space", "project:metal")
+    assert cli.json("show", seen)["space"] == "project:metal"
+
+
+def test_who_supersedes_says_whether_the_old_fact_was_ever_true(cli: CommandLine) -> None:
+    for name, more in (("Ada", ()), ("Bo", ("--keep-valid-time",))):
+        row = cli.add(f"{name} heads.")
+        cli("edit", row, f"{name} left.", "--supersede", *more)
+        assert (cli.json("show", row).get("valid_until") is None) is bool(more)
+    cli("edit", cli.add("Cy heads."), "--keep-valid-time", code=2)
 
 
 def test_a_whole_branch_comes_back_after_a_yes(cli: CommandLine) -> None:

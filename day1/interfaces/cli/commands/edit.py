@@ -18,7 +18,7 @@ from day1.interfaces.cli.options import (
 from day1.interfaces.cli.render import place, short
 from day1.interfaces.cli.session import Session, porcelain
 from day1.interfaces.cli.texts import given_text
-from day1.model.rows.kind import FACT
+from day1.model.rows.kind import FACT, Kind, kind_of
 
 
 @click.command("edit")
@@ -32,6 +32,9 @@ from day1.model.rows.kind import FACT
 @expires_option
 @secret_option
 @click.option("--supersede", is_flag=True, help="Add TEXT as a new fact in place of the old one.")
+@click.option(
+    "--keep-valid-time", is_flag=True, help="With --supersede: the old fact was never true."
+)
 @click.option("-m", "--reason", metavar="TEXT", help="Why.")
 @branch_option
 @agent_option
@@ -39,18 +42,18 @@ from day1.model.rows.kind import FACT
 def edit_command(session: Session, fact_id: str, text: str | None, **given: Any) -> None:
     """Correct the fact ID; without TEXT or options its text opens in your editor.
 
-    With --supersede the old fact stays; it is marked, and search leaves it out.
+    Of relations and observations options change what they have. With --supersede the old fact
+    stays; it is marked, search leaves it out, and its valid time ends.
     """
-    row = _fact(session, session.branch(given["branch"]), fact_id)
+    if given["keep_valid_time"] and not given["supersede"]:
+        raise click.UsageError("--keep-valid-time goes with --supersede.")
+    kind, row = _row(session, session.branch(given["branch"]), fact_id)
     columns = {name: given[name] for name in ("category", "confidence")}
     for name in ("happened_at", "valid_until", "expires_at"):
         columns[name] = session.moment(given[name])
     columns |= {name: given[name] for name in ("space", "sensitivity")}
-    text = given_text(session, text) if text == "-" else text
-    if text is None and (given["supersede"] or not any(v is not None for v in columns.values())):
-        if row["sensitivity"] == "secret":
-            raise click.UsageError("Give TEXT: the words of a secret fact are shown nowhere.")
-        text = _edited(session, str(row["fact_text"]))
+    bare = not any(value is not None for value in columns.values())
+    text = _text(session, kind, row, text, wanted=given["supersede"] or bare)
     common = {
         "fact_id": row["id"],
         "fact_text": text,
@@ -59,12 +62,9 @@ def edit_command(session: Session, fact_id: str, text: str | None, **given: Any)
         "agent_id": given["agent"],
     }
     if given["supersede"]:
-        for name in ("expires_at", "space", "sensitivity"):
-            if columns.pop(name) is not None:
-                raise click.UsageError(f"--{name.replace('_', '-')} does not go with --supersede.")
-        answer = session.call("memory_supersede_fact", **common, **columns)
+        answer = session.call("memory_supersede_fact", **common, **_superseding(columns, given))
     else:
-        expected = _revision(row)
+        expected = _revision(kind, row)
         answer = session.call("memory_update_fact", **common, **columns, expect_revision=expected)
     if not session.answer(answer):
         said = f"{short(answer['id'])} changed"
@@ -76,24 +76,46 @@ def edit_command(session: Session, fact_id: str, text: str | None, **given: Any)
     session.notes(answer)
 
 
-def _fact(session: Session, branch: str, text: str) -> dict[str, Any]:
+def _superseding(columns: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """What is said of the new fact, and of the valid time of the old one."""
+    for name in ("expires_at", "space", "sensitivity"):
+        if columns.pop(name) is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --supersede.")
+    return {**columns, "keep_valid_time": given["keep_valid_time"]}
+
+
+def _text(
+    session: Session, kind: Kind, row: dict[str, Any], given: str | None, *, wanted: bool
+) -> str | None:
+    """The new text: the given one, or if one is wanted what an editor leaves."""
+    if kind is not FACT and (wanted or given is not None):
+        raise Refused("Only facts have a text to edit; `day1 rm` it and add it anew.", id=row["id"])
+    if given is not None:
+        return given_text(session, given) if given == "-" else given
+    if not wanted:
+        return None
+    if row["sensitivity"] == "secret":
+        raise click.UsageError("Give TEXT: the words of a secret fact are shown nowhere.")
+    return _edited(session, str(row["fact_text"]))
+
+
+def _row(session: Session, branch: str, text: str) -> tuple[Kind, dict[str, Any]]:
     from day1.model.rows.change import Ref
     from day1.services.branches.resolving import row_id
 
     with session.repo().store.reading(Ref(branch=branch)) as reading:
         whole = row_id(reading, text)
-        row = reading.get(FACT, [whole]).get(whole)
+        kind = kind_of(whole) or FACT
+        row = reading.get(kind, [whole]).get(whole)
     if row is None:
-        if not whole.startswith(f"{FACT.prefix}_"):
-            raise Refused("Only facts are edited; `day1 rm` it and add it anew.", id=whole)
         raise InvalidRequest(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
-    return dict(row)
+    return kind, dict(row)
 
 
-def _revision(row: dict[str, Any]) -> str:
+def _revision(kind: Kind, row: dict[str, Any]) -> str:
     from day1.model.rows.kind import revision
 
-    return revision(FACT, row)
+    return revision(kind, row)
 
 
 def _edited(session: Session, text: str) -> str:
