@@ -291,3 +291,19 @@ def test_no_fact_is_made_of_a_secret_or_of_what_has_expired(both: Both) -> None:
     assert made["new_facts"] == 1
     facts = [row["fact_text"] for row in day1.ok("memory_list", type="fact")["rows"]]
     assert facts == ["Lilies open at dawn."]
+
+
+def test_what_was_redacted_is_not_replaced_unseen(both: Both) -> None:
+    """Its namespace is hidden with its words, so nobody would find what came in its place."""
+    own, day1 = both
+    context = {**METAL, "key": "plan"}
+    memory = {**METAL, "items": [{"id": "m", "text": "Ann owes 40 crowns."}]}
+    kept = own.ok("save_context", **context, content="Bob owes 30 crowns.")["id"]
+    own.ok("upsert_memory", **memory)
+    (fact,) = day1.ok("memory_list", type="fact")["rows"]
+    for row_id in (kept, fact["id"]):
+        day1.ok("memory_redact", id=row_id, confirm=row_id)
+    assert contents(own, **METAL) == []
+    assert "crowns" not in dumped(own.ok("search_memory", **METAL, query={"text": "crowns"}))
+    own.refused("save_context", "refused", **context, content="Paid.")
+    own.refused("upsert_memory", "refused", **{**METAL, "items": [{"id": "m", "text": "Paid."}]})

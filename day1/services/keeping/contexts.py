@@ -13,7 +13,7 @@ from day1.model.rows.noted import listed
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId
 from day1.ports.reading import Reading
-from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep
+from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep, unredacted
 from day1.services.repository.repository import Repository
 
 
@@ -38,7 +38,7 @@ def save(repo: Repository, branch: Branch, new: NewContext, origin: Origin) -> t
         if not made:
             made.append(_id(new, repo.new_id, now))
         row = KeyedRow(OBSERVATION, made[0], columns, of_request=new.key is None)
-        return [row, *_passages(reading, new, made[0])]
+        return [*unredacted(reading, [row]), *_passages(reading, new, made[0])]
 
     kept = keep(repo, branch, wanted, origin)
     return kept.rows[made[0]], kept

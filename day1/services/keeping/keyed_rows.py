@@ -7,6 +7,7 @@ other values, all of them are one commit of their own.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from day1.errors import Refused
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import CommitId, Message
 from day1.model.rows.kind import WHOLE, Cell, Kind, Row
@@ -66,6 +67,22 @@ def keep(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept
             pending = adding.pending.count + len(made)
             return Kept(there, len(made), 0, adding.tip, pending)
     return _change(repo, branch, wanted, origin)
+
+
+def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
+    """The same rows, once it is known that their callers will find them again.
+
+    Raises:
+        Refused: one is redacted, and with it whatever its namespace would be from now on.
+    """
+    gone = [row.id for row in rows if row.id in reading.mask.rows]
+    if gone:
+        raise Refused(
+            "What has this key or id was redacted, and what replaced it would not be found: use "
+            "another key or id.",
+            ids=gone,
+        )
+    return rows
 
 
 def _change(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept:

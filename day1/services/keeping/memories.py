@@ -10,7 +10,7 @@ from day1.model.keeping.keyed import memory_id
 from day1.model.rows.kind import FACT, Cell, canonical, kind_of
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
-from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep
+from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep, unredacted
 from day1.services.repository.repository import Repository
 
 
@@ -48,10 +48,11 @@ def upsert(
         if not ids:
             ids.extend(repo.new_id(FACT.prefix, now) if i.id is None else i.id for i in items)
         own = _own(reading, space, [*ids])
-        return [
+        rows = [
             _row(space, item, given, own=item.id is None or given in own)
             for item, given in zip(items, ids, strict=True)
         ]
+        return unredacted(reading, rows)
 
     kept = keep(repo, branch, wanted, origin)
     return Upserted(ids, kept)
