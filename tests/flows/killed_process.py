@@ -189,14 +189,16 @@ def _untold(_done: int, _total: int | None) -> None:
     """Nobody looks on."""
 
 
-def call_kompanion(store: OpenStore, action: Action) -> dict[str, Any]:
-    """A tool of Kompanion, with the fake embedder."""
+def call_system(store: OpenStore, action: Action) -> dict[str, Any]:
+    """A tool of Kompanion or of engram, with the fake embedder."""
+    from day1.toolsets.engram import ENGRAM
     from day1.toolsets.kompanion import KOMPANION
     from tests.fakes.hashing_embedder import HashingEmbedder
 
     ctx = store.context(Caller())
     ctx = replace(ctx, search=replace(ctx.search, embedder=HashingEmbedder()))
-    answer: dict[str, Any] = KOMPANION.tools[action["tool"]].call(ctx, action["arguments"])
+    tools = (ENGRAM if action["action"] == "engram" else KOMPANION).tools
+    answer: dict[str, Any] = tools[action["tool"]].call(ctx, action["arguments"])
     return answer
 
 
@@ -226,7 +228,8 @@ ACTIONS: dict[str, Callable[[OpenStore, Action], Any]] = {
     "copy": copy,
     "purge": purge,
     "look": look,
-    "kompanion": call_kompanion,
+    "kompanion": call_system,
+    "engram": call_system,
 }
 
 

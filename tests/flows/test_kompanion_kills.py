@@ -12,7 +12,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.toolsets.kompanion import KOMPANION
 from tests.engine import needs_files
 from tests.flows.kill_scenarios import Killed, Process
-from tests.flows.killed_process import call_kompanion, opened
+from tests.flows.killed_process import call_system, opened
 
 HERE = {"namespace": "project:metal"}
 OLD = [f"Bolt {number} is loose." for number in range(30)]
@@ -53,10 +53,10 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = opened(folder)
     for number in range(5):
         content = {"note": f"Wheel {number} turns."}
-        call_kompanion(
+        call_system(
             store, deed("save_context", key=["first", f"k{number}"][number > 0], content=content)
         )
-    call_kompanion(store, deed("upsert_memory", items=items(OLD)))
+    call_system(store, deed("upsert_memory", items=items(OLD)))
     store.close()
     return folder
 
@@ -81,7 +81,7 @@ def states(folder: Path, *deeds: dict[str, Any]) -> Iterator[dict[str, Any]]:
     store = opened(folder)
     yield there(store)
     for one in deeds:
-        call_kompanion(store, one)
+        call_system(store, one)
         yield there(store)
     store.close()
 
@@ -117,6 +117,6 @@ def test_a_killed_promotion_is_finished_by_the_next(before: Path, tmp_path: Path
             process.do(deed("sync_semantic", max_batch=2))
         process.end()
     store = opened(folder)
-    left = [call_kompanion(store, deed("sync_semantic", max_batch=2)) for _ in range(3)]
+    left = [call_system(store, deed("sync_semantic", max_batch=2)) for _ in range(3)]
     store.close()
     assert [(done["processed"], done["pending"]) for done in left] == [(2, 1), (1, 0), (0, 0)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.engine import needs_files
+from tests.flows.kill_scenarios import Killed, Process
+from tests.flows.killed_process import call_system, opened
 from tests.wires.engram_session import LESSON, lesson
 from tests.wires.mcp_session import ROOT, environment
 
@@ -53,7 +57,11 @@ APPLY = {"min_confidence": 0.8}
 
 
 @pytest.mark.parametrize(
-    ("point", "left"), [("consolidate.written", 6), ("consolidate.committed", 5)]
+    ("point", "left"),
+    [
+        ("consolidate.written", 6),
+        pytest.param("consolidate.committed", 5, marks=pytest.mark.weekly),
+    ],
 )
 def test_a_consolidation_is_whole_or_absent(store: Path, point: str, left: int) -> None:
     before = memories(store)
@@ -84,3 +92,76 @@ def test_an_import_goes_on_where_it_was_killed(store: Path, count: int) -> None:
     found = [memory for memory in memories(store) if memory["id"].startswith("n")]
     assert len(found) == count
     assert {memory["score"] for memory in found} == {0.5}
+
+
+def deed(tool: str, **more: Any) -> dict[str, Any]:
+    return {"action": "engram", "tool": tool, "arguments": more}
+
+
+CAUSE = [lesson(number, action="Renewed the token in time") for number in range(9)]
+ADDED = ("add.before_commit", "add.after_commit")
+CHANGED = ("change.after_pending", "change.before_commit", "change.after_commit")
+NEW = {"id": "new", "created_at": "2026-01-02", "score": 0.25, **lesson(99)}
+DEEDS = (
+    (ADDED, deed("memory_store", **lesson(77))),
+    (CHANGED, deed("memory_store", **{**LESSON, "action": f"{LESSON['action']}."})),
+    (CHANGED, deed("memory_import", version=1, memories=[NEW])),
+    (CHANGED, deed("memory_consolidate_apply", min_confidence=0.8)),
+    (CHANGED, deed("memory_insights", action="generate")),
+)
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lessons of one cause, and two that are there in two wordings; one of these is pending."""
+    needs_files()
+    folder = tmp_path_factory.mktemp("engram") / "store"
+    store = opened(folder)
+    both = [{**LESSON, "result": f"{LESSON['result']}{end}", "project": "p"} for end in ("", ".")]
+    at = {"created_at": "2026-01-02T00:00:00Z"}
+    rows = [{"id": f"m{n}", **one, **at} for n, one in enumerate([*CAUSE, *both])]
+    call_system(store, deed("memory_import", version=1, memories=rows))
+    call_system(store, deed("memory_store", **LESSON))
+    store.close()
+    return folder
+
+
+def states(folder: Path, done: dict[str, Any]) -> list[Any]:
+    """What the store exports before and after a deed, and after the same once more."""
+    store = opened(folder)
+    found = []
+    for one in (None, done, done):
+        if one is not None:
+            call_system(store, one)
+        memories = call_system(store, deed("memory_export"))["memories"]
+        hidden = {"id", "created_at", "updated_at"}
+        told = [{k: v for k, v in m.items() if k not in hidden} for m in memories]
+        found.append(sorted(told, key=str))
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("point", "done"),
+    [
+        pytest.param(point, done, marks=() if point == points[-2] else pytest.mark.weekly)
+        for points, done in DEEDS
+        for point in points
+    ],
+    ids=lambda v: v if isinstance(v, str) else v["tool"],
+)
+def test_a_kill_leaves_a_deed_whole_or_absent(
+    before: Path, tmp_path: Path, point: str, done: dict[str, Any]
+) -> None:
+    untouched, killed = tmp_path / "untouched", tmp_path / "killed"
+    for folder in (untouched, killed):
+        shutil.copytree(before, folder)
+    old, new, _ = states(untouched, done)
+    process = Process(killed, point)
+    with pytest.raises(Killed):
+        process.do(done)
+    process.end()
+    found, *again = states(killed, done)
+    assert found in (old, new)
+    assert old != new
+    assert again == [new, new]
