@@ -83,7 +83,10 @@ def test_a_lesson_is_found_by_any_third_of_its_words(store: OpenStore) -> None:
         assert call(store, "memory_store", **other)["near_duplicate_of"] == first["id"], word
 
 
-def test_no_insight_quotes_a_lesson_that_expires(store: OpenStore) -> None:
+@pytest.mark.parametrize("more", [{"expires_at": "2999-01-01"}, {"sensitivity": "secret"}], ids=str)
+def test_no_insight_quotes_a_lesson_that_is_hidden_by_then(
+    store: OpenStore, more: dict[str, str]
+) -> None:
     ids = [
         call(store, "memory_store", **{**LESSON, "context": where, "action": what})["id"]
         for where, what in (
@@ -93,8 +96,7 @@ def test_no_insight_quotes_a_lesson_that_expires(store: OpenStore) -> None:
         )
     ]
     assert len(call(store, "memory_insights", action="generate")["insights"]) == 1
-    update = REVIEW.tools["memory_update_fact"]
-    update.call(store.context(Caller()), {"fact_id": ids[0], "expires_at": "2999-01-01"})
+    edit(store, ids[0], **more)
     assert call(store, "memory_insights", action="generate")["insights"] == []
 
 

@@ -14,7 +14,10 @@ from day1.model.rows.origin import Origin
 from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets import TOOLSETS
+from day1.toolsets.engram import ENGRAM
 
+TOOLS = {**TOOLSETS.tools, **{f"engram.{name}": tool for name, tool in ENGRAM.tools.items()}}
+"""Of all toolsets, those of engram by their whole names."""
 BOTH = {"source_branch": "side", "target_branch": "main"}
 WORDS = ("quokka", "numbat", "bandicoot", "potoroo")
 """Of a secret fact, a secret observation, an expired fact and an expired observation."""
@@ -27,7 +30,7 @@ class Scene(NamedTuple):
     ids: dict[str, str]
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        return TOOLSETS.tools[tool].call(self.ctx, arguments)
+        return TOOLS[tool].call(self.ctx, arguments)
 
 
 def hide(store: OpenStore, branch: str, who: Origin) -> list[str]:

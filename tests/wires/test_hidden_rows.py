@@ -11,6 +11,7 @@ from mcp.types import ReadResourceRequestParams
 
 from day1.app.open import open_store
 from day1.call.context import Caller, Context
+from day1.call.operation import Effect
 from day1.errors import NotFound, Refused
 from day1.interfaces.cli.session import Session
 from day1.interfaces.mcp import resources
@@ -26,7 +27,7 @@ from day1.services.search.indexing import follow
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.kompanion import KOMPANION
 from tests.wires.command_line import CommandLine
-from tests.wires.hidden_scene import BOTH, Scene, clean
+from tests.wires.hidden_scene import BOTH, TOOLS, Scene, clean
 from tests.wires.hidden_scene import scene as scene  # noqa: PLC0414 - a fixture
 
 
@@ -64,7 +65,32 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "memory_template_list": lambda _: {},
     "memory_prime": lambda _: {},
     "memory_consolidate": lambda ids: {"level": "task", "task_id": ids["task"]},
+    "memory_graph": lambda _: {},
+    "memory_recall_hint": lambda _: {"prompt": "What of the PIN of the quokka and the numbat?"},
+    "recall_context": lambda _: {"namespace": "shared"},
+    "search_memory": lambda _: {"namespace": "shared", "query": {"text": "quokka bandicoot PIN"}},
+    "engram.memory_search": lambda _: {"query": "quokka numbat bandicoot potoroo gone"},
+    "engram.memory_export": lambda _: {},
+    "engram.memory_status": lambda _: {},
+    "engram.memory_consolidate_preview": lambda _: {"stale_days": 0},
+    "engram.memory_consolidate": lambda _: {"stale_days": 0},
+    "engram.memory_insights": lambda _: {"action": "generate"},
 }
+WITHOUT_WORDS = {
+    *("memory_branch_list", "memory_branch_topology", "memory_snapshot_list", "memory_task_status"),
+    *("memory_list_conversations", "memory_search_messages", "knowledge_bundle_list", "token_list"),
+    *("embed_text", "warm_cache", "engram.memory_config"),
+}
+"""Tools that read, and tell nothing of facts and observations."""
+
+
+def test_all_that_reads_is_asked() -> None:
+    reading = {
+        name
+        for name, tool in TOOLS.items()
+        if tool.operation.effect is Effect.READ and f"engram.{name}" not in TOOLS
+    }
+    assert reading - READS.keys() == WITHOUT_WORDS
 
 
 @pytest.mark.parametrize("tool", ["memory_search", "memory_list", "memory_timeline"])
