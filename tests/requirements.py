@@ -129,6 +129,8 @@ LINES = {
     "S4-015": "memory_consolidate_apply merges, archives and deletes in one revertible commit.",
     "S4-016": "memory_insights takes an action of three, and an id for delete.",
     "X6-001": "What one system writes each other finds, in the same space or in none.",
+    "X6-002": "A change by any system is one commit with its caller as author.",
+    "X6-003": "Kompanion and engram take no branch: they use their caller's active one.",
     "S4-017": "Insights are listed, generated from lessons, and alone deleted by delete.",
 }
 """Line -> what is promised."""

@@ -187,3 +187,49 @@ def test_at_one_place_a_search_refuses_a_project_that_cannot_be(systems: Systems
         error = answer.structured["error"]
         assert error["code"] == "invalid_request"
         assert [one["argument"] for one in error["details"]["problems"]] == [argument]
+
+
+NOTED = {"id": "k1", "created_at": "2026-01-02", "result": "The kiln is hot."}
+WRITES: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "kompanion": [
+        ("upsert_memory", {"namespace": SPACE, "items": [{"id": "k", "text": text}]})
+        for text in ("The kiln is cold.", "The kiln is hot.")
+    ],
+    "engram": [("memory_import", {"version": 1, "memories": [NOTED]})],
+}
+"""By system calls of which the last is a commit of its own."""
+
+
+@pytest.mark.line("X6-002", "X6-003")
+@pytest.mark.parametrize("system", WRITES)
+def test_a_system_writes_where_its_caller_is_and_as_who_that_is(
+    systems: Systems, system: str
+) -> None:
+    own, branch = systems.clients[system], f"own/{system}"
+    assert [n for n, tool in own.tools.items() if "branch" in tool.input_schema["properties"]] == []
+    systems.server.ok("memory_branch_create", branch_name=branch)
+    for tool, given in WRITES[system]:
+        done = own.call(tool, given, {"day1/branch": branch, "day1/agent_id": "ann"})
+        assert done.structured["written"]["branch"] == branch
+    (commit,) = systems.server.ok("memory_log", branch=branch, limit=1)["result"]
+    assert commit["agents"] == ["ann"]
+    asked = {"query": "hot kiln", "wait": True}
+    (hit, *_) = systems.server.ok("memory_search", branch=branch, **asked)["result"]
+    assert (hit["fact_text"], hit["agent_id"]) == ("The kiln is hot.", "ann")
+    assert "kiln" not in str(systems.server.ok("memory_search", **asked)["result"])
+
+
+def test_valid_time_is_told_and_asked_over_rest(systems: Systems) -> None:
+    """As over MCP and on the command line, in test_mcp_valid_time.py and test_cli_writing.py."""
+    ask, ended = systems.server.ok, {"happened_at": "2020-01-01", "valid_until": "2021-01-01"}
+    then = {"as_of_event": "2020-06-01"}
+    ask("memory_write_fact", fact_text="The forge is hot.", **ended)
+    assert ask("memory_search", query="forge")["result"] == []
+    assert ask("memory_search", query="forge", **then)["result"]
+    link = {"source_entity": "forge", "relation_type": "in", "target_entity": "hall"}
+    made = ask("memory_write_relation", **link, happened_at="2020-01-01")
+    ask("memory_update_fact", fact_id=made["id"], valid_until="2021-01-01")
+    assert ask("memory_graph_query", entity="forge")["result"] == []
+    assert ask("memory_graph_query", entity="forge", **then)["result"]
+    contents = [one["content"] for one in ask("memory_timeline", **then)["result"]]
+    assert contents == ["The forge is hot."]
