@@ -191,3 +191,14 @@ def test_a_secret_is_shown_to_no_judge_of_its_use(store: OpenStore) -> None:
     with pytest.raises(Refused, match="no judge"):
         call(store, "memory_judge", memory_id=secret, query="uploads")
     assert call(store, "memory_judge", memory_id=secret, score=0.5)["judgments"] == 1
+
+
+def test_a_connection_in_a_space_stores_and_finds_lessons_there(store: OpenStore) -> None:
+    """As all tools do that are named no space; and the search of all systems finds them."""
+    metal, wood = (store.context(Caller(space=f"project:{name}")) for name in ("metal", "wood"))
+    made = ENGRAM.tools["memory_store"].call(metal, LESSON)["id"]
+    own = ENGRAM.tools["memory_store"].call(metal, {**LESSON, "project": "wood"})["id"]
+    for tools in (ENGRAM.tools, CORE.tools):
+        for ctx, found in ((metal, made), (wood, own)):
+            hits: Any = tools["memory_search"].call(ctx, {"query": "uploads"})["result"]
+            assert [hit["id"] for hit in hits] == [found]

@@ -42,7 +42,8 @@ class MemoryStore(Repeatable):
         result: What came of it.
         memory_type: What kind of lesson it is.
         tags: Words to find it by, with commas between them, or as a list.
-        project: The project that it is about; default: it belongs to all.
+        project: The project that it is about; default: the connection's space, else it belongs to
+            all.
     """
 
     context: Text
@@ -78,8 +79,9 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     parts = Experience(request.context, request.action, request.result)
     notes = secret_notes(ctx.limits.secrets, *parts.parts)
     kind = request.memory_type or "decision"
-    lesson = Lesson(parts, kind, tags_of(request.tags), space_of(request.project))
     write = writing(ctx, request)
+    space = space_of(request.project) or write.space
+    lesson = Lesson(parts, kind, tags_of(request.tags), space)
     done = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
     row_id = str(done.row["id"])
     known = ctx.search.index.words.known(FACT, [str(done.row["content_hash"])])
@@ -101,7 +103,7 @@ class MemorySearch(Request):
     Attributes:
         query: What to look for, as a question or as words.
         limit: How many memories to answer at most; default: 10.
-        project: Only memories of this project; default: of all, and of none.
+        project: Only memories of this project; default: of the connection's space, else of all.
     """
 
     query: Text
@@ -136,8 +138,7 @@ class Hits(Response):
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and words."""
     branch = ctx.find(None)
-    space = space_of(request.project)
-    equal: Row = {} if space is None else {"space": space}
+    equal = ctx.in_space(space_of(request.project))
     asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
     note_shown(ctx, answer.hits)
