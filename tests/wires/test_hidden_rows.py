@@ -1,7 +1,7 @@
 """Secret and expired rows are in no answer, page, file or index: every reading call, one table."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.search.indexing import follow
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.kompanion import KOMPANION
+from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.wires.command_line import CommandLine
 from tests.wires.hidden_scene import BOTH, TOOLS, Scene, clean
 from tests.wires.hidden_scene import scene as scene  # noqa: PLC0414 - a fixture
@@ -262,6 +263,24 @@ def test_what_is_saved_again_as_a_secret_leaves_the_index(told: Scene) -> None:
     save.call(told.ctx, context)
     assert told.call("memory_search", query="dibbler", types=["observation"])["result"]
     save.call(told.ctx, {**context, "sensitivity": "secret"})
+
+
+def test_a_secret_text_that_has_a_vector_is_shown_to_no_model(told: Scene) -> None:
+    """Where vectors are made by an endpoint, the words would leave the machine."""
+    asked: list[str] = []
+
+    class Asked(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            asked.extend(texts)
+            return super().embed(texts)
+
+    embedder = Asked()
+    ctx = replace(told.ctx, search=replace(told.ctx.search, embedder=embedder))
+    secret = {"text": DIBBLER, "metadata": {"sensitivity": "secret"}}
+    vector = {"embedding": [1.0] * embedder.dimension}
+    items = [{"text": "Elms grow.", **vector}, {**secret, **vector}, {"text": "Oaks grow."}]
+    KOMPANION.tools["upsert_memory"].call(ctx, {"namespace": "shared", "items": items})
+    assert asked == ["Elms grow."]
 
 
 def test_the_command_line_has_not_the_words(scene: Scene, tmp_path: Path) -> None:

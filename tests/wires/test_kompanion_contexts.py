@@ -152,6 +152,8 @@ def test_contexts_are_fetched_by_tags_time_and_number_newest_first(both: Both) -
     assert contents(own, **METAL, since=made[3]["created_at"]) == [5, 4, 3]
     assert contents(own, **METAL, since=made[1]["created_at"], tags=["even"], limit=1) == [4]
     assert contents(own, **WOOD) == []
+    (note,) = own.ok("recall_context", namespace="project:metall")["read"]["notes"]
+    assert "project:metal (6)" in note
     (item,) = own.ok("recall_context", **METAL, limit=1)["items"]
     assert set(item) == {"id", "content", "tags", "created_at"}
     own.ok("save_context", **WOOD, content=None)

@@ -14,6 +14,7 @@ from day1.model.rows.kind import Row, text_of
 from day1.model.rows.noted import listed, noted
 from day1.model.values.instant import SECOND, parse, show
 from day1.services.keeping.contexts import NewContext, Recall, recall, save
+from day1.services.rows.spaces import empty_space
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
 from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
@@ -136,7 +137,8 @@ def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
     )
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
         items = [_shown(row) for row in recall(reading, wanted)]
-        return ContextItems(items=items, read=read_of(reading, branch))
+        notes = empty_space(reading, {"space": wanted.space}, items)
+        return ContextItems(items=items, read=read_of(reading, branch, *notes))
 
 
 def _shown(row: Row) -> ContextItem:

@@ -1,5 +1,6 @@
 """Tools of Kompanion that keep texts and find them by meaning and words."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
@@ -123,21 +124,26 @@ class MemoriesUpserted(Response):
 
 def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
     """Keep texts for search; the same id updates in place."""
-    given = [(item.text, item.embedding) for item in request.items if item.embedding is not None]
-    kept_apart = iter(foreign(ctx.search.embedder, given) if given else ())
+    secret = [sensitivity(None, item.metadata) for item in request.items]
+    vectors = _kept_apart(ctx, request.items, secret)
     items = [
-        NewMemory(
-            item.text,
-            item.id,
-            item.metadata,
-            item.embedding if item.embedding is not None and next(kept_apart) else None,
-            sensitivity(None, item.metadata),
-        )
-        for item in request.items
+        NewMemory(item.text, item.id, item.metadata, vector, sensitive)
+        for item, vector, sensitive in zip(request.items, vectors, secret, strict=True)
     ]
     write = writing(ctx, request)
     done = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
     return MemoriesUpserted(upserted=len(items), ids=done.ids, written=written_of(write, done.kept))
+
+
+def _kept_apart(
+    ctx: Context, items: Sequence[MemoryItem], secret: Sequence[str | None]
+) -> list[list[float] | None]:
+    """The given vectors of another model; that of a secret text too, which no model is shown."""
+    told = [i for i, s in zip(items, secret, strict=True) if i.embedding is not None and s is None]
+    given = [(item.text, item.embedding or []) for item in told]
+    other = foreign(ctx.search.embedder, given) if given else []
+    ours = {id(item) for item, apart in zip(told, other, strict=True) if not apart}
+    return [None if id(item) in ours else item.embedding for item in items]
 
 
 class MemoryQuery(Request):
