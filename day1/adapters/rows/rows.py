@@ -22,6 +22,7 @@ from typing_extensions import override
 from day1.adapters.rows.statements import (
     OF_COLUMN,
     Shape,
+    columns_at,
     conditions,
     counting,
     counting_pending,
@@ -233,6 +234,9 @@ class SqlReading(Reading):
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
         if self.mask.rows:
             return Counter(value for (value,) in self.scan(kind, (column,), Query()))
+        if column not in columns_at(kind, self.version):  # MatrixOne groups nothing by NULL
+            found = self.count(kind)
+            return {None: found} if found else {}
         table, seen = table_at(kind.table, self.version), self._seen(kind, Query())
         tests = conditions(table, (), tuple(seen))
         statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)
