@@ -64,6 +64,25 @@ class MergingSuite:
         assert (done.at, done.merged, done.rejected) == (None, 0, 0)
         assert memory.state("main") == state
 
+    def test_a_branch_that_left_its_parent_later_brings_what_happened_there_before(
+        self, memory: Memory
+    ) -> None:
+        memory.add_fact("main", A, fact_text="a")
+        memory.add_fact("main", B, fact_text="b")
+        memory.fork("side", "main")
+        memory.add_fact("side", C, fact_text="c")
+        memory.update_fact("main", A, category="new")
+        memory.remove("main", B)
+        memory.fork("later", "main")
+        memory.add_fact("later", NEW, fact_text="new")
+        before = memory.state("later")["facts"]
+        memory.merge("later", "side")
+        assert memory.state("side")["facts"].keys() == {A, C, NEW}
+        assert fact(memory, "side")["category"] == "new"
+        memory.merge("side", "main")
+        assert memory.state("main") == memory.state("side")
+        assert before.items() <= memory.state("main")["facts"].items()
+
     def test_a_merge_removes_a_row_that_only_the_source_removed(self, memory: Memory) -> None:
         forked(memory)
         memory.remove("side", A)

@@ -117,6 +117,26 @@ class CommitStore:
         statement = f"SELECT name FROM {self._branches} WHERE db = %s"  # noqa: S608 - our own names
         return str(connection.exec_driver_sql(statement, (database,)).scalar() or "")
 
+    def origin(self, connection: Connection, database: str) -> CommitId | None:
+        """The commit that the database of a branch was cloned from; None of the first branch's."""
+        mine = f"(SELECT id FROM {self._commits} WHERE db = %s)"  # noqa: S608 - our own names
+        for statement in (
+            f"SELECT parent FROM {self._commits} WHERE db = %s AND parent NOT IN {mine}",  # noqa: S608 - our own names
+            # Of one that has no commit of its own yet.
+            f"SELECT tip FROM {self._branches} WHERE db = %s AND tip NOT IN {mine}",  # noqa: S608 - our own names
+        ):
+            found = connection.exec_driver_sql(statement, (database, database)).scalar()
+            if found is not None:
+                return str(found)
+        return None
+
+    def steps(self, connection: Connection, database: str) -> list[Commit]:
+        """Commits by which a database was stepped to a later schema, the newest first."""
+        statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE db = %s AND message LIKE %s"  # noqa: S608 - our own names
+        rows = connection.exec_driver_sql(statement, (database, '%"schema"%')).all()
+        steps = [commit for commit in map(_decoded, rows) if commit.op == "schema"]
+        return sorted(steps, key=lambda commit: commit.ts, reverse=True)
+
     def put_branch(self, connection: Connection, name: str, database: str, tip: CommitId) -> None:
         """Note a branch."""
         statement = f"INSERT INTO {self._branches} (name, db, tip, units) VALUES (%s, %s, %s, 0)"  # noqa: S608 - our own names

@@ -104,13 +104,18 @@ class MatrixOneConnections(Connections):
         Raises:
             NotFound: there is no such commit, or the server no longer keeps its rows.
         """
-        state = self._states.get(commit)
-        if state is None:
-            state = self._states[commit] = self._find(connection, commit)
+        state = self.find(connection, commit)
         if self.retention.stale:
             with self.plain() as other:
                 self.retention.look(other)
         self.retention.check(state)
+        return state
+
+    def find(self, connection: Connection, commit: CommitId) -> PastState:
+        """The same of a commit that the server may no longer keep."""
+        state = self._states.get(commit)
+        if state is None:
+            state = self._states[commit] = self._find(connection, commit)
         return state
 
     def _find(self, connection: Connection, commit: CommitId) -> PastState:

@@ -10,9 +10,10 @@ from day1.adapters.mysql.url import clock
 from day1.adapters.rows.rows import chunks, row_changes
 from day1.adapters.rows.statements import named_at
 from day1.adapters.rows.steps import add_missing, note_version
-from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
+from day1.adapters.rows.tables import SCHEMA
 from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
+from day1.adapters.versioned.matrixone.lineage import Lineage
 from day1.adapters.versioned.matrixone.position import Position, position_of
 from day1.adapters.versioned.matrixone.time_cursor import PastState
 from day1.errors import NotFound
@@ -33,8 +34,7 @@ class MatrixOneDialect(Dialect):
         self._known: dict[CommitId, Commit] = {}
         self.point: Callable[[str], None] = lambda _: None
         """Called at a named point of a commit, where a test may kill the process."""
-        self.oldest = SCHEMA_VERSION
-        """The version of the schema that the store was made with."""
+        self.lineage = Lineage(connections)
 
     @override
     def head(self, connection: Connection) -> CommitId:
@@ -114,8 +114,9 @@ class MatrixOneDialect(Dialect):
         after = position_of(connection).state if to == "WORKING" else None
         after = after or self._connections.state(connection, to)
         found: Changes = {}
+        differing = self.differing(connection, (before, after), versions)
         for kind in KINDS:
-            ids = self.differing(connection, kind, (before, after), versions)
+            ids = differing(kind)
             befores = _rows(connection, kind, before, ids, versions[0])
             afters = _rows(connection, kind, after, ids, versions[1])
             rows = row_changes(kind, _pairs(ids, befores, afters), mask)
@@ -137,11 +138,12 @@ class MatrixOneDialect(Dialect):
         after = PastState(position.database, clock(connection) * 1_000)
         tables = touched or self._may_be_pending(connection, position)
         found: Changes = {}
+        differing = self.differing(connection, (before, after), (version, version))
         position.differs = False
         for kind in KINDS:
             if kind.table not in tables:
                 continue
-            ids = self.differing(connection, kind, (before, after), (version, version))
+            ids = differing(kind)
             ids |= touched.get(kind.table, set())
             befores = _rows(connection, kind, before, ids, version)
             pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids, version)))
@@ -172,22 +174,15 @@ class MatrixOneDialect(Dialect):
         note_version(connection)
 
     def differing(
-        self,
-        connection: Connection,
-        kind: Kind,
-        states: tuple[PastState, PastState],
-        versions: Versions,
-    ) -> set[str]:
-        """Ids of rows that may differ between two states, the earlier first.
+        self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
+    ) -> Callable[[Kind], set[str]]:
+        """A function that asks for the ids of rows that may differ, of states the earlier first."""
+        legs = self.lineage.legs(connection, states, versions)
 
-        The server's difference begins where two tables parted, and an ALTER makes another table:
-        across one, every row of both is compared.
-        """
-        before, after = states
-        one_table = before.database == after.database and versions[0] == versions[1]
-        if self.oldest == SCHEMA_VERSION or set(versions) == {self.oldest} or one_table:
-            return differing(connection, kind, before, after)
-        return {row_id for state in states for row_id in _ids(connection, kind, state)}
+        def ids(kind: Kind) -> set[str]:
+            return {row_id for leg in legs for row_id in leg.differing(connection, kind)}
+
+        return ids
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
@@ -220,18 +215,6 @@ class MatrixOneDialect(Dialect):
 def new_commit() -> CommitId:
     """An id that no commit has."""
     return secrets.token_hex(16)
-
-
-def differing(connection: Connection, kind: Kind, before: PastState, after: PastState) -> set[str]:
-    """Ids of rows that one of two states has otherwise than where their databases parted."""
-    states = f"{after.of(kind.table)} AGAINST {before.of(kind.table)}"
-    rows = connection.exec_driver_sql(f"DATA BRANCH DIFF {states} COLUMNS (id)")
-    return {str(row[-1]) for row in rows}
-
-
-def _ids(connection: Connection, kind: Kind, state: PastState) -> Iterator[str]:
-    statement = f"SELECT id FROM {state.of(kind.table)}"  # noqa: S608 - our own names
-    return map(str, connection.exec_driver_sql(statement).scalars())
 
 
 _Rows = dict[str, tuple[Cell, ...]]

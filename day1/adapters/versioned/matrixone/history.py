@@ -3,7 +3,6 @@
 import re
 import secrets
 from collections.abc import Iterator
-from itertools import repeat
 from typing import NoReturn
 
 from sqlalchemy import Connection
@@ -40,6 +39,7 @@ class MatrixOneHistory(SqlHistory):
         self._connections = connections
         self._graph = connections.graph
         self._past, self._differing = dialect.past, dialect.differing
+        self._lineage = dialect.lineage
         self._database = database
 
     @override
@@ -71,16 +71,17 @@ class MatrixOneHistory(SqlHistory):
             connection.exec_driver_sql("COMMIT")
 
     def _living(self, connection: Connection, start: CommitId) -> CommitId:
-        """The newest commit in the past of a commit whose database is there still.
+        """The nearest commit that a commit's branch comes from and whose database is there still.
 
-        That of a branch that is gone can be read, but not cloned.
+        The past of a branch that is gone can be read, but not cloned.
         """
         there = {database for database, _ in self._graph.branches(connection).values()}
-        past = map(self.read, repeat(connection), self._past(connection, start))
-        for commit in sorted(past, key=lambda commit: commit.ts, reverse=True):
-            state = self._connections.state(connection, commit.id)
-            if state.database in there:
-                return commit.id
+        living: CommitId | None = start
+        while living is not None:
+            database = self._connections.find(connection, living).database
+            if database in there:
+                return living
+            living = self._lineage.origin(connection, database)
         raise NotFound(
             f"No branch that commit {start} was made from exists any more.", commit=start
         )
@@ -94,12 +95,11 @@ class MatrixOneHistory(SqlHistory):
     ) -> None:
         """Give the clone of a commit the rows of a later one, where they differ."""
         cloned, state = (self._connections.state(connection, commit) for commit in commits)
+        differing = self._differing(connection, (cloned, state), versions)
         for kind in KINDS:
             there = columns_at(kind, versions[1])
             clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in there)
-            for some in chunks(
-                sorted(self._differing(connection, kind, (cloned, state), versions))
-            ):
+            for some in chunks(sorted(differing(kind))):
                 chosen, ids = f"WHERE id IN ({', '.join(['%s'] * len(some))})", tuple(some)
                 connection.exec_driver_sql(f"DELETE FROM {clone} {chosen}", ids)  # noqa: S608 - our own names
                 connection.exec_driver_sql(

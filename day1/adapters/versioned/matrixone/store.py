@@ -56,7 +56,7 @@ class MatrixOneStore(SqlStore):
             if self._connections.graph.branch(connection, MAIN) is None:
                 raise NotAStore(f"{server.where} holds no day1 store; `day1 init` makes one.")
         with self._connections.on_branch(MAIN) as connection:
-            dialect.oldest = self.history.oldest = check_schema(connection)
+            dialect.lineage.oldest = self.history.oldest = check_schema(connection)
 
     @staticmethod
     def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
