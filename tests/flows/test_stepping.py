@@ -30,14 +30,15 @@ from tests.suites.engine_memory import EngineMemory
 from tests.suites.schema_one import schema_one
 
 POINTS = ("schema.after_pending", "schema.before_commit", "schema.after_commit")
-ENGINES = ("doltlite", "dolt")
+ENGINES = ("doltlite", "dolt", "matrixone")
 
 
 @pytest.fixture(params=ENGINES)
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineMemory]:
     """A store of schema 1 with the fact A on main and on its fork, pending on neither."""
-    url = request.param == "dolt" and request.getfixturevalue("documented_dolt")
-    found = EngineMemory(url or tmp_path, old=True)
+    server = request.param != "doltlite"
+    place = request.getfixturevalue(f"documented_{request.param}") if server else tmp_path
+    found = EngineMemory(place, old=True)
     found.store.version = 1
     found.add_fact("main", "fact_a", fact_text="a")
     found.fork("side", "main")
@@ -120,7 +121,7 @@ def test_a_difference_of_states_that_no_branch_joins_has_the_columns_of_both(
     memory.update_fact("side", "fact_a", space="project:a")
     tips = memory.store.history.branches()
     memory.fork("old", "main")
-    first = [commit.id for commit in memory.store.history.log("main")][-2]
+    (first,) = (c.id for c in memory.store.history.log("main") if c.op == "init")
     for base, to, spaces in (
         (first, tips["side"], ("no row", "project:a")),
         (tips["side"], first, ("project:a", "no row")),
@@ -233,7 +234,8 @@ def test_a_step_that_is_killed_on_a_server_is_done_by_the_next_write(dolt_databa
 def test_a_store_that_stepped_in_part_is_copied_as_it_is(
     engine: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    where = request.getfixturevalue("dolt_database") if engine == "dolt" else tmp_path / "from"
+    server = engine != "doltlite"
+    where = request.getfixturevalue(f"{engine}_database") if server else tmp_path / "from"
     with schema_one(), opened_at(where, create=True) as source:
         at_schema_one(source)
         team = RandomTeam(source)

@@ -10,6 +10,7 @@ from day1.adapters.rows.statements import columns_at
 from day1.adapters.rows.tables import SCHEMA, TABLES, versioned
 from day1.adapters.versioned.dolt import store as dolt
 from day1.adapters.versioned.doltlite import store as doltlite
+from day1.adapters.versioned.matrixone import store as matrixone
 from day1.model.rows.kind import KINDS
 
 
@@ -34,7 +35,7 @@ def schema_one() -> Iterator[None]:
     """What is made meanwhile is a store of schema 1, with a time of its own in its row."""
     tables, row = tables_of_schema_one(), {"version": 1, "created_at": 1_700_000_000_000_000}
     with ExitStack() as patched:
-        for engine in (dolt, doltlite):
+        for engine in (dolt, doltlite, matrixone):
             patched.enter_context(patch.object(engine, "versioned", tables))
             patched.enter_context(patch.object(engine, "SCHEMA_ROW", row))
         yield

@@ -87,7 +87,7 @@ def test_both_stores_agree_on_random_histories(
 ) -> None:
     examples = EXAMPLES if part else SAMPLE
     with PLACES[engine]() as place:
-        run = Run(place, old=old and engine != "matrixone")
+        run = Run(place, old=old)
         try:
             seed(part)(profile(examples)(histories(run)))()
         finally:
