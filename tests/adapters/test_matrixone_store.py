@@ -42,7 +42,7 @@ def killed_before_the_stamp(memory, action):
         if name == "commit.before_stamp":
             raise KilledError
 
-    memory.store._verbs.point = die
+    memory.store._dialect.point = die
     with pytest.raises(KilledError):
         action()
 
