@@ -10,6 +10,7 @@ import pytest
 from day1.call.context import Caller
 from day1.errors import Refused
 from day1.interfaces.open_store import OpenStore
+from day1.model.values.instant import DAY
 from day1.services.lessons import tidying
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
@@ -52,6 +53,34 @@ def test_a_lesson_names_the_one_that_says_nearly_the_same(store: OpenStore) -> N
     ):
         made = call(store, "memory_store", **{**LESSON, **other})
         assert (made["deduplicated"], "near_duplicate_of" in made) == (False, False), other
+
+
+@pytest.mark.parametrize(
+    ("days", "more", "judged", "shown", "stale"),
+    [
+        (29.9, {}, None, False, False),
+        (30.1, {}, None, False, True),
+        (30.1, {}, 0.3, False, False),
+        (30.1, {}, 0.29, False, True),
+        (30.1, {}, None, True, False),
+        (30.1, {"stale_days": 31}, None, False, False),
+        (30.1, {"min_score": 0.2}, 0.29, False, False),
+    ],
+)
+def test_what_is_old_unused_and_rated_low_is_stale(
+    store: OpenStore, days: float, more: Any, judged: float | None, *, shown: bool, stale: bool
+) -> None:
+    made = call(store, "memory_store", **LESSON)["id"]
+    if judged is not None:
+        call(store, "memory_judge", memory_id=made, score=judged)
+    now = store.repo.clock() + round(days * DAY)
+    if shown:
+        store.search.uses.shown([made], now)
+    ctx = replace(store.context(Caller()), clock=lambda: now)
+    found = ENGRAM.tools["memory_consolidate_preview"].call(ctx, more)
+    assert found["stale_ids"] == [made] * stale
+    planned: Any = ENGRAM.tools["memory_consolidate"].call(ctx, more)["recommendations"]
+    assert [(one["action"], one["ids"]) for one in planned] == [("archive", [made])] * stale
 
 
 def test_a_consolidation_says_how_many_it_compared(

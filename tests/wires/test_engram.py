@@ -33,6 +33,22 @@ def calm(
         yield session
 
 
+ANSWERS = {
+    "memory_store": "id updated created_at indexed deduplicated",
+    "memory_search": "result",
+    "memory_judge": "memory_id score degraded judgments",
+    "memory_status": "memory_count indexed_count index_size pending_judgments hints",
+    "memory_config": "config",
+    "memory_export": "version memories exported_at count",
+    "memory_import": "imported skipped indexed reindex",
+    "memory_consolidate_preview": "duplicates stale garbage duplicate_groups stale_ids garbage_ids",
+    "memory_consolidate": "analyzed_count recommendations errors degraded digest",
+    "memory_consolidate_apply": "merged archived deleted applied errors",
+    "memory_insights": "insights",
+}
+"""By tool what its answers have without exception, beside `read` or `written`."""
+
+
 @pytest.mark.line("S4-001", "S4-003", "S4-005")
 def test_the_tools_are_the_contracts(engram: Session) -> None:
     assert list(engram.tools) == NAMES
@@ -58,6 +74,10 @@ def test_the_tools_are_the_contracts(engram: Session) -> None:
     assert takes["memory_config"]["properties"]["action"]["enum"] == ["get", "set"]
     insights = takes["memory_insights"]["properties"]
     assert insights["action"]["enum"] == ["list", "generate", "delete"]
+    for name, keys in ANSWERS.items():
+        output = engram.tools[name].output_schema
+        assert output is not None
+        assert set(output["required"]) - {"read", "written"} == set(keys.split()), name
 
 
 @pytest.mark.line("S4-006", "S4-008")

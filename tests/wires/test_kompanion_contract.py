@@ -1,6 +1,7 @@
 """The contract of seed 003: schemas, errors, tokens, and what is refused."""
 
 import json
+import queue
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ import pytest
 
 from tests.wires.http_server import WIRES, HttpServer, HttpSession
 from tests.wires.kompanion_client import METAL, Both, clients, contents
-from tests.wires.mcp_session import Session
+from tests.wires.mcp_session import WAIT_S, Session
 from tests.wires.raw_pipe import RawPipe
 from tests.wires.test_mcp_context_tokens import tokens
+from tests.wires.test_mcp_resources import BRANCHES, listen
 
 OBJECT, TEXT, NUMBER = {"type": "object"}, {"type": "string"}, {"type": "number"}
 WHOLE = {"type": "integer"}
@@ -240,7 +242,12 @@ def test_listeners_are_told_that_memory_was_updated(tmp_path: Path) -> None:
     ):
         lines = page.iter_lines()
         assert next(lines).startswith("retry")
+        heard: queue.Queue[str] = queue.Queue()
+        task = own._portal.start_task_soon(listen, own, f"{BRANCHES}/main", heard)
+        assert heard.get(timeout=WAIT_S) == "listening"
         own.ok("save_context", **METAL, content=1)
+        assert heard.get(timeout=WAIT_S) == f"{BRANCHES}/main"
+        task.cancel()
         assert "event: memory.updated" in lines
         told = json.loads(next(lines).removeprefix("data: "))
         assert told["branch"] == "main"
