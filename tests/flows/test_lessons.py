@@ -10,8 +10,10 @@ import pytest
 from day1.call.context import Caller
 from day1.errors import Refused
 from day1.interfaces.open_store import OpenStore
+from day1.model.values.ids import is_made
 from day1.model.values.instant import DAY
 from day1.services.lessons import tidying
+from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
@@ -231,3 +233,17 @@ def test_a_connection_in_a_space_stores_and_finds_lessons_there(store: OpenStore
         for ctx, found in ((metal, made), (wood, own)):
             hits: Any = tools["memory_search"].call(ctx, {"query": "uploads"})["result"]
             assert [hit["id"] for hit in hits] == [found]
+
+
+def test_whatever_a_memory_was_called_elsewhere_it_is_a_fact_here(store: OpenStore) -> None:
+    names = ["obs_01JD0000000000000000000000", f"fact_{'x' * 250}", "held_1", "5f1c-uuid"]
+    names.append("fact_01JD0000000000000000000000")
+    rows = [{"id": name, "created_at": "2026-01-02", "result": f"Said {name}."} for name in names]
+    call(store, "memory_import", version=1, memories=rows)
+    listed: Any = BROWSE.tools["memory_list"].call(store.context(Caller()), {"type": "fact"})
+    found = [row["id"] for row in listed["rows"]]
+    assert all(is_made("fact", row_id) for row_id in found)
+    assert names[-1] in found
+    assert {m["id"] for m in call(store, "memory_export")["memories"]} == set(names)
+    for name in names:
+        call(store, "memory_judge", memory_id=name, score=0.5)

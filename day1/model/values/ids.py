@@ -41,6 +41,11 @@ def derived_id(prefix: str, happened_at: int | None, *keys: str) -> str:
     return f"{prefix}_{ulid(millisecond, int.from_bytes(digest[:10], 'big'))}"
 
 
+def is_made(prefix: str, text: str) -> bool:
+    """Whether a text is an id of kind `prefix` as these functions make it."""
+    return text.startswith(f"{prefix}_") and _ULID.fullmatch(text) is not None
+
+
 def ids_of_request(request_id: str, *whose: str) -> NewId:
     """Make the ids that every repetition of a request gives, on any node and after any restart.
 

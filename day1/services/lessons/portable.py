@@ -1,6 +1,6 @@
 """Lessons in engram's form of export, version 1: written and read.
 
-A row keeps the id that its form gives it: a day1 id is the row's own, any other is kept in
+A row keeps the id that its form gives it: the id of a fact is the row's own, any other is kept in
 `detail` and the row's id is made from it. So an import twice adds nothing.
 """
 
@@ -13,11 +13,11 @@ from day1.model.lessons.experience import Experience, experience_of
 from day1.model.lessons.rating import rating_of
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Message, Query, Ref
-from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, kind_of, text_of
+from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, text_of
 from day1.model.rows.noted import listed, noted
 from day1.model.rows.origin import Origin
 from day1.model.values.callbacks import ReportProgress
-from day1.model.values.ids import derived_id
+from day1.model.values.ids import derived_id, is_made
 from day1.model.values.instant import parse, show
 from day1.model.values.space import space_name
 from day1.ports.uses import Uses
@@ -36,11 +36,8 @@ _RATED_BY: Final = "import"
 
 def row_id_of(memory_id: str) -> str:
     """The row's id of a memory, by the id that tools and exports name."""
-    return (
-        memory_id
-        if kind_of(memory_id) is not None
-        else derived_id(FACT.prefix, None, VIA, memory_id)
-    )
+    own = is_made(FACT.prefix, memory_id)
+    return memory_id if own else derived_id(FACT.prefix, None, VIA, memory_id)
 
 
 def space_of(project: str | None) -> str | None:
