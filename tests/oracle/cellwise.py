@@ -13,7 +13,6 @@ Rows = Mapping[str, Row]
 
 WHOLE, TEXT, STATUS, VERDICT = "*", "fact_text", "status", "verification"
 UNVERIFIED = {"verification": "unverified", "scores": None}
-ACTIVE = {"status": "active", "superseded_by": None}
 
 
 @dataclass(frozen=True)
@@ -254,15 +253,22 @@ def undone(plan: dict[str, Planned], target: Rows) -> dict[str, Planned]:
         changed = row.result is not None and successor(row.result) != successor(row.target)
         if going and users and row.decided:
             for user in users:
-                user.result = {**(user.result or {}), **ACTIVE}
+                user.result = active_again(user)
         elif going and users:
             row.result, row.held[WHOLE] = row.target, "belongs_to"
         elif kept and changed and not row.decided & {STATUS, WHOLE}:
             row.result = {**(row.result or {}), **(cut("fact_", row.target, STATUS) or {})}
             row.held[STATUS] = "belongs_to"
         elif changed and successor(row.result) and not present(successor(row.result)):
-            row.result = {**(row.result or {}), **ACTIVE}
+            row.result = active_again(row)
     return {i: r for i, r in every.items() if r.result != r.target or r.held or r.decided}
+
+
+def active_again(row: Planned) -> Row:
+    """A fact that nothing supersedes any more; it ends when the target says, if it was active there."""
+    told = row.target if row.target and not row.target["superseded_by"] else {}
+    own = {"status": "active", "superseded_by": None, "valid_until": told.get("valid_until")}
+    return {**(row.result or {}), **own}
 
 
 def is_news(row_id: str, row: Planned, cell: str, items: Iterable[Item], source: str) -> bool:

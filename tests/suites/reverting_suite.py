@@ -109,7 +109,10 @@ class RevertingSuite:
         assert fact(memory, "main")["superseded_by"] == NEW
         memory.revert("main", picked, [Choice(NEW, "theirs")])
         assert set(memory.state("main")["facts"]) == {A}
-        assert fact(memory, "main")[STATUS] == "active"
+        assert (fact(memory, "main")[STATUS], fact(memory, "main")["valid_until"]) == (
+            "active",
+            None,
+        )
 
     def test_a_fact_does_not_come_back_superseded_by_one_that_is_gone(self, memory: Memory) -> None:
         memory.add_fact("main", A, fact_text="a")
@@ -121,6 +124,7 @@ class RevertingSuite:
             "active",
             None,
         )
+        assert fact(memory, "main")["valid_until"] is None, "nothing ended it any more"
 
     def test_a_verdict_on_the_undone_text_lapses(self, memory: Memory) -> None:
         memory.add_fact("main", A, fact_text="a")

@@ -78,7 +78,7 @@ class _Plan:
             for one in others:
                 freed = self.rows.get(one) or _untouched(self.target[one])
                 self.rows[one] = freed
-                freed.result = _active(freed.result or {})
+                freed.result = _active(freed.result or {}, freed.target)
             return True
         row.result, row.belongs_to = row.target, others[0]
         row.held[WHOLE] = "belongs_to"
@@ -103,7 +103,7 @@ class _Plan:
         gone = successor is not None and self.final(successor) is None
         if not gone or successor == needed(row.target) or row.result is None:
             return False
-        row.result = _active(row.result)
+        row.result = _active(row.result, row.target)
         return True
 
     def keep_away(self, row: PlanRow) -> bool:
@@ -121,5 +121,8 @@ def _untouched(fact: Row) -> PlanRow:
     return PlanRow(FACT, str(fact["id"]), fact, fact, fact, fact)
 
 
-def _active(fact: Row) -> Row:
-    return {**fact, "status": "active", "superseded_by": None}
+def _active(fact: Row, target: Row | None) -> Row:
+    """A fact that nothing supersedes any more: what ended its valid time is gone, too."""
+    told = target is not None and needed(target) is None
+    end = target["valid_until"] if target is not None and told else None
+    return {**fact, "status": "active", "superseded_by": None, "valid_until": end}
