@@ -105,6 +105,27 @@ def test_a_fact_of_another_space_says_nothing_here(ctx: Context, *, by_vector: b
     assert (done["new_facts"], len(alike)) == (3, 1), "B has such a fact, and A has one by now"
 
 
+@pytest.mark.parametrize(
+    ("more", "new"),
+    [
+        ({}, 0),
+        ({"valid_until": "2999-01-01"}, 0),
+        ({"valid_until": "2020-01-01"}, 1),
+        ({"sensitivity": "secret"}, 1),
+    ],
+    ids=str,
+)
+def test_what_is_seen_after_a_fact_has_ended_is_news(
+    ctx: Context, more: dict[str, str], new: int
+) -> None:
+    said, own = "Yaks grunt.", {"space": "project:other"}
+    call(ctx, "memory_write_fact", fact_text=said, **own, **more)
+    call(ctx, "memory_write_observation", observation_type="insight", summary=said, **own)
+    asked = {**ASKED["memory_consolidate"], **own}
+    assert call(ctx, "memory_consolidate", **asked)["new_facts"] == new
+    assert call(ctx, "memory_search", query="yaks", **own)["result"] or not new
+
+
 def test_a_fact_lasts_as_long_as_the_observations_that_say_it(ctx: Context) -> None:
     ends = {"Llamas hum.": ("2998-01-01", "2999-01-01"), "Yaks grunt.": ("2998-01-01", None)}
     for text, some in ends.items():

@@ -16,7 +16,7 @@ from day1.errors import ChatUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row
+from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row, when
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import plain, worded
 from day1.model.search.sentence import SENTENCE, sentence_of
@@ -190,17 +190,28 @@ def _unknown(
     both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
     alike = {(space, b) for a, b in both for space in spaces if (space, a) in wordings} | wordings
     hashes = [content_hash(candidate.text) for candidate in candidates]
-    query = Query(equal={"status": "active"}, among={"content_hash": hashes}, alive_at=now)
-    said = {*reading.scan(FACT, ("space", "content_hash"), query)}
+    said = _said(reading, hashes, now)
     there = reading.get(FACT, [candidate.fact_id for candidate in candidates])
     return [
         candidate
         for candidate, hashed in zip(candidates, hashes, strict=True)
         if known.isdisjoint(row["id"] for row in candidate.sources)
         and (candidate.space, plain(str(candidate.sources[0]["summary"]))) not in alike
-        and (candidate.space, hashed) not in said
+        and said.get((candidate.space, hashed), 0) <= max(map(when, candidate.sources))
         and candidate.fact_id not in there
     ]
+
+
+def _said(reading: Reading, hashes: Sequence[str], now: int) -> dict[tuple[Cell, Cell], float]:
+    """Until when active facts say a text, by space and hash: what is seen later is news."""
+    query = Query(
+        equal={"status": "active"}, among={"content_hash": hashes}, alive_at=now, public=True
+    )
+    found: dict[tuple[Cell, Cell], float] = {}
+    for space, hashed, end in reading.scan(FACT, ("space", "content_hash", "valid_until"), query):
+        until = math.inf if end is None else float(end)
+        found[space, hashed] = max(found.get((space, hashed), 0), until)
+    return found
 
 
 def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -> None:
