@@ -20,6 +20,7 @@ from day1.model.access.permissions import Access
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, OBSERVATION
 from day1.model.values.ids import content_hash
+from day1.model.values.instant import show
 from day1.services.branches.lookup import find
 from day1.services.exchange.bundles import export_bundle
 from day1.services.exchange.exporting import export_branch, export_store
@@ -27,6 +28,7 @@ from day1.services.search.indexing import follow
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.kompanion import KOMPANION
 from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.waiting import until
 from tests.wires.command_line import CommandLine
 from tests.wires.hidden_scene import BOTH, TOOLS, Scene, clean
 from tests.wires.hidden_scene import scene as scene  # noqa: PLC0414 - a fixture
@@ -263,6 +265,24 @@ def test_what_is_saved_again_as_a_secret_leaves_the_index(told: Scene) -> None:
     save.call(told.ctx, context)
     assert told.call("memory_search", query="dibbler", types=["observation"])["result"]
     save.call(told.ctx, {**context, "sensitivity": "secret"})
+
+
+def test_what_is_hidden_waits_for_no_judge_and_goes_into_no_handoff(told: Scene) -> None:
+    for branch in ("side", "bare"):
+        told.call("memory_branch_create", branch_name=branch, parent_branch="main")
+    here = {"branch": "side"}
+    told.call("memory_write_fact", fact_text=DIBBLER, sensitivity="secret", **here)
+    told.call("memory_write_fact", fact_text="The wombat digs.", **here)
+    gone = told.call("memory_write_fact", fact_text="The quoll left.", **here)["id"]
+    end = told.store.repo.clock() + 1_000
+    told.call("memory_update_fact", fact_id=gone, expires_at=show(end), **here)
+    until(lambda: told.store.repo.clock() > end, "the fact to expire")
+    done = told.call("verify_batch", branch_name="side")
+    assert (done["total_processed"], done["remaining"]) == (1, 0)
+    given = {"source_branch": "side", "target_branch": "bare", "include_unverified": True}
+    told.call("memory_handoff_create", handoff_type="escalation", **given)
+    with told.store.repo.store.reading(Ref(branch="bare")) as reading:
+        assert [row["fact_text"] for row in reading.find(FACT, Query())] == ["The wombat digs."]
 
 
 def test_a_secret_text_that_has_a_vector_is_shown_to_no_model(told: Scene) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from day1.errors import Advice, ChatUnavailable, NotFound, Refused
 from day1.model.branches.branch import Branch
 from day1.model.records.judgement import DIMENSIONS, Case, Evidence, Judgement, Score, Verdict
-from day1.model.redaction.veil import is_secret
+from day1.model.redaction.veil import SECRET, is_secret
 from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
 from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when, words_of
 from day1.model.rows.origin import Origin
@@ -304,8 +304,11 @@ def verify_many(
             watch.progress(number, len(rows))
     finally:  # what was judged is kept, whatever happens to the next
         _write_verdicts(verification, branch, unwritten, origin, batch)
-    with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
-        batch.remaining = reading.count(FACT, {**selection.equal, "scores": None})
+    unseen = {**selection.equal, "scores": None}
+    with verification.repo.store.reading(verification.repo.shown(Ref(branch=branch.name))) as left:
+        batch.remaining = left.count(FACT, unseen) - left.count(
+            FACT, {**unseen, "sensitivity": SECRET}
+        )
     return batch
 
 
