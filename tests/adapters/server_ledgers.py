@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.adapters.ledger.server import open_server_ledger
+from day1.adapters.ledger.server import DOLT_STAMP, open_server_ledger
 from day1.adapters.mysql.url import connect, parse
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent, IntentKind
@@ -35,10 +35,15 @@ def never(_: Intent) -> None:
 
 
 @contextmanager
-def opened(url: str, wait_s: float = 10.0, recover: Recover = never) -> Iterator[SqlLedger]:
+def opened(
+    url: str,
+    wait_s: float = 10.0,
+    recover: Recover = never,
+    stamp: str | None = DOLT_STAMP,
+) -> Iterator[SqlLedger]:
     place = parse(url)
     engine = connect(place)
-    ledger = open_server_ledger(engine, place, wait_s=wait_s)
+    ledger = open_server_ledger(engine, place, wait_s=wait_s, stamp=stamp)
     ledger.recover = recover
     try:
         yield ledger

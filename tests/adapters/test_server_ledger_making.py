@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from day1.adapters.ledger.server import DOLT_STAMP
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.mysql.url import parse
 from day1.errors import Refused, StoreVersionUnknown
 from day1.model.branches.branch import Branch
-from tests import servers
 from tests.adapters.server_ledgers import MAIN, opened, processes, said
 
 OPEN = """
@@ -54,14 +54,19 @@ def test_processes_that_start_at_once_bring_an_older_ledger_up(dolt_database: st
     assert rows == [(VERSION - 1,), (VERSION,)]
 
 
-def test_a_ledger_that_was_made_half_way_is_completed(dolt_database: str) -> None:
+@pytest.mark.parametrize("engine", ["dolt", "matrixone"])
+def test_a_ledger_that_was_made_half_way_is_completed(
+    engine: str, request: pytest.FixtureRequest
+) -> None:
+    url = str(request.getfixturevalue(f"{engine}_database"))
+    server, _, name = url.rpartition("/")
     said(
-        servers.dolt_url(),
-        f"CREATE DATABASE {parse(dolt_database).database}_ledger",
-        f"USE {parse(dolt_database).database}_ledger",
+        server,
+        f"CREATE DATABASE {name}_ledger",
+        f"USE {name}_ledger",
         "CREATE TABLE heads (`key` varchar(255) PRIMARY KEY, branch_id varchar(255) NOT NULL)",
     )
-    with opened(dolt_database) as ledger:
+    with opened(url, stamp=DOLT_STAMP if engine == "dolt" else None) as ledger:
         ledger.set_head("cli", "branch_1")
         assert ledger.head("cli") == "branch_1"
 

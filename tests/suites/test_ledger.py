@@ -1,4 +1,4 @@
-"""The ledgers through their contract: in a file, on a Dolt server, in memory."""
+"""The ledgers through their contract: in a file, on servers, in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +23,13 @@ class TestOnADoltServer(LedgerContract):
     @pytest.fixture
     def ledger(self, dolt_database: str) -> Iterator[Ledger]:
         with opened_on_a_server(dolt_database) as ledger:
+            yield ledger
+
+
+class TestOnAMatrixOneServer(LedgerContract):
+    @pytest.fixture
+    def ledger(self, matrixone_database: str) -> Iterator[Ledger]:
+        with opened_on_a_server(matrixone_database, stamp=None) as ledger:
             yield ledger
 
 

@@ -40,8 +40,8 @@ _MAKING_S: Final = 60.0
 _STEADY_S: Final = 1.0
 _MOST: Final = 8
 """Connections: each is used for one statement, save a writer's and the lock's."""
-_NOT_THERE: Final = (1049, 1146)
-"""No such database, no such table."""
+_NOT_THERE: Final = (1049, 1146, 1064)
+"""No such database, no such table, which MatrixOne calls an error of syntax."""
 _SCHEMA: Final = Table(
     "ledger_schema",
     MetaData(),

@@ -73,8 +73,8 @@ _NO_BRANCH: Final[Meaning] = (
     Advice("The server has no such branch; {memory_branch_list} shows those there are."),
 )
 _BY_NUMBER: Final[dict[int, Meaning]] = {
-    # Deadlock, a lock waited for too long; MatrixOne's deadlock, and its "try again".
-    **dict.fromkeys((1213, 1205, 20701, 20631), _AGAIN),
+    # Deadlock, a lock waited for too long; MatrixOne's deadlock, conflict and two "try again".
+    **dict.fromkeys((1213, 1205, 20701, 20619, 20628, 20631), _AGAIN),
     # No server there, or too many clients.
     **dict.fromkeys((1040, 2002, 2003), _NOT_REACHED),
     # Shutting down; the connection ended, or is out of step (0).
