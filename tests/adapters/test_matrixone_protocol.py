@@ -9,11 +9,13 @@ from pymysql.err import OperationalError
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.tables import OLDEST, metadata
 from day1.adapters.mysql.url import ServerDatabase
+from day1.adapters.rows.statements import columns_at
+from day1.adapters.rows.steps import add_missing
 from day1.adapters.versioned.matrixone.store import MatrixOneStore
 from day1.adapters.versioned.matrixone.time_cursor import PastState, timed
 from day1.errors import IntegrityBroken, NotAStore, Refused, StoreUnavailable, Unsupported
 from day1.model.rows.change import Message, Query, Ref
-from day1.model.rows.kind import FACT
+from day1.model.rows.kind import FACT, KINDS
 from day1.model.rows.origin import Origin
 from day1.services.rows.recording import NewFact, fact_row
 from tests.adapters.matrixone_server import HINT, MAIN, NS, OLD, TIP, opened, order, server
@@ -235,3 +237,14 @@ def test_a_history_of_rows_is_not_had_and_what_is_instead_is_said():
     with pytest.raises(Unsupported) as refused:
         opened(server()).history.versions(FACT, "fact_1", TIP)
     assert "at each commit" in str(refused.value.details["instead"])
+
+
+def test_a_step_adds_the_columns_of_a_table_by_one_statement():
+    """The server copies the table for each."""
+    first = {rf"SELECT \* FROM `{k.table}`": Columns(*columns_at(k, 1)) for k in KINDS}
+    told = server(first=first)
+    with told.engine().connect() as connection:
+        add_missing(connection)
+    altered = {s.split("`")[1]: s.count("ADD COLUMN") for s in told.said if s.startswith("ALTER")}
+    assert altered == {kind.table: len(kind.younger) for kind in KINDS if kind.younger}
+    assert len([s for s in told.said if s.startswith("ALTER")]) == len(altered)

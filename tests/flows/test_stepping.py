@@ -207,25 +207,34 @@ def test_a_step_that_is_killed_is_done_by_the_next_write(
         assert [c.op for c in store.repo.history.log(branch)].count("schema") == 1
 
 
-def test_a_step_that_is_killed_on_a_server_is_done_by_the_next_write(dolt_database: str) -> None:
+@pytest.mark.parametrize("engine", ["dolt", "matrixone"])
+def test_a_step_that_is_killed_on_a_server_is_done_by_the_next_write(
+    engine: str, request: pytest.FixtureRequest
+) -> None:
     """Each ALTER is durable there by itself: some columns are there, and the version is not."""
-    memory = EngineMemory(dolt_database, old=True)
+    place = request.getfixturevalue(f"{engine}_database")
+    memory = EngineMemory(place, old=True)
     memory.store.version = 1
     memory.add_fact("main", "fact_a", fact_text="a")
     memory.commit_pending("main")
+    first = memory.store.history.branches()["main"]
+    memory.update_fact("main", "fact_a", category="changed")
     with memory.store._connections.exclusive("main") as connection:
         connection.exec_driver_sql("ALTER TABLE facts ADD COLUMN structure LONGTEXT")
         connection.exec_driver_sql("ALTER TABLE facts ADD COLUMN space VARCHAR(255)")
         connection.exec_driver_sql("CREATE INDEX facts_space ON facts (space)")
     memory.add_fact("main", "fact_b", fact_text="b")
     assert fact(memory, "main")["space"] is None
-    EngineMemory(dolt_database).close()  # making it finds that it is there
+    EngineMemory(place).close()  # making it finds that it is there
     memory.store.version = tables.SCHEMA_VERSION
+    memory.add_fact("main", "fact_c", fact_text="c")
+    differing = memory.store.history.changes(first, Ref(branch="main"))["facts"]
+    assert [(c.after or {})["category"] for c in differing] == ["changed", None, None]
     memory.update_fact("main", "fact_a", space="project:a")
     assert fact(memory, "main")["space"] == "project:a"
     assert ops(memory, "main").count("schema") == 1
     memory.close()
-    again = EngineMemory(dolt_database)
+    again = EngineMemory(place)
     assert fact(again, "main")["space"] == "project:a"
     again.close()
 

@@ -23,13 +23,19 @@ def add_missing(connection: Connection) -> None:
     """Add the columns and indexes that are missing.
 
     On a server each statement is durable by itself: a killed process leaves some of them done.
+    MatrixOne copies the table for each, so a table gets its columns by one; a file takes but one.
     """
     for table in TABLES.values():
         there = columns(connection, table.name)
-        added = [column for column in table.columns if column.name not in there]
-        for column in added:
-            said = CreateColumn(column).compile(dialect=connection.dialect)
-            connection.exec_driver_sql(f"ALTER TABLE `{table.name}` ADD COLUMN {said}")
+        added = [
+            f"ADD COLUMN {CreateColumn(column).compile(dialect=connection.dialect)}"
+            for column in table.columns
+            if column.name not in there
+        ]
+        if added and _on_a_server(connection):
+            added = [", ".join(added)]
+        for some in added:
+            connection.exec_driver_sql(f"ALTER TABLE `{table.name}` {some}")
         for index in _missing(connection, table):
             connection.execute(CreateIndex(index))
 
@@ -42,8 +48,12 @@ def note_version(connection: Connection) -> None:
 
 def _missing(connection: Connection, table: Table) -> Iterator[Index]:
     """The indexes that a table lacks."""
-    server = connection.dialect.name == "mysql"
+    server = _on_a_server(connection)
     ask = f"SHOW INDEX FROM `{table.name}`" if server else f"PRAGMA index_list('{table.name}')"
     column = "Key_name" if server else "name"
     names = {str(row[column]) for row in connection.exec_driver_sql(ask).mappings()}
     yield from (index for index in table.indexes if index.name not in names)
+
+
+def _on_a_server(connection: Connection) -> bool:
+    return connection.dialect.name == "mysql"
