@@ -106,20 +106,23 @@ def test_a_fact_of_another_space_says_nothing_here(ctx: Context, *, by_vector: b
 
 
 @pytest.mark.parametrize(
-    ("more", "new"),
+    ("more", "new", "by_vector"),
     [
-        ({}, 0),
-        ({"valid_until": "2999-01-01"}, 0),
-        ({"valid_until": "2020-01-01"}, 1),
-        ({"sensitivity": "secret"}, 1),
+        ({}, 0, False),
+        ({"valid_until": "2999-01-01"}, 0, True),
+        ({"valid_until": "2020-01-01"}, 1, False),
+        ({"valid_until": "2020-01-01"}, 1, True),
+        ({"sensitivity": "secret"}, 1, True),
     ],
-    ids=str,
 )
 def test_what_is_seen_after_a_fact_has_ended_is_news(
-    ctx: Context, more: dict[str, str], new: int
+    ctx: Context, more: dict[str, str], new: int, *, by_vector: bool
 ) -> None:
+    if by_vector:
+        ctx = replace(ctx, search=replace(ctx.search, embedder=HashingEmbedder()))
     said, own = "Yaks grunt.", {"space": "project:other"}
     call(ctx, "memory_write_fact", fact_text=said, **own, **more)
+    call(ctx, "memory_search", query="yaks", **own)  # so that there are vectors
     call(ctx, "memory_write_observation", observation_type="insight", summary=said, **own)
     asked = {**ASKED["memory_consolidate"], **own}
     assert call(ctx, "memory_consolidate", **asked)["new_facts"] == new

@@ -1,7 +1,7 @@
 """Rows of a state by pages, for people who look around."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from day1.errors import NotFound
@@ -28,7 +28,7 @@ def newest_page(
     part: tuple[int, int],
     within: Mapping[str, Cell] = NOTHING,
     *,
-    active: bool,
+    active_at: int | None = None,
 ) -> Page:
     """Rows of a kind, the newest first.
 
@@ -37,18 +37,23 @@ def newest_page(
         kind: of the rows.
         part: how many rows to leave out, and how many to give at most.
         within: columns and their values that the rows have.
-        active: only facts that search would find.
+        active_at: only facts that search would find at this instant (microseconds UTC).
     """
     offset, limit = part
     equal: dict[str, Cell] = dict(within)
-    if active and kind is FACT:
-        equal["status"] = "active"
-    without = {"verification": ["invalidated"]} if "status" in equal else {}
-    query = Query(equal=equal, without=without, descending=True, limit=offset + limit)
+    query = Query(equal=within, descending=True, limit=offset + limit)
+    if active_at is None or kind is not FACT:
+        return Page(reading.find(kind, query)[offset:], reading.count(kind, within))
+    equal = {**within, "status": "active"}
+    active = replace(
+        query, equal=equal, without={"verification": ["invalidated"]}, present_at=active_at
+    )
     total = reading.count(kind, equal)
-    if without:
+    if reading.count(kind, {**equal, "valid_until": None}) < total:  # some end, or have ended
+        total = len(reading.scan(kind, ("id",), replace(active, limit=None)))
+    else:
         total -= reading.count(kind, {**equal, "verification": "invalidated"})
-    return Page(reading.find(kind, query)[offset:], total)
+    return Page(reading.find(kind, active)[offset:], total)
 
 
 def message_page(

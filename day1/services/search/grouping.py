@@ -113,7 +113,8 @@ def said_by_facts(
     embedder = ports.embedder
     if embedder is None or not texts:
         return set()
-    ref, wanted = Ref(branch=branch.name), Filter(FACT, alive_at=repo.clock())
+    ref, now = Ref(branch=branch.name), repo.clock()
+    wanted = Filter(FACT, alive_at=now, present_at=now)
     try:
         with repo.store.reading(ref) as reading:
             catch_up(reading, repo.history, ports.index, branch.id)

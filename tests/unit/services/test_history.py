@@ -97,10 +97,21 @@ def test_pages_count_all_and_leave_out_what_search_would_not_find(bench: Bench) 
     bench.add("fact_b", "b")
     update(bench.repo, bench.branch(), Correction("fact_b", {"status": "archived"}), ADA)
     with bench.store.reading(Ref(branch=MAIN)) as reading:
-        shown = pages.newest_page(reading, FACT, (0, 10), active=True)
-        every = pages.newest_page(reading, FACT, (1, 1), active=False)
+        shown = pages.newest_page(reading, FACT, (0, 10), active_at=bench.now)
+        every = pages.newest_page(reading, FACT, (1, 1))
     assert ([row["id"] for row in shown.rows], shown.total) == (["fact_a"], 1)
     assert ([row["id"] for row in every.rows], every.total) == (["fact_a"], 2)
+
+
+def test_pages_leave_out_what_was_true_once_only(bench: Bench) -> None:
+    now = bench.now
+    for fact_id, end in (("fact_b", now), ("fact_c", now + 1)):
+        bench.add(fact_id, fact_id)
+        update(bench.repo, bench.branch(), Correction(fact_id, {"valid_until": end}), ADA)
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        shown = pages.newest_page(reading, FACT, (0, 10), active_at=now)
+    assert {row["id"] for row in shown.rows} == {"fact_a", "fact_c"}
+    assert shown.total == 2
 
 
 def test_a_past_state_is_named_by_a_time_a_snapshot_or_a_commit(bench: Bench) -> None:

@@ -83,7 +83,8 @@ class ListRows(Request):
         at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
         offset: How many memories to leave out first: with `limit` the next page.
         limit: How many memories to answer at most.
-        active_only: Whether superseded, archived and invalidated facts are left out.
+        active_only: Whether superseded, archived and invalidated facts are left out, and those
+            that were true once only.
         conversation_id: Only messages of this conversation, in their sequence; only with
             type=message.
         space: Only memories of this space, as in memory_search; messages have none of their own.
@@ -116,12 +117,13 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
     if within is not None and kind is not MESSAGE:
         raise InvalidRequest("`conversation_id` goes with type=message, and only there.")
     space = ctx.in_space(request.space) if "space" in kind.column else {}
-    with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
+    state = shown_at(ctx.repo, branch, request.at)
+    with ctx.repo.store.reading(state) as reading:
         if within is not None:
             page = message_page(ctx.repo, reading, within, offset, limit)
         else:
-            active = bool(request.active_only)
-            page = newest_page(reading, kind, (offset, limit), space, active=active)
+            active_at = state.shown_at if request.active_only else None
+            page = newest_page(reading, kind, (offset, limit), space, active_at=active_at)
         rows = [shown(kind, row) for row in page.rows]
         read = _read(reading, branch.name)
         read.notes.extend(empty_space(reading, space, page.rows))
