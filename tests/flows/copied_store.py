@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -22,6 +21,7 @@ from tests.flows.random_store import (
     opened_at,
     without_index,
 )
+from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def run(
 
 def started(source: Path | str, target: Path | str, *more: str, **env: str) -> Any:
     return subprocess.Popen(
-        [sys.executable, "-m", "day1", "copy", str(source), str(target), "--json", *more],
+        [*python(), "-m", "day1", "copy", str(source), str(target), "--json", *more],
         cwd=ROOT,
         env={**os.environ, "DAY1_EMBEDDER__KIND": "none", **env},
         stdout=subprocess.PIPE,

@@ -1,7 +1,6 @@
 """A memory to import into, and what the tests ask of it."""
 
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.exchange.imported import Imported
 from day1.services.exchange.importing import import_foreign
 from day1.services.exchange.own_import import import_own
+from tests.forkserver import python
 from tests.suites.engine_memory import EngineMemory
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ class ImportedMemory(EngineMemory):
 
 def killed_import(folder: Path, form: str, file: Path, unit_rows: int, units: int) -> int:
     """Import in another process, kill -9 it after so many units, give the number it said."""
-    command = [sys.executable, "-m", "tests.flows.killed_import"]
+    command = [*python(), "-m", "tests.flows.killed_import"]
     command += [str(folder), form, str(file), str(unit_rows)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

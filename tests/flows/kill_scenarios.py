@@ -10,7 +10,6 @@ import secrets
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -30,6 +29,7 @@ from day1.services.search.searching import search
 from day1.services.upkeep.doctor import StoreLocation, check
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows import killed_process
+from tests.forkserver import python
 
 ROOT = Path(__file__).resolve().parents[2]
 Action = dict[str, Any]
@@ -45,7 +45,7 @@ class Process:
         if kill_at is not None:
             environment["DAY1_KILL_AT"] = kill_at
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.flows.killed_process", str(folder), str(behind_s)],
+            [*python(), "-m", "tests.flows.killed_process", str(folder), str(behind_s)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, RELATION, Kind
 from day1.model.values.instant import parse
 from day1.services.conversations.order import messages_of
+from tests.forkserver import python
 from tests.oracle.copying_store import CopyingMemory
 from tests.suites.memory import Refusal
 
@@ -58,7 +58,7 @@ class Agent:
     def start(self) -> None:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("DAY1_")}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.flows.agent_process", str(self.folder), self.name],
+            [*python(), "-m", "tests.flows.agent_process", str(self.folder), self.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,

@@ -4,7 +4,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Manifest
 from day1.services.exchange.backup import Backup, back_up, restore_backup
 from tests.flows.opened_store import call, facts, make, no_file_beyond, opened, refused
+from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 OFFLINE = {"DAY1_EMBEDDER__KIND": "none", "DAY1_SEARCH__CHROMA": "false"}
@@ -50,7 +50,7 @@ def backup(store: Path) -> Path:
 
 def run(store: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "day1", "backup", *arguments],
+        [*python(), "-m", "day1", "backup", *arguments],
         cwd=ROOT,
         env={**os.environ, **OFFLINE, "DAY1_HOME": str(store), **env},
         capture_output=True,

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from day1.model.rows.kind import FACT, MESSAGE
 from tests.flows.heard import all_taken, said, taken, the_conversation, waiting
 from tests.flows.hooked_process import tell
 from tests.flows.opened_store import make, opened
+from tests.forkserver import python
 from tests.wires.command_line import ROOT
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 def taker(folder: Path, **environment: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.flows.hooked_process", "take", str(folder)],
+        [*python(), "-m", "tests.flows.hooked_process", "take", str(folder)],
         cwd=ROOT,
         env={**os.environ, "DAY1_EMBEDDER__KIND": "none", **environment},
         stdout=subprocess.PIPE,
@@ -72,7 +72,7 @@ def test_a_thousand_events_of_eight_sessions_while_takers_are_killed(folder: Pat
     chance, sessions, each = random.Random(16), [f"session {n}" for n in range(8)], 125
     hooks = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.flows.hooked_process", "hear", str(folder), name, str(each)],
+            [*python(), "-m", "tests.flows.hooked_process", "hear", str(folder), name, str(each)],
             cwd=ROOT,
         )
         for name in sessions

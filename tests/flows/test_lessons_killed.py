@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from tests.engine import needs_files
 from tests.flows.kill_scenarios import Killed, Process
 from tests.flows.killed_process import call_system, opened
+from tests.forkserver import python
 from tests.wires.engram_session import LESSON, lesson
 from tests.wires.mcp_session import ROOT, environment
 
@@ -22,7 +22,7 @@ def call(folder: Path, tool: str, arguments: Any = None, kill_at: str | None = N
     """Call a tool in a process of its own; None if it was killed, as it must be then."""
     killed = {} if kill_at is None else {"DAY1_KILL_AT": kill_at}
     done = subprocess.run(
-        [sys.executable, "-m", "day1", "call", f"engram.{tool}", "-"],
+        [*python(), "-m", "day1", "call", f"engram.{tool}", "-"],
         input=json.dumps(arguments or {}),
         env={**os.environ, **environment(folder, **killed)},
         cwd=ROOT,

@@ -6,7 +6,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -42,6 +41,7 @@ from tests.flows.random_store import (
     questions,
     without_index,
 )
+from tests.forkserver import python
 from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[2]
@@ -152,7 +152,7 @@ def words_in(folder: Path) -> set[str]:
 
 def run(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "day1", *arguments, "--json"],
+        [*python(), "-m", "day1", *arguments, "--json"],
         cwd=ROOT,
         env={**os.environ, "DAY1_EMBEDDER__KIND": "none", "DAY1_HOME": str(folder), **env},
         capture_output=True,

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from day1.model.rows.kind import FACT, MEMORIES
 from day1.settings import EmbedderSettings, Settings
 from tests.engine import store_settings, variables
 from tests.flows.opened_store import TOOLS
+from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 Call = tuple[str, dict[str, Any]]
@@ -78,7 +78,7 @@ def answered(folder: Path, call: Call) -> dict[str, Any]:
 def ask(folder: Path, call: Call, **environment: str) -> dict[str, Any] | None:
     """Call a tool in a process of its own; None if it died before it answered."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.flows.agent_process", str(folder), "ada"],
+        [*python(), "-m", "tests.flows.agent_process", str(folder), "ada"],
         input=json.dumps({"tool": call[0], "arguments": call[1]}) + "\n",
         env={**os.environ, **variables(folder), **environment},
         capture_output=True,

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from tests.flows.copied_store import copy, ends
 from tests.flows.kill_scenarios import Killed, Process, check_after_kill, fact_id, facts_on
 from tests.flows.opened_store import MERGE, call, digest, opened
 from tests.flows.random_store import RandomTeam, differences, ids_between, opened_at
+from tests.forkserver import python
 from tests.sampling import sampled
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.schema_one import schema_one
@@ -307,7 +307,7 @@ def test_a_store_is_purged_across_the_step(old: Path) -> None:
         assert [version["how"] for version in versions] == ["changed", "added"]
         assert "plover" not in str(versions)
         before = facts_on(store, "main"), facts_on(store, "side")
-    line = [sys.executable, "-m", "day1", "gc", "--purge-redacted"]
+    line = [*python(), "-m", "day1", "gc", "--purge-redacted"]
     done = subprocess.run(
         line, env={**os.environ, "DAY1_HOME": str(old)}, capture_output=True, text=True, check=False
     )

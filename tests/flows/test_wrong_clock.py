@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from day1.services.upkeep.clocks import ahead, lasting, set_right
 from tests.engine import needs_files, variables
 from tests.flows.imported_memory import ROOT, ImportedMemory
 from tests.flows.kill_scenarios import Process, fact_id
+from tests.forkserver import python
 
 DECADE = 3_652 * 86_400 * SECOND
 
@@ -143,7 +143,7 @@ def test_a_past_that_is_ahead_may_come_back_and_is_told_of_again(memory: Dated) 
 def day1(folder: Path, *arguments: str) -> dict[str, Any]:
     """Run a command by the machine's own clock."""
     done = subprocess.run(
-        [sys.executable, "-m", "day1", *arguments, "--json"],
+        [*python(), "-m", "day1", *arguments, "--json"],
         env={**os.environ, **variables(folder), "DAY1_EMBEDDER__KIND": "none"},
         capture_output=True,
         text=True,

@@ -51,6 +51,13 @@ class Grown(NamedTuple):
         return done.stdout
 
 
+def served(folder: Path, package: Path) -> HttpServer:
+    """A server of a store by another day1 than this one."""
+    server = HttpServer(folder, PYTHONPATH=str(package), DAY1_HTTP__RATE="0")
+    server.command = [sys.executable]
+    return server
+
+
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
     place = tmp_path_factory.mktemp("grown")
@@ -64,7 +71,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
     source = kinds.read_text()
     assert source.count(BEFORE) == 1
     kinds.write_text(source.replace(BEFORE, LINE + BEFORE))
-    with HttpServer(folder, PYTHONPATH=str(package), DAY1_HTTP__RATE="0") as server:
+    with served(folder, package) as server:
         fact = server.ok("memory_write_fact", fact_text="The gate is green.")["id"]
         other = server.ok("memory_write_fact", fact_text="The gate is old.")["id"]
         _set(server, "main", fact, "calm", agent_id="ada")
@@ -151,7 +158,7 @@ def test_a_new_column_goes_along_to_other_stores(grown: Grown, tmp_path: Path) -
 
 
 def test_a_new_column_is_redacted_with_its_row(grown: Grown) -> None:
-    with HttpServer(grown.folder, PYTHONPATH=str(grown.package)) as server:
+    with served(grown.folder, grown.package) as server:
         before = server.ok("memory_get", id=grown.other)["row"]
         server.ok("memory_redact", id=grown.other, confirm=grown.other)
         after = server.ok("memory_get", id=grown.other)["row"]

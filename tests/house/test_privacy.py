@@ -41,6 +41,7 @@ def test_a_day_of_normal_use_tells_nobody_else(tmp_path: Path, trace: list[str])
         "PYTHONPATH": str(ROOT),
         "DAY1_EMBEDDER__MODEL_DIR": str(model),
         "DAY1_AGENT_ID": "someone",
+        "DAY1_TEST_FORKSERVER": "0",  # as a user's machine starts it
     }
     day = [*trace, sys.executable, "-m", "tests.house.ordinary_day", str(project)]
     done = subprocess.run(day, env=environment, cwd=ROOT, capture_output=True, text=True)

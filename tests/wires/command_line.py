@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from day1.app.cli import run
 from tests.engine import url_of
+from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 _DEADLINE_S = 60.0
@@ -89,7 +90,7 @@ class CommandLine:
     def process(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a command in a process of its own, in a pipe."""
         return subprocess.run(
-            [sys.executable, "-m", "day1", *arguments],
+            [*python(), "-m", "day1", *arguments],
             cwd=self.folder,
             env={**self.env, **env},
             capture_output=True,

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ import httpx2
 from anyio.from_thread import start_blocking_portal
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.forkserver import python
 from tests.sampling import sampled
 from tests.wires.mcp_session import WAIT_S, Session, environment
 
@@ -53,7 +53,7 @@ class HttpServer:
         self.log = folder.with_suffix(".http.log")
         self._arguments = ("--port", str(port), *arguments)
         self._settings = settings
-        self.command = [sys.executable]
+        self.command = python()
         """What runs Python."""
         self.address = ""
 

@@ -6,7 +6,6 @@ Every answer is held against what the design promises of all of them: see `Sessi
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
@@ -27,6 +26,7 @@ from day1.adapters.versioned.store import SqlStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import KINDS
 from tests.engine import beside, ledger_rows, variables
+from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 120.0
@@ -83,7 +83,7 @@ class Session:
         """What the client says that it knows besides the protocol."""
         self.meta: dict[str, Any] = {}
         """What it says with each call."""
-        self.command = [sys.executable]
+        self.command = python()
         """What runs Python."""
         self._leaving = ExitStack()
 

@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from select import select
 from types import TracebackType
 from typing import Any, Self
 
+from tests.forkserver import python
 from tests.wires.mcp_session import WAIT_S, environment, server_arguments
 
 HELLO = {
@@ -33,7 +33,7 @@ class RawPipe:
     def __enter__(self) -> Self:
         errors = self._leaving.enter_context(self.log.open("w", encoding="utf-8"))
         self.process = subprocess.Popen(
-            [sys.executable, *server_arguments(self._toolsets)],
+            [*python(), *server_arguments(self._toolsets)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.fakes.embedding_server import embedding_server
+from tests.forkserver import python
 from tests.wires.conftest import Fork
 from tests.wires.logged_messages import merge, say, talk
 from tests.wires.mcp_session import Session, environment
@@ -141,7 +141,7 @@ def test_an_export_has_thinking_only_when_asked(tmp_path: Path, options: list[st
         say(session, "main", "tea", thinking="hippopotamus")
 
     def exported(*more: str) -> str:
-        command = [sys.executable, "-m", "day1", "export", *options, *more]
+        command = [*python(), "-m", "day1", "export", *options, *more]
         done = subprocess.run(
             command, env=environment(folder), capture_output=True, text=True, check=True
         )

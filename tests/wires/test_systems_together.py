@@ -6,13 +6,13 @@ Kompanion and engram; MCP over HTTP, and over stdio. And what is served of all o
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from tests.forkserver import python
 from tests.wires.http_server import WIRES, HttpServer, HttpSession
 from tests.wires.mcp_session import ROOT, Session, environment
 
@@ -42,7 +42,7 @@ class Systems:
 
     def cli(self, tool: str, **arguments: Any) -> Any:
         done = subprocess.run(
-            [sys.executable, "-m", "day1", "call", tool, json.dumps(arguments)],
+            [*python(), "-m", "day1", "call", tool, json.dumps(arguments)],
             env=environment(self.server.folder),
             cwd=ROOT,
             capture_output=True,

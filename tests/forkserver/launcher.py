@@ -1,0 +1,34 @@
+"""Stands for `python`: has the server fork a process for what is asked, and ends as that ends.
+
+It imports nothing that takes time. What the server cannot do, Python does itself.
+"""
+
+import marshal
+import os
+import sys
+from signal import SIG_DFL, SIGHUP, SIGINT, SIGTERM, signal
+from socket import AF_UNIX, SOCK_STREAM, send_fds, socket
+
+address, *arguments = sys.argv[1:]
+alike = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+if arguments[:1] != ["-m"] or {name for name in os.environ if name.startswith("PYTHON")} - alike:
+    os.execv(sys.executable, [sys.executable, *arguments])
+
+os.umask(mask := os.umask(0))
+here = os.getcwd()  # noqa: PTH109  # pathlib takes longer to import than all of this takes
+asked = marshal.dumps((arguments[1:], dict(os.environ), here, mask))
+server = socket(AF_UNIX, SOCK_STREAM)
+server.connect(address)
+send_fds(server, [len(asked).to_bytes(4, "big")], [0, 1, 2])
+server.sendall(asked)
+passed_on = {SIGHUP, SIGINT, SIGTERM}
+for number in passed_on:
+    signal(number, lambda caught, _: server.send(bytes([caught])) and None)
+for stream in (0, 1, 2):
+    os.close(stream)  # who reads to the end of one waits for the forked process itself
+ended = int.from_bytes(server.recv(4), "big", signed=True)
+if -ended in passed_on:
+    signal(-ended, SIG_DFL)
+if ended < 0:
+    os.kill(os.getpid(), -ended)
+os._exit(ended)

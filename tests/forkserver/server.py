@@ -1,0 +1,146 @@
+"""Imports day1 once, and forks a process for each that is asked for."""
+
+import gc
+import marshal
+import os
+import runpy
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from socket import AF_UNIX, MSG_WAITALL, SOCK_STREAM, recv_fds, socket
+from typing import NamedTuple
+
+IMPORTED = (
+    "day1.app.cli",
+    "day1.app.commands",
+    "day1.app.http",
+    "day1.app.stdio",
+    "day1.interfaces.cli.main",
+)
+
+
+class Asked(NamedTuple):
+    """A process that is to be forked."""
+
+    arguments: list[str]
+    """A module, and what follows it."""
+    variables: dict[str, str]
+    folder: str
+    umask: int
+    streams: list[int]
+
+
+class Server:
+    """Forks until its standard input ends."""
+
+    def __init__(self, address: str) -> None:
+        self._listening = socket(AF_UNIX, SOCK_STREAM)
+        self._listening.bind(address)
+        self._listening.listen()
+        self._waiting = selectors.DefaultSelector()
+        self._wait_for(0, self._end)
+        self._wait_for(self._listening.fileno(), self._fork)
+        self._launchers: dict[int, socket] = {}
+
+    def serve(self) -> Asked:
+        """Answers in each process that is forked, and never in this one."""
+        while True:
+            for key, _ in self._waiting.select():
+                asked: Asked | None = key.data()
+                if asked is not None:
+                    return asked
+
+    def _wait_for(self, file: int, deed: Callable[[], Asked | None]) -> None:
+        self._waiting.register(file, selectors.EVENT_READ, deed)
+
+    def _fork(self) -> Asked | None:
+        launcher, _ = self._listening.accept()
+        try:
+            asked = _read(launcher)
+        except (OSError, EOFError, ValueError):  # it was killed meanwhile
+            launcher.close()
+            return None
+        process = os.fork()
+        if process == 0:
+            self._waiting.close()
+            for file in (self._listening, launcher, *self._launchers.values()):
+                file.close()
+            return asked
+        for stream in asked.streams:
+            os.close(stream)
+        self._launchers[process] = launcher
+        self._wait_for(launcher.fileno(), partial(self._signal, process))
+        ended = os.pidfd_open(process)
+        self._wait_for(ended, partial(self._forget, process, ended))
+        return None
+
+    def _signal(self, process: int) -> None:
+        """Pass on what the launcher was sent; its own end is a kill."""
+        if process not in self._launchers:
+            return  # it has ended, and was seen to a moment ago
+        said = b""
+        with suppress(ConnectionError):
+            said = self._launchers[process].recv(64)
+        for number in said or [signal.SIGKILL]:
+            os.kill(process, number)
+
+    def _forget(self, process: int, ended: int) -> None:
+        self._waiting.unregister(ended)
+        os.close(ended)
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        launcher = self._launchers.pop(process)
+        self._waiting.unregister(launcher.fileno())
+        with launcher, suppress(ConnectionError):
+            launcher.sendall(code.to_bytes(4, "big", signed=True))
+
+    def _end(self) -> None:
+        for process in self._launchers:
+            os.kill(process, signal.SIGKILL)
+        os._exit(0)
+
+
+def _read(launcher: socket) -> Asked:
+    size, streams, _, _ = recv_fds(launcher, 4, 3)
+    said = launcher.recv(int.from_bytes(size, "big"), MSG_WAITALL)
+    arguments, variables, folder, umask = marshal.loads(said)
+    return Asked(arguments, variables, folder, umask, streams)
+
+
+def become(asked: Asked) -> None:
+    """Be as if Python had been started so."""
+    for stream, given in enumerate(asked.streams):
+        os.dup2(given, stream)
+        os.close(given)
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, mode, encoding="utf-8", errors=errors, closefd=False)
+        for number, mode, errors in ((0, "r", None), (1, "w", None), (2, "w", "backslashreplace"))
+    )
+    os.umask(asked.umask)
+    os.chdir(asked.folder)
+    for name, value in asked.variables.items():
+        os.environ.setdefault(name, value)  # what is there, imports have set
+    time.tzset()
+    further = asked.variables.get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:1] = [asked.folder, *(place for place in further if place not in sys.path)]
+    sys.argv = asked.arguments
+
+
+def main() -> None:
+    """Import, listen, say so by closing the standard output; and be each process asked for."""
+    os.environ.clear()
+    for module in IMPORTED:
+        import_module(module)
+    gc.freeze()
+    server = Server(sys.argv[1])
+    os.dup2(2, 1)
+    become(server.serve())
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
