@@ -127,6 +127,21 @@ def test_an_edit_ends_no_valid_time_before_it_begins(core: Session, branch: str)
     core.ok("memory_update_fact", happened_at="2026-01-01", valid_until="never", **edit)
 
 
+def test_no_decision_on_what_is_held_does_so_either(core: Session, branch: str) -> None:
+    fact = core.ok(
+        "memory_write_fact", fact_text="Flo heads.", happened_at="2024-01-01", branch=branch
+    )["id"]
+    side = f"{branch}/side"
+    core.ok("memory_branch_create", branch_name=side, parent_branch=branch)
+    for where, end in ((side, "2026-01-01"), (branch, "2027-01-01")):
+        core.ok("memory_update_fact", fact_id=fact, valid_until=end, branch=where)
+    core.ok("memory_branch_merge", source_branch=side, target_branch=branch, strategy="auto")
+    (item,) = core.ok("memory_held", branch=branch)["items"]
+    edit = {"action": "edit", "id": item["id"], "branch": branch}
+    core.refused("memory_held", "invalid_request", **edit, value={"valid_until": "2020-01-01"})
+    core.ok("memory_held", **edit, value={"valid_until": "2028-01-01"})
+
+
 def test_a_call_in_a_space_sees_its_rows_and_is_told_of_names_that_drifted(
     core: Session, branch: str
 ) -> None:

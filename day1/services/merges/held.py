@@ -21,7 +21,13 @@ from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.ports.store import Work
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import EditedCells, changed_groups, close_items, edit_rows
+from day1.services.rows.recording import (
+    EditedCells,
+    changed_groups,
+    close_items,
+    edit_rows,
+    in_order,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +173,8 @@ def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Orig
 
     Raises:
         NotFound: the item is not listed on this branch.
-        InvalidRequest: `value` is missing, or names columns that are not of the cell.
+        InvalidRequest: `value` is missing, names columns that are not of the cell, or ends the
+            valid time before it begins.
     """
     with repo.store.changing(branch.name) as work:
         listed = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
@@ -222,6 +229,8 @@ def _after(offer: Offer, before: Row | None, decided: HeldDecision) -> Row | Non
         )
     keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
     after: Row = {**(start or {}), **columns, **keep}
+    if decided.decision == "edited":
+        in_order(after, columns)
     retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
     if retexted and (cell != WHOLE or decided.decision == "edited"):
         # A whole row that is taken brings its own verdict on its own text.

@@ -24,7 +24,6 @@ from day1.model.rows.kind import (
     when,
 )
 from day1.model.rows.origin import Origin
-from day1.model.values.instant import show
 from day1.ports.store import Work
 from day1.services.repository.idempotency import reused, written_by, written_lately
 from day1.services.repository.repository import Repository
@@ -35,6 +34,7 @@ from day1.services.rows.recording import (
     close_items,
     edit_rows,
     fact_row,
+    in_order,
     newest_edits,
 )
 
@@ -136,7 +136,7 @@ class Editor:
         if not groups:
             return Changed(before, groups)
         after = {**before, **values}
-        _in_order(after, columns)
+        in_order(after, columns)
         self.work.change(kind, row_id, values)
         self.note(kind, after, groups)
         return Changed(after, groups, self.close(_decided(self.work, row_id, groups)))
@@ -150,20 +150,6 @@ class Editor:
         """Close held items that a change of their row decides; gives their ids."""
         close_items(self.work, items, "edited", self.origin, self.repo.new_id)
         return tuple(item.id for item in items)
-
-
-def _in_order(after: Row, columns: Mapping[str, Cell]) -> None:
-    """Refuse a change by which the valid time of a row ends before it begins."""
-    start, end = after.get("happened_at"), after.get("valid_until")
-    if start is None or end is None or int(end) >= int(start):
-        return
-    if not {"happened_at", "valid_until"}.isdisjoint(columns):
-        raise InvalidRequest(
-            "With this its `valid_until` is earlier than its `happened_at`: give both, or `never` "
-            "as `valid_until`.",
-            happened_at=show(int(start)),
-            valid_until=show(int(end)),
-        )
 
 
 def _other_than(before: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from day1.errors import InvalidRequest
 from day1.model.merge.held import HeldItem, Resolution, closing_row
 from day1.model.merge.plan import MergePlan
 from day1.model.rows.change import Query
@@ -21,6 +22,7 @@ from day1.model.rows.kind import (
 )
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId, content_hash
+from day1.model.values.instant import show
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
 from day1.ports.store import Work
@@ -245,6 +247,24 @@ def near_duplicates(reading: Reading, hashed: str) -> list[Row]:
     """Live facts whose text has this hash, the newest first."""
     equal: Row = {"content_hash": hashed, "status": "active"}
     return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))
+
+
+def in_order(after: Row, columns: Mapping[str, Cell]) -> None:
+    """See that the valid time of a row that gets some columns does not end before it begins.
+
+    Raises:
+        InvalidRequest: it does, by these columns.
+    """
+    start, end = after.get("happened_at"), after.get("valid_until")
+    if start is None or end is None or int(end) >= int(start):
+        return
+    if not {"happened_at", "valid_until"}.isdisjoint(columns):
+        raise InvalidRequest(
+            "With this its `valid_until` is earlier than its `happened_at`: give both, or `never` "
+            "as `valid_until`.",
+            happened_at=show(int(start)),
+            valid_until=show(int(end)),
+        )
 
 
 def close_items(
