@@ -16,13 +16,10 @@ from anyio.from_thread import start_blocking_portal
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.forkserver import python
-from tests.sampling import sampled
 from tests.wires.mcp_session import WAIT_S, Session, environment
 
 WIRES = ("stdio", "http")
 """What a client of a toolset speaks over."""
-DAILY = sampled(WIRES, {"stdio"})
-"""For what goes through all layers alike, whichever wire it comes by."""
 _ADDRESS = re.compile(r"(http://[^\s/]+)/review\s")
 
 

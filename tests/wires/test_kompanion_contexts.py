@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.engine import needs_files
 from tests.unit.test_kept_content import JSON
 from tests.waiting import until
-from tests.wires.http_server import DAILY, HttpServer, HttpSession
+from tests.wires.http_server import WIRES, HttpServer, HttpSession
 from tests.wires.kompanion_client import (
     METAL,
     WOOD,
@@ -36,7 +36,7 @@ def dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module", params=DAILY)
+@pytest.fixture(scope="module", params=WIRES)
 def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
         yield both
@@ -48,7 +48,7 @@ def both(shared: Both) -> Iterator[Both]:
         yield both
 
 
-@pytest.fixture(scope="module", params=DAILY)
+@pytest.fixture(scope="module", params=WIRES)
 def lasting(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("kompanion") / "store") as both:
         yield both

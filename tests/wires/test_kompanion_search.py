@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
-from tests.wires.http_server import DAILY
+from tests.wires.http_server import WIRES
 from tests.wires.kompanion_client import METAL, WOOD, Both, clients, found, model, on_a_branch
 from tests.wires.mcp_session import environment
 
@@ -26,7 +26,7 @@ TEN = [
 OTHERS = [f"Server {n} listens on port {n + 4000} behind a proxy." for n in range(60)]
 
 
-@pytest.fixture(scope="module", params=DAILY)
+@pytest.fixture(scope="module", params=WIRES)
 def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
         yield both
@@ -38,7 +38,7 @@ def both(shared: Both) -> Iterator[Both]:
         yield both
 
 
-@pytest.fixture(scope="module", params=DAILY)
+@pytest.fixture(scope="module", params=WIRES)
 def embedding(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("kompanion") / "store", **model()) as both:
         yield both
