@@ -1,7 +1,7 @@
 """What a backup says of itself: the files that it holds, and the memory that is in them."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,7 +63,7 @@ class RowsHash:
         """Begin with no rows."""
         self._hash, self.rows = hashlib.sha256(), 0
 
-    def take(self, kind: Kind, columns: Sequence[str], rows: Iterable[tuple[Cell, ...]]) -> None:
+    def take(self, kind: Kind, columns: tuple[str, ...], rows: Iterable[tuple[Cell, ...]]) -> None:
         """Take these columns of the rows of a table."""
         self._hash.update(f"{kind.table}\n".encode())
         for row in rows:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from day1.model.rows.column import Column
@@ -344,11 +344,6 @@ def words_of(kind: Kind, row: Mapping[str, Cell]) -> str:
     return " ".join(str(row[c]) for c in kind.says if row[c] is not None)
 
 
-def cells(row: Mapping[str, Cell] | None, columns: Iterable[str]) -> tuple[Cell, ...] | None:
-    """The values of `columns`, None for a row that is not there."""
-    return None if row is None else tuple(row[c] for c in columns)
-
-
 def when(row: Mapping[str, Cell]) -> int:
     """When it happened, else when it was learned; the first instant of 1970 is a time too."""
     happened = row.get("happened_at")
@@ -369,9 +364,8 @@ def complete(kind: Kind | None, columns: Row) -> Row:
     return {**other, **columns, "content_hash": content_hash(str(text))}
 
 
-def canonical(value: object) -> str:
-    """JSON with sorted keys and no spaces: equal values are equal texts."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+"""JSON with sorted keys and no spaces: equal values are equal texts."""
 
 
 def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
@@ -385,14 +379,20 @@ def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:
     return short_hash(canonical(content_of(kind, row, kind.group(group))))
 
 
-def content_of(kind: Kind, row: Mapping[str, Cell], columns: Iterable[str]) -> list[object]:
+def content_of(kind: Kind, row: Mapping[str, Cell], columns: tuple[str, ...]) -> list[object]:
     """What is hashed of columns: younger ones come last, where they hold something.
 
     So a row that has nothing in them keeps the hashes that it had before there were any.
     """
-    first: list[object] = [row[c] for c in columns if c not in kind.younger]
-    younger = {c: row[c] for c in columns if c in kind.younger and row[c] is not None}
-    return [*first, younger] if younger else first
+    first, later = _by_age(kind.younger, columns)
+    content: list[object] = [row[c] for c in first]
+    younger = {c: value for c in later if (value := row[c]) is not None}
+    return [*content, younger] if younger else content
+
+
+@cache
+def _by_age(younger: frozenset[str], columns: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    return [c for c in columns if c not in younger], [c for c in columns if c in younger]
 
 
 def written(kind: Kind, row: Mapping[str, Cell], columns: Iterable[str]) -> Row:

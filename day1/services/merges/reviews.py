@@ -8,9 +8,9 @@ from day1.errors import Advice, Conflict, NotFound, PlanChanged, Refused
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, keeps_out
 from day1.model.merge.plan import MergePlan, Strategy, plan_merge, three_ways
-from day1.model.merge.row_merge import Choice, PlanRow, Take
+from day1.model.merge.row_merge import Choice, PlanRow, Take, agree
 from day1.model.records.review import Decision, Review, ReviewStatus, fingerprint, undecided
-from day1.model.rows.kind import WHOLE, cells
+from day1.model.rows.kind import WHOLE
 from day1.model.rows.origin import Origin
 from day1.services.branches.lookup import refuse_closed
 from day1.services.merges.merging import Merged, merge
@@ -179,8 +179,7 @@ def _held(seen: Preview, every: Mapping[str, PlanRow]) -> dict[str, tuple[HeldIt
             continue
         if row.target is not None and keeps_out(item):
             continue
-        columns = item.kind.group(item.cell)
-        if cells(row.source, columns) != cells(row.target, columns):
+        if not agree(row.source, row.target, item.kind.group(item.cell)):
             found[row.id] = (*found.get(row.id, ()), item)
     return found
 
