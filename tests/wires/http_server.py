@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -74,10 +74,10 @@ class HttpServer:
     def _read(self) -> None:
         """Keep the log, and find the address in it."""
         assert self.process.stderr is not None
-        with self.log.open("a", encoding="utf-8") as log:
+        with self.log.open("ab", buffering=0) as log:
             for line in self.process.stderr:
-                log.write(line)
-                log.flush()
+                with suppress(OSError):  # on a full disk the server still needs a reader
+                    log.write(line.encode())
                 found = _ADDRESS.match(line)
                 if found is not None:
                     self.address = found[1]
