@@ -40,11 +40,10 @@ def newest_page(
         active_at: only facts that search would find at this instant (microseconds UTC).
     """
     offset, limit = part
-    equal: dict[str, Cell] = dict(within)
     query = Query(equal=within, descending=True, limit=offset + limit)
     if active_at is None or kind is not FACT:
         return Page(reading.find(kind, query)[offset:], reading.count(kind, within))
-    equal = {**within, "status": "active"}
+    equal: dict[str, Cell] = {**within, "status": "active"}
     active = replace(
         query, equal=equal, without={"verification": ["invalidated"]}, present_at=active_at
     )

@@ -216,8 +216,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
             raise reused(new.first_edit)
         values: Row = {"status": "superseded", "superseded_by": new_id}
         if new.closes:
-            ends = (before["valid_until"], end_of(before, made))
-            values["valid_until"] = min(int(end) for end in ends if end is not None)
+            values["valid_until"] = end_of(before, made)
         work.add(FACT, [made])
         work.change(FACT, new.fact_id, values)
         groups = changed_groups(FACT, before, values)
@@ -229,9 +228,13 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
 
 
 def end_of(before: Row, made: Row) -> int:
-    """When the valid time of a fact ends that another replaces; not before it began."""
-    start = before["happened_at"]
-    return when(made) if start is None else max(when(made), int(start))
+    """When the valid time of a fact ends that another replaces: as planned, if that is earlier.
+
+    It does not end before it began.
+    """
+    start, planned = before["happened_at"], before["valid_until"]
+    end = when(made) if start is None else max(when(made), int(start))
+    return end if planned is None else min(end, int(planned))
 
 
 def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:

@@ -139,11 +139,13 @@ def _kept_apart(
     ctx: Context, items: Sequence[MemoryItem], secret: Sequence[str | None]
 ) -> list[list[float] | None]:
     """The given vectors of another model; that of a secret text too, which no model is shown."""
-    told = [i for i, s in zip(items, secret, strict=True) if i.embedding is not None and s is None]
-    given = [(item.text, item.embedding or []) for item in told]
-    other = foreign(ctx.search.embedder, given) if given else []
-    ours = {id(item) for item, apart in zip(told, other, strict=True) if not apart}
-    return [None if id(item) in ours else item.embedding for item in items]
+    vectors = [
+        (item, item.embedding if hidden is None else None)
+        for item, hidden in zip(items, secret, strict=True)
+    ]
+    given = [(item.text, vector) for item, vector in vectors if vector is not None]
+    apart = iter(foreign(ctx.search.embedder, given) if given else ())
+    return [item.embedding if vector is None or next(apart) else None for item, vector in vectors]
 
 
 class MemoryQuery(Request):
