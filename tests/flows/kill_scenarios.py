@@ -367,13 +367,19 @@ def told(folder: Path) -> State:
 def kill_at(point: str, folder: Path, state: State) -> State:
     """Let a process die at a point of an action, and check what it left; says the new state."""
     last = action_for(point, state)
+    units = die_at(point, folder, last)
+    return check_after_kill(folder, list(outcomes(state, last, units)))
+
+
+def die_at(point: str, folder: Path, action: Action) -> int:
+    """Let a process die at a point of an action; says how many units it acknowledged."""
     process = Process(folder, kill_at=point)
     try:
-        process.do(last)
+        process.do(action)
     except Killed:
         pass
     else:
         raise AssertionError(f"{point} was not passed")
     code, errors = process.end()
     assert code == -signal.SIGKILL, errors
-    return check_after_kill(folder, list(outcomes(state, last, process.units)))
+    return process.units

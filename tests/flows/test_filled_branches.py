@@ -1,7 +1,6 @@
 """A branch that begins with rows is there with all of them or not at all, whoever is killed."""
 
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,11 @@ from day1.services.branches import forking, lookup
 from tests.flows import killed_process
 from tests.flows.kill_scenarios import (
     Action,
-    Killed,
     Process,
     Refused,
     State,
     check_after_kill,
+    die_at,
     facts_on,
     outcomes,
     told,
@@ -70,15 +69,6 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State, dict[
     return folder, state, actions
 
 
-def killed(folder: Path, action: Action, point: str) -> None:
-    """Let a process die at a point of an action."""
-    process = Process(folder, kill_at=point)
-    with pytest.raises(Killed):
-        process.do(action)
-    code, errors = process.end()
-    assert code == -signal.SIGKILL, errors
-
-
 def edits(store: OpenStore, branch: str) -> list[object]:
     with store.repo.store.reading(Ref(branch=branch)) as reading:
         return [edit["row_id"] for edit in reading.find(EDIT, Query())]
@@ -115,7 +105,7 @@ def test_a_kill_leaves_the_branch_whole_or_absent(
     store, state, actions = before
     folder, action = tmp_path / "store", actions[which]
     shutil.copytree(store, folder)
-    killed(folder, action, point)
+    die_at(point, folder, action)
     found = check_after_kill(folder, list(outcomes(state, action)))
     whole = point in WHOLE_FROM
     assert (action["name"] in found) == whole
@@ -139,7 +129,7 @@ def test_a_process_that_was_there_all_the_time_recovers_it_too(
     folder, action = tmp_path / "store", actions[which]
     shutil.copytree(store, folder)
     witness = Process(folder)
-    killed(folder, action, point)
+    die_at(point, folder, action)
     if point in WHOLE_FROM and which == "curate":
         with pytest.raises(Refused, match="branch_exists"):
             witness.do(action)

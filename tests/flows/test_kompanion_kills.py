@@ -11,7 +11,7 @@ from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
 from day1.toolsets.kompanion import KOMPANION
 from tests.engine import needs_files
-from tests.flows.kill_scenarios import Killed, Process
+from tests.flows.kill_scenarios import die_at
 from tests.flows.killed_process import call_system, opened
 
 HERE = {"namespace": "project:metal"}
@@ -96,10 +96,7 @@ def test_a_kill_leaves_a_deed_whole_or_absent(
     for folder in (untouched, killed):
         shutil.copytree(before, folder)
     old, new = states(untouched, done)
-    process = Process(killed, point)
-    with pytest.raises(Killed):
-        process.do(done)
-    process.end()
+    die_at(point, killed, done)
     found, again = states(killed, done)
     assert found in (old, new)
     if done is SYNC:  # what was cut off may be whole, and then this was the next batch
@@ -112,10 +109,7 @@ def test_a_killed_promotion_is_finished_by_the_next(before: Path, tmp_path: Path
     folder = tmp_path / "store"
     shutil.copytree(before, folder)
     for point in ADDED:
-        process = Process(folder, point)
-        with pytest.raises(Killed):
-            process.do(deed("sync_semantic", max_batch=2))
-        process.end()
+        die_at(point, folder, deed("sync_semantic", max_batch=2))
     store = opened(folder)
     left = [call_system(store, deed("sync_semantic", max_batch=2)) for _ in range(3)]
     store.close()

@@ -114,10 +114,8 @@ def test_a_lesson_is_found_by_any_third_of_its_words(store: OpenStore) -> None:
         assert call(store, "memory_store", **other)["near_duplicate_of"] == first["id"], word
 
 
-@pytest.mark.parametrize("more", [{"expires_at": "2999-01-01"}, {"sensitivity": "secret"}], ids=str)
-def test_no_insight_quotes_a_lesson_that_is_hidden_by_then(
-    store: OpenStore, more: dict[str, str]
-) -> None:
+def lessons_of_an_insight(store: OpenStore) -> list[str]:
+    """The ids of three lessons with one outcome, of which an insight is made."""
     ids = [
         call(store, "memory_store", **{**LESSON, "context": where, "action": what})["id"]
         for where, what in (
@@ -127,6 +125,14 @@ def test_no_insight_quotes_a_lesson_that_is_hidden_by_then(
         )
     ]
     assert len(call(store, "memory_insights", action="generate")["insights"]) == 1
+    return ids
+
+
+@pytest.mark.parametrize("more", [{"expires_at": "2999-01-01"}, {"sensitivity": "secret"}], ids=str)
+def test_no_insight_quotes_a_lesson_that_is_hidden_by_then(
+    store: OpenStore, more: dict[str, str]
+) -> None:
+    ids = lessons_of_an_insight(store)
     edit(store, ids[0], **more)
     assert call(store, "memory_insights", action="generate")["insights"] == []
 
@@ -174,15 +180,7 @@ def test_no_lesson_goes_into_one_that_ends(store: OpenStore, more: dict[str, str
 
 def test_what_was_true_once_is_neither_exported_nor_an_insight(store: OpenStore) -> None:
     """engram's form has no valid time: elsewhere it would be true for ever."""
-    ids = [
-        call(store, "memory_store", **{**LESSON, "context": where, "action": what})["id"]
-        for where, what in (
-            ("Night runs", "Doubled it"),
-            ("A slow disk", "Cached"),
-            ("Ferns", "Cut"),
-        )
-    ]
-    assert len(call(store, "memory_insights", action="generate")["insights"]) == 1
+    ids = lessons_of_an_insight(store)
     edit(store, ids[0], valid_until="2020-01-01")
     assert call(store, "memory_insights", action="generate")["insights"] == []
     assert [m["id"] for m in call(store, "memory_export")["memories"]] == ids[1:]

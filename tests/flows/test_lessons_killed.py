@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.engine import needs_files
-from tests.flows.kill_scenarios import Killed, Process
+from tests.flows.kill_scenarios import die_at
 from tests.flows.killed_process import call_system, opened
 from tests.forkserver import python
 from tests.wires.engram_session import LESSON, lesson
@@ -157,10 +157,7 @@ def test_a_kill_leaves_a_deed_whole_or_absent(
     for folder in (untouched, killed):
         shutil.copytree(before, folder)
     old, new, _ = states(untouched, done)
-    process = Process(killed, point)
-    with pytest.raises(Killed):
-        process.do(done)
-    process.end()
+    die_at(point, killed, done)
     found, *again = states(killed, done)
     assert found in (old, new)
     assert old != new
