@@ -9,7 +9,8 @@ from typing import Literal, Protocol
 
 from day1.model.values.callbacks import KillPoint
 
-State = Literal["added", "changed", "same", "removed", "absent", "refused"]
+State = Literal["added", "changed", "same", "kept", "removed", "absent", "refused"]
+"""`kept`: a person wrote what starts day1, so it stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,16 @@ class Outcome:
     """What of the file is day1's."""
     state: State
     why: str = ""
-    """Why it was refused."""
+    """Why it was refused, or which places a person wrote."""
     content: str = ""
     """What belongs there, as a person would add it."""
     backup: Path | None = None
-    """What the file was before day1's first change."""
+    """A copy of what the file was before this change."""
 
     @property
     def differs(self) -> bool:
         """Whether something is, or was, to be done."""
-        return self.state not in {"same", "absent"}
+        return self.state not in {"same", "kept", "absent"}
 
 
 class Setup(Protocol):

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from day1.adapters.clients import jsonc, section, toml
 from day1.adapters.clients.documents import NotUnderstood
+from day1.adapters.clients.hook_edits import HooksEdit
+from day1.adapters.clients.hook_table import HOOKS
 
 ENTRY = {"command": "day1", "args": ["mcp"], "env": {"DAY1_AGENT_ID": "x"}}
 KEYS = ("servers", "day1")
@@ -106,7 +109,8 @@ def test_toml_is_the_same_again(text: str, line: str, end: str) -> None:
     assert {**left, "servers": None} == {**before, "servers": None}
 
 
-@given(st.text(alphabet="ab\n #<!->", max_size=30), st.sampled_from(["\n", "\r\n"]))
+@given(st.text(alphabet="ab\n\r #<!->", max_size=30), st.sampled_from(["\n", "\r\n", "\r"]))
+@example("a\nb\n", "\r")
 def test_a_text_is_the_same_again(text: str, line: str) -> None:
     data = text.replace("\n", line).encode()
     edited = section.put(data, "hello\nyou")
@@ -129,3 +133,20 @@ def test_what_is_put_in_a_list_comes_out_again(given_text: tuple[str, dict[str, 
             assert jsonc.value_of(out) == value
             if items and items[0] is not None:  # which says as much as nothing
                 assert jsonc.value_of(jsonc.take_out(put, (key, 0)))[key] == [*items[1:], ENTRY]
+
+
+ODD = [None, 7, True, "x", [], {}, [None], {"x": None}]
+
+
+@pytest.mark.parametrize("key", ["type", "tool", "server", "input", "command", "timeout", "hooks"])
+def test_a_hook_with_an_odd_value_is_edited_or_left(key: str) -> None:
+    edit = HooksEdit("claude", Path("settings.json"), HOOKS["claude"], "day1")
+    right = edit.put(edit.blank)
+    for odd in ODD:
+        value = json.loads(right)
+        for entry in (*value["hooks"]["UserPromptSubmit"][0]["hooks"], value["hooks"]["Stop"][0]):
+            entry[key] = odd
+        data = json.dumps(value).encode()
+        edited = edit.put(data)
+        assert edit.put(edited) == edited
+        assert edit.present(edit.take_out(edited)) is None

@@ -158,26 +158,87 @@ def test_another_server_of_the_name_stays(cli: CommandLine) -> None:
 
 
 def test_what_a_person_chose_in_the_entry_stays(cli: CommandLine) -> None:
-    own = {"command": "day1", "args": ["mcp", "--toolsets", "core,review"], "env": {"X": "1"}}
+    own = {
+        "command": "day1",
+        "args": ["mcp", "--toolsets", "core,review"],
+        "env": {"X": "1", "DAY1_AGENT_ID": "mine"},
+    }
     path = zed(cli, json.dumps({"context_servers": {"day1": own}}).encode())
     cli("setup", "zed")
     entry = json.loads(path.read_bytes())["context_servers"]["day1"]
-    assert entry["args"] == own["args"]
-    assert entry["env"] == {"X": "1", "DAY1_AGENT_ID": "zed"}
+    assert entry == {**own, "source": "custom"}
     cli("setup", "zed", "--tools", "core14")
     entry = json.loads(path.read_bytes())["context_servers"]["day1"]
     assert entry["args"] == ["mcp", "--tools", "core14"]
-    assert entry["env"] == {"X": "1", "DAY1_AGENT_ID": "zed"}
+    assert entry["env"] == own["env"]
     cli("setup", "zed")
     assert json.loads(path.read_bytes())["context_servers"]["day1"] == entry
 
 
+LAUNCHERS = [
+    ["uvx", "day1", "mcp"],
+    ["wsl", "-e", "day1", "mcp"],
+    ["${workspaceFolder}/.venv/bin/day1", "mcp"],
+    [".venv/bin/day1", "mcp"],
+    ["~/bin/day1", "mcp", "--tools", "core14"],
+    ["C:\\tools\\day1.exe", "mcp"],
+    ["day1", "mcp"],
+]
+
+
+@pytest.mark.parametrize("words", LAUNCHERS, ids=[words[0] for words in LAUNCHERS])
+def test_an_entry_that_a_person_wrote_stays(cli: CommandLine, words: list[str]) -> None:
+    entry = {"command": words[0], "args": words[1:]}
+    if words[0] != "day1":
+        entry["env"] = {"DAY1_AGENT_ID": "zed"}
+    text = json.dumps({"context_servers": {"day1": entry}}).encode()
+    path = zed(cli, text)
+    for more in (["--check"], ["--tools", "core14"], ["--remove"]):
+        (file,) = cli.json("setup", "zed", *more)["files"]
+        assert file["state"] == "kept"
+        assert "context_servers.day1: not in the form of `day1 setup`" in file["why"]
+    assert path.read_bytes() == text
+
+
+def test_what_cannot_be_found_from_here_is_no_fault_of_the_entry(cli: CommandLine) -> None:
+    cli("setup", "zed", "claude")
+    before = tree(cli.home)
+    cli.env["PATH"] = "/usr/bin:/bin"
+    assert set(states(cli, "zed", "claude").values()) == {"same"}
+    assert tree(cli.home) == before
+
+
+def test_a_path_in_the_file_of_a_project_stays(cli: CommandLine) -> None:
+    """It may be right on another machine, or in a container."""
+    entry = {"command": "/opt/day1", "args": ["mcp"], "env": {"DAY1_AGENT_ID": "claude-code"}}
+    path = cli.folder / ".mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"day1": entry}}))
+    assert states(cli, "claude", "--project")[".mcp.json mcpServers.day1"] == "kept"
+    assert json.loads(path.read_text())["mcpServers"]["day1"] == entry
+
+
 def test_a_program_that_is_gone_is_put_right(cli: CommandLine) -> None:
-    path = codex(cli, b'[mcp_servers.day1]\ncommand = "/gone/day1" # old\nargs = ["mcp"]\n')
+    text = (
+        b'[mcp_servers.day1]\ncommand = "/gone/day1" # old\nargs = ["mcp"]\n'
+        b'env = {DAY1_AGENT_ID = "codex", X = "1"}\n'
+    )
+    path = codex(cli, text)
     assert states(cli, "codex", "--check", code=1)["config.toml mcp_servers.day1"] == "changed"
     cli("setup", "codex")
-    assert tomllib.loads(path.read_text())["mcp_servers"]["day1"]["command"] == "day1"
-    assert b"# old" in path.read_bytes()
+    assert path.read_bytes() == text.replace(b"/gone/day1", b"day1")
+
+
+def test_comments_around_an_entry_stay_when_it_goes(cli: CommandLine) -> None:
+    text = (
+        b'# above\n[mcp_servers.day1]\n# mine\ncommand = "day1" # why\nargs = ["mcp"]\n'
+        b'[mcp_servers.day1.env]\nDAY1_AGENT_ID = "codex" # who\n\n# after\n[tui]\nx = 1 # last\n'
+    )
+    path = codex(cli, text)
+    assert states(cli, "codex", "--dry-run")["config.toml mcp_servers.day1"] == "same"
+    assert states(cli, "codex", "--remove")["config.toml mcp_servers.day1"] == "removed"
+    assert path.read_bytes() == (
+        b"# above\n# mine\n # why\n # who\n\n# after\n[tui]\nx = 1 # last\n"
+    )
 
 
 def test_instructions_that_two_clients_share_stay_while_one_needs_them(cli: CommandLine) -> None:
@@ -207,10 +268,15 @@ def test_an_older_section_is_replaced_in_its_place(cli: CommandLine) -> None:
 @pytest.mark.parametrize("look", ["--dry-run", "--print", "--check"])
 def test_looking_writes_nothing(cli: CommandLine, look: str) -> None:
     zed(cli)
-    before = {path: path.lstat() for path in cli.home.rglob("*")}
+
+    def state() -> dict[Path, tuple[int, ...]]:
+        found = {path: path.lstat() for path in cli.home.rglob("*")}
+        return {path: (s.st_ino, s.st_mode, s.st_mtime_ns) for path, s in found.items()}
+
+    before = state()
     answer = cli("setup", "zed", look, code=1 if look == "--check" else 0)
     assert ('"command": "day1"' in answer.out) == (look == "--print")
-    assert {path: path.lstat() for path in cli.home.rglob("*")} == before
+    assert state() == before
 
 
 def test_no_client_named_means_those_that_are_found(cli: CommandLine) -> None:
@@ -278,4 +344,4 @@ def test_the_editors_are_loaded_by_setup_alone(cli: CommandLine) -> None:
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         loaded = set(done.stderr.splitlines())
-        assert not {"tomlkit", "tree_sitter", "day1.adapters.clients.setup"} & loaded
+        assert not {"tree_sitter", "day1.adapters.clients.setup"} & loaded

@@ -186,6 +186,34 @@ def test_a_hook_that_stands_twice_is_put_right(cli: CommandLine) -> None:
     assert set_up(cli, twice) == once
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "day1 hook turn-end --client claude; other",
+        "day1 hook turn-end --client claude && other",
+        "day1 hook turn-end --client claude # mine",
+        "day1 hook turn-end --client claude --more",
+        "uvx day1 hook turn-end --client claude",
+        "cd /x && day1 hook turn-end --client claude",
+        "$HOME/bin/day1 hook turn-end --client claude",
+    ],
+)
+def test_a_line_that_a_person_wrote_stays_and_gets_no_second_one(
+    cli: CommandLine, command: str
+) -> None:
+    beside = {"type": "command", "command": "say done"}
+    by_hand = [{"hooks": [{"type": "command", "command": command}, beside]}]
+    path = settings(cli, json.dumps({"hooks": {"Stop": by_hand}}, indent=2) + "\n")
+    before = path.read_bytes()
+    assert states(cli, "claude")["settings.json hooks"] == "added"
+    assert json.loads(path.read_text())["hooks"]["Stop"] == by_hand
+    assert "SessionStart" in commands(path)
+    assert "hooks.Stop[0].hooks[0]" in cli("setup", "claude").err
+    cli("setup", "claude", "--remove")
+    assert path.read_bytes() == before
+    assert states(cli, "claude", "--remove")["settings.json hooks"] == "kept"
+
+
 @pytest.mark.parametrize("text", ['{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": 7}', "{"])
 def test_hooks_of_another_form_are_never_touched(cli: CommandLine, text: str) -> None:
     path = settings(cli, text)

@@ -1,5 +1,7 @@
 """`day1 setup` on files that cannot be edited, killed, and with others at work."""
 
+import errno
+import hashlib
 import json
 import os
 import signal
@@ -10,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from day1.adapters.clients import jsonc
+from day1.adapters.clients.copies import MOST
 from tests.wires.clients_files import COMMENTED, TOML, codex, fresh, states, tree, zed
 from tests.wires.command_line import CommandLine
 
@@ -29,6 +33,8 @@ def cli(tmp_path: Path) -> CommandLine:
         b"{", b"[]", b'{"a": 1,,}', b'{"a": 1} {}', b"\xff\xfe", b"{'a': 1}", b'{"a": "open}',
         b'{"context_servers": []}', b'{"context_servers": 3}', b"[" * 100_000,
         b'{"context_servers": {}, "context_servers": {}}', b'{"a": 1 // }', b"{}/*",
+        b'{"a": 1 // x\r, "b": 2\n}', b'{"a": NaN}', b'{"context_servers": {"day1": null}}',
+        b"{\0}", '{"a": 1}'.encode("utf-16"), b'{"context_servers": null}',
     ],
 )  # fmt: skip
 def test_json_that_is_not_sound_is_never_touched(cli: CommandLine, content: bytes) -> None:
@@ -49,7 +55,7 @@ def test_toml_that_is_not_sound_is_never_touched(cli: CommandLine, content: byte
 
 
 @pytest.mark.parametrize(
-    "content", [b"<!-- BEGIN day1\nopen", b"<!-- END day1 -->\n", b"<!-- END day1 --><!-- BEGIN day1 -->"]
+    "content", [b"<!-- BEGIN day1\nopen", b"<!-- END day1 -->\n", b"<!-- END day1 --><!-- BEGIN day1 -->", "# Ours".encode("utf-16")]
 )  # fmt: skip
 def test_marks_that_do_not_fit_are_never_touched(cli: CommandLine, content: bytes) -> None:
     notes = cli.folder / "CLAUDE.md"
@@ -143,18 +149,99 @@ def test_an_empty_file_is_filled_and_empty_again(cli: CommandLine) -> None:
 # Backups, kills, others at work
 
 
-def test_one_copy_is_kept_of_what_was_before(cli: CommandLine) -> None:
+def copy_of(cli: CommandLine, *arguments: str) -> Path:
+    """The copy that a set-up of Zed names."""
+    (copy,) = [each["backup"] for each in cli.json("setup", "zed", *arguments)["files"]]
+    return Path(copy)
+
+
+def test_a_copy_is_kept_before_each_change(cli: CommandLine) -> None:
     path = zed(cli)
     path.chmod(0o644)
-    (copy,) = [f["backup"] for f in cli.json("setup", "zed")["files"]]
-    assert Path(copy).read_bytes() == COMMENTED
-    assert stat.S_IMODE(Path(copy).stat().st_mode) == 0o600
-    cli("setup", "zed", "--tools", "core14")
-    assert Path(copy).read_bytes() == COMMENTED, "a later change keeps the first copy"
-    assert len(list(Path(copy).parent.iterdir())) == 1
+    first = copy_of(cli)
+    assert first.read_bytes() == COMMENTED
+    assert "zed-settings.json" in first.name
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    assert stat.S_IMODE(first.parent.stat().st_mode) == 0o700
+    changed = path.read_bytes()
+    assert copy_of(cli, "--tools", "core14").read_bytes() == changed
+    changed = path.read_bytes()
+    assert copy_of(cli, "--remove").read_bytes() == changed
+    assert path.read_bytes() == first.read_bytes() == COMMENTED
+
+
+def test_copies_do_not_pile_up(cli: CommandLine) -> None:
+    path = zed(cli)
+    first = copy_of(cli)
+    for times in range(2 * MOST):
+        path.write_bytes(path.read_bytes() + b"// more\n")
+        newest = copy_of(cli, "--tools", "core14" if times % 2 else "core")
+    every = sorted(first.parent.iterdir())
+    assert len(every) == MOST
+    assert (every[0], every[-1]) == (first, newest), "the first one stays, and the newest"
+    assert first.read_bytes() == COMMENTED
+
+
+def test_the_copy_of_an_earlier_day1_still_gives_the_same_bytes_back(cli: CommandLine) -> None:
+    path = zed(cli)
+    copy = copy_of(cli)
+    place = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+    copy.rename(copy.with_name(f"{place}-settings.json"))
     cli("setup", "zed", "--remove")
     assert path.read_bytes() == COMMENTED
-    assert not Path(copy).exists()
+
+
+def test_an_edit_that_changes_more_than_day1s_own_is_not_written(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever an editor of one format does wrong, no byte of others' is written."""
+    path = zed(cli)
+    right = jsonc.put
+    monkeypatch.setattr(jsonc, "put", lambda *a: right(*a).replace(b"// nice", b"// Nice"))
+    for look in (["--check"], []):
+        assert states(cli, "zed", *look, code=1) == {
+            "settings.json context_servers.day1": "refused"
+        }
+    assert path.read_bytes() == COMMENTED
+
+
+def test_a_file_of_another_owner_that_cannot_stay_theirs_is_left(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = zed(cli)
+    path.chmod(0o666)
+    if os.geteuid() != 0:
+        pytest.skip("only the superuser can give a file away")
+    os.chown(path, 12345, 12345)
+
+    def denied(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", denied)
+    assert "another user" in cli("setup", "zed", code=1).err
+    assert path.read_bytes() == COMMENTED
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+
+
+@pytest.mark.parametrize("full", ["settings.json.day1-new", "backups"])
+def test_a_full_disk_leaves_the_file(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, full: str
+) -> None:
+    path, sync = zed(cli), os.fsync
+
+    def fails(handle: int) -> None:
+        if full in str(Path(f"/proc/self/fd/{handle}").readlink()):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fails)
+    assert "No space left" in cli("setup", "zed", code=1).err
+    assert path.read_bytes() == COMMENTED
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+    monkeypatch.undo()
+    cli("setup", "zed")
+    cli("setup", "zed", "--remove")
+    assert path.read_bytes() == COMMENTED
 
 
 @pytest.mark.parametrize("point", ["setup-after-backup", "setup-before-rename"])

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 Keys = Sequence[str | int]
 """A path into a document: names of members, and places in lists."""
+Ranges = Sequence[tuple[int, int]]
+"""Parts of a text, each by its start and its end."""
+
+NO_PLACE: Final = 10**9
+"""The place in a list, or in an object, of a member that is not there."""
+BOM: Final = b"\xef\xbb\xbf"
+SPACE: Final = b" \t\r\n"
 
 
 class NotUnderstood(Exception):
@@ -37,6 +44,10 @@ class Document(Protocol):
 
     def take_out(self, data: bytes, keys: Keys) -> bytes:
         """The document without what is at a path of keys."""
+        ...
+
+    def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
+        """The bytes of what is at paths of keys, with the containers that hold nothing else."""
         ...
 
     def shown(self, keys: Keys, value: Any) -> str:
@@ -85,6 +96,23 @@ def without(document: Any, keys: Keys) -> Any:
     return {key: value for key, value in document.items() if key != first}
 
 
+def holds(value: Any, keys: Keys) -> bool:
+    """Whether something is at a path of keys, be it null.
+
+    Raises:
+        NotUnderstood: something on the path has no keys, or no places.
+    """
+    parent = at(value, keys[:-1])
+    return at(value, keys) is not None or (isinstance(parent, dict) and keys[-1] in parent)
+
+
+def is_blank(data: bytes) -> bool:
+    """Whether a text has nothing but space, and perhaps the mark of its encoding."""
+    return not data.removeprefix(BOM).strip(SPACE)
+
+
 def newline_of(data: bytes) -> str:
-    """How the lines of a text end."""
-    return "\r\n" if b"\r\n" in data else "\n"
+    """How the lines of a text end: as the first one does, with CR alone only if none has LF."""
+    if b"\n" in data:
+        return "\r\n" if data[: data.index(b"\n")].endswith(b"\r") else "\n"
+    return "\r" if b"\r" in data else "\n"

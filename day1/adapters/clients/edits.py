@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any, Final, Protocol, cast
 
 from day1.adapters.clients import jsonc, section, toml
-from day1.adapters.clients.documents import Document, NotUnderstood, at
+from day1.adapters.clients.documents import (
+    SPACE,
+    Document,
+    Keys,
+    NotUnderstood,
+    Ranges,
+    at,
+    holds,
+    is_blank,
+)
 from day1.adapters.clients.table import SERVER, Client, Notes
 from day1.hooks.events import agent_of
 
 FORMATS: Final = MappingProxyType({"json": cast("Document", jsonc), "toml": cast("Document", toml)})
+SEPARATORS: Final = SPACE + b","
 _NAMES_DAY1: Final = re.compile(r"day1([\[=@].*)?")
 
 
@@ -45,12 +55,25 @@ class Edit(Protocol):
         """The file when there is nothing of anybody in it."""
         ...
 
+    @property
+    def separators(self) -> bytes:
+        """The letters that part day1's bytes from others'."""
+        ...
+
     def present(self, data: bytes) -> Any:
-        """What of day1's is in the text; None if there is nothing.
+        """What `day1 setup` wrote into the text; None if it wrote nothing.
 
         Raises:
             NotUnderstood: the text is not sound, or something of somebody else is in the place.
         """
+        ...
+
+    def by_hand(self, data: bytes) -> Sequence[str]:
+        """The places of what starts day1 and was written by a person, who decides what it says."""
+        ...
+
+    def own(self, data: bytes) -> Ranges:
+        """The bytes of what is present."""
         ...
 
     def put(self, data: bytes) -> bytes:
@@ -80,6 +103,8 @@ class ServerEdit:
     program: str
     tools: str | None
     """What the person says of `--tools`."""
+    shared: bool = False
+    """Whether the file is of a project: other machines may read it too."""
 
     @property
     def keys(self) -> tuple[str, str]:
@@ -100,20 +125,37 @@ class ServerEdit:
     def _document(self) -> Document:
         return FORMATS[self.about.format]
 
+    @property
+    def separators(self) -> bytes:
+        """Space, and commas between members."""
+        return SEPARATORS
+
     def present(self, data: bytes) -> Any:
-        """The entry, if it starts day1."""
-        entry = at(self._document.value_of(data), self.keys) if data.strip() else None
-        if entry is not None and not starts_day1(entry):
-            raise NotUnderstood(f"{self.what} is there already and does not start day1")
-        return entry
+        """The entry, if `day1 setup` wrote it."""
+        entry = self._entry_in(data)
+        return entry if entry is not None and self._is_own(entry) else None
+
+    def by_hand(self, data: bytes) -> Sequence[str]:
+        """The entry, if it starts day1 in another form than that of `day1 setup`."""
+        entry = self._entry_in(data)
+        return [] if entry is None or self._is_own(entry) else [self.what]
+
+    def own(self, data: bytes) -> Ranges:
+        """The bytes of the entry."""
+        return self._document.own(data, self.own_keys(data))
+
+    def own_keys(self, data: bytes) -> Sequence[Keys]:
+        """Where the entry is, or would be; nowhere if it is a person's."""
+        return [] if self.by_hand(data) else [self.keys]
 
     def put(self, data: bytes) -> bytes:
         """The text with the entry; of one that is there, only what is missing or wrong changes."""
-        there, wanted = self.present(data), self._entry()
-        if there is None:
+        entry, wanted = self._entry_in(data), self._entry()
+        if entry is None:
             return self._document.put(data, self.keys, wanted)
-        for keys, value in self._missing(there, wanted):
-            data = self._document.put(data, (*self.keys, *keys), value)
+        if self._is_own(entry):
+            for keys, value in self._missing(entry, wanted):
+                data = self._document.put(data, (*self.keys, *keys), value)
         return data
 
     def put_again(self, data: bytes, present: Any) -> bytes:
@@ -128,6 +170,33 @@ class ServerEdit:
         """A file with the entry alone."""
         return self._document.shown(self.keys, self._entry())
 
+    def _entry_in(self, data: bytes) -> Any:
+        """What starts day1; None if there is nothing.
+
+        Raises:
+            NotUnderstood: what is in the place does not start day1.
+        """
+        value = self._document.value_of(data) if not is_blank(data) else {}
+        if not holds(value, self.keys):
+            return None
+        entry = at(value, self.keys)
+        if not starts_day1(entry):
+            raise NotUnderstood(f"{self.what} is there already and does not start day1")
+        return entry
+
+    def _is_own(self, entry: Mapping[str, Any]) -> bool:
+        """Whether an entry has the form that `day1 setup` writes, and names its agent."""
+        words = _words(entry)
+        written = self.about.entry(words, agent_of(self.client))
+        names = next(key for key, value in written.items() if isinstance(value, dict))
+        return (
+            words[1:2] == ["mcp"]
+            and is_own_program(words[0], shared=self.shared)
+            and all(entry.get(key) == written[key] for key in {"command", "args"} & written.keys())
+            and isinstance(entry.get(names), dict)
+            and written[names].keys() <= entry[names].keys()
+        )
+
     def _entry(self) -> dict[str, Any]:
         tools = self.tools or self.about.tools
         command = [self.program, "mcp", *(("--tools", tools) if tools else ())]
@@ -138,19 +207,17 @@ class ServerEdit:
     ) -> list[tuple[tuple[str, ...], Any]]:
         """What an entry of day1's lacks; what a person added or chose stays."""
         command = _words(there)
-        program = command[0] if shutil.which(command[0]) else self.program
+        program = self.program if is_gone(command[0]) else command[0]
         arguments = _words(wanted)[1:] if self.tools else command[1:]
         if isinstance(wanted["command"], list):
             right = {**wanted, "command": [program, *arguments]}
         else:
             right = {**wanted, "command": program, "args": arguments}
-        found: list[tuple[tuple[str, ...], Any]] = []
-        for key, value in right.items():
-            if isinstance(value, dict) and isinstance(there.get(key), dict):
-                found += [((key, k), v) for k, v in value.items() if k not in there[key]]
-            elif key not in there or (key in {"command", "args"} and there[key] != value):
-                found.append(((key,), value))
-        return found
+        return [
+            ((key,), value)
+            for key, value in right.items()
+            if key not in there or (key in {"command", "args"} and there[key] != value)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +240,24 @@ class NotesEdit:
         """What the file begins with."""
         return self.about.head.encode()
 
+    @property
+    def separators(self) -> bytes:
+        """Empty lines."""
+        return SPACE
+
     def present(self, data: bytes) -> Any:
         """The section, with its marks."""
         return section.found(data)
+
+    def by_hand(self, _data: bytes) -> Sequence[str]:
+        """Nothing: what is between the marks is day1's."""
+        return []
+
+    def own(self, data: bytes) -> Ranges:
+        """The section's bytes."""
+        present = section.found(data)
+        start = -1 if present is None else data.find(present)
+        return [] if present is None else [(start, start + len(present))]
 
     def put(self, data: bytes) -> bytes:
         """The text with the section."""
@@ -210,12 +292,25 @@ def starts_day1(entry: Any) -> bool:
     return "mcp" in words and any(map(names_day1, words))
 
 
+def is_own_program(word: str, *, shared: bool) -> bool:
+    """Whether `day1 setup` names the program so: by its name, in a user's file also by its path."""
+    return word == "day1" or (not shared and names_day1(word) and PurePath(word).is_absolute())
+
+
+def is_gone(program: str) -> bool:
+    """Whether a program is not where its whole path says.
+
+    A shorter name is the client's to find: its PATH and its folder need not be those of this shell.
+    """
+    return PurePath(program).is_absolute() and shutil.which(program) is None
+
+
 def names_day1(word: str) -> bool:
     """Whether a word of a command is the program day1, or its package."""
-    return _NAMES_DAY1.fullmatch(PurePath(word).stem) is not None
+    return _NAMES_DAY1.fullmatch(PureWindowsPath(word).stem) is not None
 
 
-def _words(entry: dict[str, Any]) -> list[str]:
+def _words(entry: Mapping[str, Any]) -> list[str]:
     """The command of an entry with its arguments."""
     command, arguments = entry.get("command"), entry.get("args", [])
     words: Sequence[Any] = command if isinstance(command, list) else [command]

@@ -1,15 +1,17 @@
-"""Read and replace a client's file: whole or not at all, after one copy of what it was."""
+"""Read and change a client's file: whole or not at all, and only the bytes that are day1's."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
+from day1.adapters.clients.documents import Ranges
 from day1.model.values.callbacks import KillPoint
 
 _MOST: Final = 64 * 1024 * 1024
@@ -18,6 +20,61 @@ _MOST: Final = 64 * 1024 * 1024
 
 class NotTouched(Exception):
     """The file is none that day1 may read or write."""
+
+
+class Text(NamedTuple):
+    """A text, and which of its bytes are day1's."""
+
+    data: bytes
+    own: Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of one file."""
+
+    path: Path
+    before: bytes | None
+    """What it is; None: it is not there."""
+    after: bytes | None
+    """What it is to be; None: it is removed."""
+    texts: tuple[Text, Text]
+    """Both, with a document of nothing in the place of None."""
+    separators: bytes
+    """What may come and go beside day1's bytes."""
+
+    def check(self) -> None:
+        """Compare all that is not day1's.
+
+        Raises:
+            NotTouched: something else than day1's own would change.
+        """
+        if not same_outside(*self.texts, self.separators):
+            raise NotTouched("more than day1's own would change: its form is too unusual")
+
+
+class Keeper(Protocol):
+    """Keeps copies."""
+
+    def keep(self, path: Path, data: bytes | None) -> Path | None:
+        """Keep what a file is before a change; answers where."""
+        ...
+
+
+def carry_out(change: Change, copies: Keeper, point: KillPoint) -> Path | None:
+    """Change a file after a copy was kept of it; answers where. The one place that writes.
+
+    Raises:
+        NotTouched: something that is not day1's would change, or the file cannot be written.
+    """
+    change.check()
+    copy = copies.keep(change.path, change.before)
+    point("setup-after-backup")
+    if change.after is None:
+        _remove(change.path, change.before)
+    else:
+        _replace(change.path, change.before, change.after, point)
+    return copy
 
 
 def read(path: Path) -> bytes | None:
@@ -44,7 +101,54 @@ def read(path: Path) -> bytes | None:
         raise NotTouched(f"it cannot be read: {exc.strerror}") from exc
 
 
-def replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) -> None:
+def same_outside(one: Text, other: Text, separators: bytes) -> bool:
+    """Whether two texts are the same but for day1's bytes, and for separators beside these."""
+    left, right = (list(_outside(text, separators)) for text in (one, other))
+    while left and right:
+        (soft_left, a), (soft_right, b) = left.pop(), right.pop()
+        same = _common(a, b)
+        a, b = a[same:], b[same:]
+        if a and b:
+            if soft_left:
+                a = a[1:]
+            elif soft_right:
+                b = b[1:]
+            else:
+                return False
+        left += [(soft_left, a)] if a else []
+        right += [(soft_right, b)] if b else []
+    return all(soft for soft, _ in (*left, *right))
+
+
+def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
+    """The parts that are not day1's, the last one first; each says whether it may come and go."""
+    end = len(text.data)
+    for start, stop in [*reversed(text.own), (0, 0)]:
+        part = text.data[stop:end]
+        after = part if end == len(text.data) else part.rstrip(separators)
+        inner = after if not stop else after.lstrip(separators)
+        parts = [
+            (True, part[len(after) :]),
+            (False, inner),
+            (True, after[: len(after) - len(inner)]),
+        ]
+        yield from (each for each in parts if each[1])
+        end = start
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) -> None:
     """Put `after` in the place of `before`, by a rename. One process of day1's does so at a time.
 
     Raises:
@@ -54,12 +158,10 @@ def replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) ->
     beside = target.with_name(f".{target.name}.day1-new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _write(beside, after, 0o666 if before is None else 0o600)
+        beside.unlink(missing_ok=True)  # a killed process left it
+        write_new(beside, after, 0o666 if before is None else 0o600)
         if before is not None:
-            shutil.copymode(target, beside)
-            owner = target.stat()
-            with suppress(PermissionError):
-                os.chown(beside, owner.st_uid, owner.st_gid)
+            _take_over(target, beside)
         point("setup-before-rename")
         if read(target) != before:
             raise NotTouched("another program changed it just now: try again")
@@ -67,61 +169,53 @@ def replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) ->
     except OSError as exc:
         raise NotTouched(f"it cannot be written: {exc.strerror}") from exc
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
-def remove(path: Path) -> None:
+def _take_over(target: Path, beside: Path) -> None:
+    """Give a new file the owner and the mode of the one in whose place it goes."""
+    old, new = target.stat(), beside.stat()
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        try:
+            os.chown(beside, old.st_uid, old.st_gid)
+        except PermissionError as exc:
+            raise NotTouched("it belongs to another user or group, who would lose it") from exc
+    shutil.copymode(target, beside)
+
+
+def _remove(path: Path, before: bytes | None) -> None:
     """Remove a file that day1 made; a link to it stays.
 
     Raises:
-        NotTouched: it cannot be removed.
+        NotTouched: it cannot be removed, or somebody else changed it meanwhile.
     """
+    if read(path) != before:
+        raise NotTouched("another program changed it just now: try again")
     try:
         path.resolve().unlink()
     except OSError as exc:
         raise NotTouched(f"it cannot be removed: {exc.strerror}") from exc
 
 
-class Backups:
-    """What files were before day1's first change, kept for this user alone."""
+def write_new(path: Path, data: bytes, mode: int) -> None:
+    """Write a file that is not there yet, durably; what is written of it in part goes.
 
-    def __init__(self, folder: Path) -> None:
-        """Keep them in a folder, which is made when one is kept."""
-        self._folder = folder
-
-    def of(self, path: Path) -> Path:
-        """Where the copy of a file is, or would be."""
-        target = path.resolve()
-        place = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
-        return self._folder / f"{place}-{target.name.lstrip('.')}"
-
-    def read(self, path: Path) -> bytes | None:
-        """What a file was before; None if nothing was kept."""
-        copy = self.of(path)
-        return copy.read_bytes() if copy.is_file() else None
-
-    def keep(self, path: Path, data: bytes) -> Path:
-        """Keep what a file is before day1's first change."""
-        copy = self.of(path)
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            beside = copy.with_name(f"{copy.name}.new")
-            _write(beside, data, 0o600)
-            beside.replace(copy)
-        except OSError as exc:
-            raise NotTouched(f"no copy of it can be kept: {exc.strerror}") from exc
-        return copy
-
-    def forget(self, path: Path) -> None:
-        """Remove the copy: the file is again what it was."""
-        self.of(path).unlink(missing_ok=True)
-
-
-def _write(path: Path, data: bytes, mode: int) -> None:
-    """Write a new file; one that a killed process left is removed."""
-    path.unlink(missing_ok=True)
+    Raises:
+        OSError: it cannot be written, or is there.
+    """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise

@@ -1,22 +1,39 @@
-"""What of a client's hooks is day1's: the entries that run `day1 hook`, or a plugin's file."""
+"""What of a client's hooks is day1's: the entries that run `day1 hook`."""
 
 from __future__ import annotations
 
+import re
 import shlex
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from day1.adapters.clients import jsonc
-from day1.adapters.clients.documents import Keys, NotUnderstood, at
-from day1.adapters.clients.edits import Edit, names_day1
+from day1.adapters.clients.documents import (
+    NO_PLACE,
+    Keys,
+    NotUnderstood,
+    Ranges,
+    at,
+    holds,
+    is_blank,
+)
+from day1.adapters.clients.edits import (
+    SEPARATORS,
+    is_gone,
+    is_own_program,
+    names_day1,
+)
 from day1.adapters.clients.hook_table import HINT, Hooks, command_of
+from day1.adapters.clients.table import SERVER
 
 _KEY: Final = "hooks"
-_MARK: Final = b"// day1 (written by `day1 setup`; changes in here are lost)"
-_OPENCODE: Final = Path(__file__).with_name("opencode_plugin.ts").read_text(encoding="utf-8")
+_LENGTH: Final = 5
+"""Words of a command line of day1's: PROGRAM hook EVENT --client NAME."""
+_EVENT: Final = re.compile(r"[a-z-]+")
+_SHELL: Final = re.compile(r"[\s;&|()<>`'\"]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +44,8 @@ class HooksEdit:
     path: Path
     about: Hooks
     program: str
+    shared: bool = False
+    """Whether the file is of a project: other machines may read it too."""
 
     @property
     def what(self) -> str:
@@ -38,26 +57,60 @@ class HooksEdit:
         """A document without anything."""
         return jsonc.BLANK
 
+    @property
+    def separators(self) -> bytes:
+        """Space, and commas between members."""
+        return SEPARATORS
+
     def present(self, data: bytes) -> Any:
-        """Every event with an entry of day1's, and that entry."""
+        """Every event with an entry that `day1 setup` wrote, and that entry."""
         found: dict[str, Any] = {}
-        for event, _, entry in self._own(data):
-            found.setdefault(event, entry)
+        for each in self._own(data):
+            found.setdefault(each.event, each.entry)
         return found or None
 
+    def by_hand(self, data: bytes) -> Sequence[str]:
+        """The places of other entries that run `day1 hook`."""
+        return [each.place for each in self._every(data) if not each.own]
+
+    def own(self, data: bytes) -> Ranges:
+        """The bytes of the entries, and of what the file says beside its hooks."""
+        return jsonc.own(data, self.own_keys(data))
+
+    def own_keys(self, data: bytes) -> Sequence[Keys]:
+        """Where these are, or would be."""
+        if is_blank(data):
+            return []
+        value, own = jsonc.value_of(data), self._own(data)
+        heads = [key for key, said in self.about.head.items() if value.get(key) == said]
+        return [
+            *(each.keys for each in own),
+            *([_KEY, event, NO_PLACE] for event in self.about.events),
+            [_KEY, NO_PLACE],
+            *([key] for key in heads),
+        ]
+
     def put(self, data: bytes) -> bytes:
-        """The text with an entry for each event; what a person chose in one that is there stays."""
+        """The text with an entry for each event; what a person wrote or chose stays."""
         for event in list(self.present(data) or {}):
             if event not in self.about.events:  # an earlier day1 listened to it
                 data = self._without(data, event)
         for event in self.about.events:
-            data = self._with(data, event, self._entry(event))
+            by_hand = {
+                "mcp_tool" if "tool" in each.entry else "command"
+                for each in self._every(data)
+                if each.event == event and not each.own
+            }
+            entry = _lacking(self._entry(event), by_hand)
+            if entry is not None:
+                data = self._with(data, event, entry)
         return data
 
     def put_again(self, data: bytes, present: Any) -> bytes:
-        """The text with entries as they are."""
-        for event, entry in present.items():
-            data = self._with(data, event, entry)
+        """The text with entries as they are, in the order in which `put` adds them."""
+        for event in [*self.about.events, *(present.keys() - self.about.events.keys())]:
+            if event in present:
+                data = self._with(data, event, present[event])
         return data
 
     def take_out(self, data: bytes) -> bytes:
@@ -77,15 +130,15 @@ class HooksEdit:
 
     def _with(self, data: bytes, event: str, entry: dict[str, Any]) -> bytes:
         for key, value in self.about.head.items():
-            if at(jsonc.value_of(data), [key]) is None:
+            if is_blank(data) or not holds(jsonc.value_of(data), [key]):
                 data = jsonc.put(data, [key], value)
-        own = [(keys, there) for name, keys, there in self._own(data) if name == event]
+        own = [(each.keys, each.entry) for each in self._own(data) if each.event == event]
         if not own:
             entries = at(jsonc.value_of(data), [_KEY, event]) or []
             return jsonc.put(data, [_KEY, event, len(entries)], entry)
-        whole = [keys for keys, _ in own if keys[-2] != _KEY]
+        whole = [keys for keys, _ in own if len(keys) == len([_KEY, event, NO_PLACE])]
         # In a group of others: the first that runs a command, and the first that asks a tool.
-        first = {there.get("type"): keys for keys, there in reversed(own)}
+        first = {"tool" in there: keys for keys, there in reversed(own)}
         kept = whole[:1] or list(first.values())
         for keys, there in reversed(own):
             if keys in kept:
@@ -95,56 +148,107 @@ class HooksEdit:
         return data
 
     def _without(self, data: bytes, event: str) -> bytes:
-        own = [keys for name, keys, _ in self._own(data) if name == event]
+        own = [each.keys for each in self._own(data) if each.event == event]
         for keys in reversed(own):
             data = jsonc.take_out(data, keys)
-        if at(jsonc.value_of(data), [_KEY, event]) == []:
+        if own and jsonc.is_empty(data, [_KEY, event]):
             data = jsonc.take_out(data, [_KEY, event])
         return data
 
-    def _own(self, data: bytes) -> Iterator[tuple[str, Keys, dict[str, Any]]]:
-        """Every entry of day1's: its event, where it is, and what it says.
+    def _own(self, data: bytes) -> list[_Found]:
+        """Every entry that `day1 setup` wrote, in its order.
 
         In a group with commands of others only the command is day1's.
         """
-        hooks = at(jsonc.value_of(data), [_KEY]) if data.strip() else None
+        return [each for each in self._every(data) if each.own]
+
+    def _every(self, data: bytes) -> list[_Found]:
+        """Every entry that runs day1, in its order."""
+        hooks = None if is_blank(data) else at(jsonc.value_of(data), [_KEY])
         if hooks is None:
-            return
+            return []
         if not isinstance(hooks, dict):
             raise NotUnderstood(f"{_KEY} is no object")
+        found: list[_Found] = []
         for event, entries in hooks.items():
-            if not isinstance(entries, list):
-                if event in self.about.events:
-                    raise NotUnderstood(f"{_KEY}.{event} is no list")
-                continue
-            for place, entry in enumerate(entries):
-                yield from _of_day1(event, place, entry)
+            if isinstance(entries, list):
+                for place, entry in enumerate(entries):
+                    found += self._of_day1([_KEY, event, place], entry)
+            elif event in self.about.events:
+                raise NotUnderstood(f"{_KEY}.{event} is no list")
+        return found
+
+    def _of_day1(self, keys: Keys, entry: Any) -> Iterator[_Found]:
+        inner = entry.get(_KEY) if isinstance(entry, dict) else None
+        if not isinstance(inner, list):
+            if _runs_day1(entry):
+                yield _Found(keys, entry, self._is_own(entry))
+            return
+        own = [self._is_own(each) for each in inner]
+        if own and all(own):
+            yield _Found(keys, entry, own=True)
+            return
+        for number, each in enumerate(inner):
+            if _runs_day1(each):
+                yield _Found([*keys, _KEY, number], each, own[number])
+
+    def _is_own(self, entry: Any) -> bool:
+        """Whether an entry has the form that `day1 setup` writes, with nothing more to run."""
+        if not isinstance(entry, dict):
+            return False
+        if "tool" in entry:
+            kind = entry.get("type"), entry["tool"], entry.get("server")
+            return kind == ("mcp_tool", HINT, SERVER) and isinstance(entry.get("input", {}), dict)
+        words = _words(entry)
+        return (
+            entry.get("type", "command") == "command"
+            and len(words) == _LENGTH
+            and is_own_program(words[0], shared=self.shared)
+            and _EVENT.fullmatch(words[2]) is not None
+            and entry["command"] == command_of(shlex.quote(words[0]), words[2], self.client)
+        )
 
 
-def _of_day1(
-    event: str, place: int, entry: Any
-) -> Iterator[tuple[str, Sequence[str | int], dict[str, Any]]]:
-    inner = entry.get(_KEY) if isinstance(entry, dict) else None
-    if not isinstance(inner, list):
-        if _is_own(entry):
-            yield event, [_KEY, event, place], entry
-        return
-    own = [number for number, each in enumerate(inner) if _is_own(each)]
-    if own and len(own) == len(inner):
-        yield event, [_KEY, event, place], entry
-        return
-    for number in own:
-        yield event, [_KEY, event, place, _KEY, number], inner[number]
+class _Found(NamedTuple):
+    """An entry that runs day1."""
+
+    keys: Keys
+    entry: dict[str, Any]
+    own: bool
+    """Whether `day1 setup` wrote it."""
+
+    @property
+    def event(self) -> str:
+        """The client's event."""
+        return str(self.keys[1])
+
+    @property
+    def place(self) -> str:
+        """Where it is, as a person reads it."""
+        return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.keys)[1:]
 
 
-def _is_own(entry: Any) -> bool:
-    words = _words(entry)
-    hint = isinstance(entry, dict) and entry.get("tool") == HINT
-    return hint or (len(words) > 1 and names_day1(words[0]) and words[1] == "hook")
+def _lacking(entry: dict[str, Any], by_hand: Collection[str]) -> dict[str, Any] | None:
+    """What of an entry no person wrote; None if nothing is left."""
+    inner = entry.get(_KEY)
+    if inner is None:
+        return None if by_hand else entry
+    left = [each for each in inner if each["type"] not in by_hand]
+    return {**entry, _KEY: left} if left else None
 
 
-def _words(entry: Any) -> list[str]:
-    command = entry.get("command") if isinstance(entry, dict) else None
+def _runs_day1(entry: Any) -> bool:
+    """Whether an entry asks day1 for a hint, or somewhere in its command runs `day1 hook`."""
+    if not isinstance(entry, dict):
+        return False
+    command = entry.get("command")
+    words = _SHELL.split(command) if isinstance(command, str) else []
+    runs = any(names_day1(one) and two == "hook" for one, two in pairwise(words))
+    return runs or entry.get("tool") == HINT
+
+
+def _words(entry: dict[str, Any]) -> list[str]:
+    command = entry.get("command")
     try:
         return shlex.split(command) if isinstance(command, str) else []
     except ValueError:
@@ -172,105 +276,7 @@ def _right(there: dict[str, Any], wanted: dict[str, Any], *, in_group: bool) -> 
         return {**wanted, **there, "input": asked}
     there = {key: value for key, value in there.items() if key != "async"}
     before, after = _words(there), _words(wanted)
-    if before and shutil.which(before[0]):
+    if before and not is_gone(before[0]):
         after = [before[0], *after[1:]]
     command = there.get("command") if before == after else shlex.join(after)
     return {**wanted, **there, "command": command}
-
-
-@dataclass(frozen=True, slots=True)
-class PluginEdit:
-    """A file that is day1's as a whole: the plugin that is opencode's way to have hooks."""
-
-    client: str
-    path: Path
-    program: str
-
-    @property
-    def what(self) -> str:
-        """The file."""
-        return "plugin day1"
-
-    @property
-    def blank(self) -> bytes:
-        """No file."""
-        return b""
-
-    def present(self, data: bytes) -> Any:
-        """The file, if day1 wrote it."""
-        if not data:
-            return None
-        if not data.startswith(_MARK):
-            raise NotUnderstood("it is there already and is not day1's")
-        return data
-
-    def put(self, data: bytes) -> bytes:
-        """The file as it has to be."""
-        self.present(data)
-        return self.shown().encode()
-
-    def put_again(self, _data: bytes, present: Any) -> bytes:
-        """The file as it is."""
-        return bytes(present)
-
-    def take_out(self, _data: bytes) -> bytes:
-        """No file."""
-        return self.blank
-
-    def shown(self) -> str:
-        """The file."""
-        return f"{_MARK.decode()}\n{_OPENCODE.replace('{program}', self.program)}"
-
-
-@dataclass(frozen=True, slots=True)
-class JointEdit:
-    """Several things of day1's in one file: they come and go together."""
-
-    parts: Sequence[Edit]
-
-    @property
-    def client(self) -> str:
-        """The client that they are for."""
-        return self.parts[0].client
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.parts[0].path
-
-    @property
-    def what(self) -> str:
-        """All of them."""
-        return " and ".join(part.what for part in self.parts)
-
-    @property
-    def blank(self) -> bytes:
-        """The file when there is nothing of anybody in it."""
-        return self.parts[0].blank
-
-    def present(self, data: bytes) -> Any:
-        """What of each part is there; None if there is nothing of any."""
-        found = [part.present(data) for part in self.parts]
-        return None if all(each is None for each in found) else found
-
-    def put(self, data: bytes) -> bytes:
-        """The text with all of them."""
-        for part in self.parts:
-            data = part.put(data)
-        return data
-
-    def put_again(self, data: bytes, present: Any) -> bytes:
-        """The text with those that are in another."""
-        for part, there in zip(self.parts, present, strict=True):
-            data = data if there is None else part.put_again(data, there)
-        return data
-
-    def take_out(self, data: bytes) -> bytes:
-        """The text without any of them."""
-        for part in self.parts:
-            data = data if part.present(data) is None else part.take_out(data)
-        return data
-
-    def shown(self) -> str:
-        """What a person would add."""
-        return self.put(self.blank).decode()

@@ -16,11 +16,19 @@ from typing import Any, Final
 import tree_sitter_json
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
-from day1.adapters.clients.documents import Keys, NotUnderstood, at, newline_of, with_value, without
+from day1.adapters.clients.documents import (
+    SPACE,
+    Keys,
+    NotUnderstood,
+    Ranges,
+    at,
+    is_blank,
+    newline_of,
+    with_value,
+    without,
+)
 
 BLANK: Final = b"{}\n"
-_SPACE: Final = b" \t\r\n"
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 def value_of(data: bytes) -> dict[str, Any]:
@@ -30,7 +38,7 @@ def value_of(data: bytes) -> dict[str, Any]:
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:
     """The document with a value at a path of keys."""
-    read = _read(data if data.removeprefix(_BOM).strip() else BLANK)
+    read = _read(data + BLANK if is_blank(data) else data)
     if at(read.value, keys) == value:
         return read.data
     wanted = with_value(read.value, keys, value)
@@ -64,13 +72,60 @@ def take_out(data: bytes, keys: Keys) -> bytes:
     commas = {c.start_byte for c in node.children if c.type == ","} | read.trailing
     before = [c for c in commas if starts <= c < own.start_byte]
     after = [c for c in commas if own.end_byte <= c < ends]
-    begin = len(read.data[: own.start_byte].rstrip(_SPACE))
+    begin = len(read.data[: own.start_byte].rstrip(SPACE))
     goes_on = not read.data[own.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
     if goes_on and _in_line_comment(read.data, begin - 1):  # which ends with its line
         begin = max(begin, read.data.rfind(b"\n", 0, own.start_byte) + 1)
     parts = [(begin, own.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
     edited = _closed_up(_cut(read.data, parts), node.start_byte)
     return _checked(edited, without(read.value, keys))
+
+
+def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
+    """The bytes of what is at paths of keys, with the containers that hold nothing else."""
+    if is_blank(data):
+        return []
+    root = _read(data).root
+    chains = []
+    ranges: set[tuple[int, int]] = set()
+    for keys in paths:
+        chain, node = [(root, root)], root
+        for key in keys:
+            member = _member(node, key)
+            if member is None:
+                break
+            node = _value(member)
+            chain.append((member, node))
+        else:
+            ranges.add(_range(chain.pop()[0]))
+        chains.append(chain)
+    for chain in chains:
+        for member, node in reversed(chain):
+            if any(_range(inner) not in ranges for inner in node.named_children):
+                break
+            if node.type in {"object", "array"}:
+                ranges.add(_range(member))
+    whole = [r for r in ranges if not any(_is_inside(r, other) for other in ranges)]
+    return sorted(whole)
+
+
+def is_empty(data: bytes, keys: Keys) -> bool:
+    """Whether a container is at a path of keys, and nothing in it, be it a comment."""
+    node = _read(data).root
+    for key in keys:
+        member = _member(node, key)
+        if member is None:
+            return False
+        node = _value(member)
+    return node.type in {"object", "array"} and not node.named_children
+
+
+def _range(node: Node) -> tuple[int, int]:
+    return node.start_byte, node.end_byte
+
+
+def _is_inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
+    return inner != outer and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
 def shown(keys: Keys, value: Any) -> str:
@@ -105,7 +160,7 @@ class _Read:
         deeper = indent + self.unit
         if isinstance(value, dict) and value:
             members = [
-                f"{deeper}{json.dumps(key, ensure_ascii=False)}: {self.text(inner, deeper)}"
+                f"{deeper}{_dumped(key)}: {self.text(inner, deeper)}"
                 for key, inner in value.items()
             ]
             opens, closes = "{}"
@@ -113,21 +168,21 @@ class _Read:
             members = [f"{deeper}{self.text(inner, deeper)}" for inner in value]
             opens, closes = "[]"
         else:
-            return json.dumps(value, ensure_ascii=False)
+            return _dumped(value)
         return self.newline.join([opens, f",{self.newline}".join(members), indent + closes])
 
 
 def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
     """The text with one more member at the end of an object or a list."""
     pairs, close = list(_members(node)), node.end_byte - 1
-    body_end = len(read.data[:close].rstrip(_SPACE))
-    name = "" if isinstance(key, int) else f"{json.dumps(key, ensure_ascii=False)}: "
+    body_end = len(read.data[:close].rstrip(SPACE))
+    name = "" if isinstance(key, int) else f"{_dumped(key)}: "
     last = pairs[-1].end_byte if pairs else node.start_byte + 1
     trails = any(last <= comma < close for comma in read.trailing)
     comma = b"," if pairs and not trails else b""
     end = "," if trails else ""
     if pairs and b"\n" not in read.data[node.start_byte : close]:
-        member = f" {name}{json.dumps(value, ensure_ascii=False)}{end}"
+        member = f" {name}{_dumped(value)}{end}"
         return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
     base = read.indent(node)
     own_lines = pairs and b"\n" in read.data[node.start_byte : pairs[0].start_byte]
@@ -135,13 +190,12 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
     member = f"{read.newline}{indent}{name}{read.text(value, indent)}{end}"
     if b"\n" not in read.data[body_end:close] and not pairs:
         member += read.newline + base
-        return _cut(read.data, [(last, last, comma), (body_end, close, member.encode())])
     return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
 
 
 def _closed_up(data: bytes, start: int) -> bytes:
     """The text with `{}` or `[]` for what, begun at `start`, has nothing left but space."""
-    rest = data[start + 1 :].lstrip(_SPACE)
+    rest = data[start + 1 :].lstrip(SPACE)
     return data[: start + 1] + rest if rest.startswith((b"}", b"]")) else data
 
 
@@ -152,6 +206,12 @@ def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:
         edited += data[done:start] + new
         done = end
     return edited + data[done:]
+
+
+def _dumped(value: Any) -> str:
+    """A value on one line; half of a surrogate pair stays escaped, as UTF-8 cannot hold it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(value)
 
 
 def _checked(data: bytes, wanted: dict[str, Any]) -> bytes:
@@ -168,7 +228,8 @@ def _read(data: bytes) -> _Read:
     """
     clean, trailing = _strict(data)
     try:
-        value = json.loads(clean.decode("utf-8-sig"), object_pairs_hook=_once)
+        text = clean.decode("utf-8-sig")
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
     except (ValueError, RecursionError) as exc:
         raise NotUnderstood(f"it is no JSON ({exc})") from exc
     if not isinstance(value, dict):
@@ -184,9 +245,11 @@ def _strict(data: bytes) -> tuple[bytes, frozenset[int]]:
     captured = QueryCursor(_query()).captures(_parser().parse(data).root_node)
     clean = bytearray(data)
     for comment in captured.get("comment", ()):
-        for place in range(comment.start_byte, comment.end_byte):
-            if clean[place] not in b"\r\n":
-                clean[place] = ord(" ")
+        text = comment.text or b""
+        if text.startswith(b"//") and b"\r" in text.removesuffix(b"\r"):
+            line = data.count(b"\n", 0, comment.start_byte) + 1
+            raise NotUnderstood(f"it is no JSON (a comment in line {line} has a CR without a LF)")
+        clean[comment.start_byte : comment.end_byte] = _NO_SPACE.sub(b" ", text)
     commas = (comma.start_byte for comma in captured.get("comma", ()))
     trailing = frozenset(comma for comma in commas if _TRAILING.match(clean, comma))
     for comma in trailing:
@@ -203,14 +266,21 @@ def _in_line_comment(data: bytes, place: int) -> bool:
     )
 
 
+_NO_SPACE: Final = re.compile(rb"[^\r\n]")
 _TRAILING: Final = re.compile(rb",(?=\s*[\]}])")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:40]!a} stands twice in one object")
     return found
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"it has {constant}")
 
 
 @lru_cache(maxsize=1)

@@ -17,6 +17,8 @@ def found(data: bytes) -> bytes | None:
     Raises:
         NotUnderstood: the marks do not fit.
     """
+    if b"\0" in data:
+        raise NotUnderstood(f"it is no UTF-8 text (byte {data.index(0)} is zero)")
     begins, ends = data.count(_BEGINS), data.count(END.encode())
     if not begins and not ends:
         return None
@@ -35,7 +37,7 @@ def put(data: bytes, body: str) -> bytes:
         return data.replace(old, new)
     if not data:
         return new + newline
-    if data.endswith(b"\n"):
+    if data.endswith((b"\n", b"\r")):
         return data + newline + new + newline
     return data + newline + newline + new  # no newline at the end, as it was
 

@@ -5,25 +5,29 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from typing_extensions import override
 
+from day1.adapters.clients.copies import Copies
 from day1.adapters.clients.documents import NotUnderstood
 from day1.adapters.clients.edits import Edit, NotesEdit, ServerEdit
-from day1.adapters.clients.files import Backups, NotTouched, read, remove, replace
-from day1.adapters.clients.hook_edits import HooksEdit, JointEdit, PluginEdit
+from day1.adapters.clients.file_edits import JointEdit, PluginEdit
+from day1.adapters.clients.files import Change, NotTouched, Text, carry_out, read
+from day1.adapters.clients.hook_edits import HooksEdit
 from day1.adapters.clients.hook_table import HOOKS, PLUGIN
 from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS, PLACES, Files
 from day1.adapters.flock import take
 from day1.errors import Refused, StoreBusy
 from day1.model.values.callbacks import KillPoint
-from day1.ports.setup import Asked, Outcome, Setup
+from day1.ports.setup import Asked, Outcome, Setup, State
 
 _WAIT_S: Final = 10.0
+_FEW: Final = 3
+"""Places that a note names."""
 
 
 class ClientSetup(Setup):
@@ -42,7 +46,7 @@ class ClientSetup(Setup):
             self._places["code"] = self._places["config"] / "Code"
         data = environment.get("XDG_DATA_HOME") or home / ".local" / "share"
         self._own = Path(data) / "day1"
-        self._backups = Backups(self._own / "backups")
+        self._copies = Copies(self._own / "backups")
 
     @override
     def titles(self) -> dict[str, str]:
@@ -86,33 +90,35 @@ class ClientSetup(Setup):
 
     def _settings(self, name: str, files: Files, program: str, asked: Asked) -> Iterator[Edit]:
         """The server and the hooks of a client, which a few have in one file."""
-        edits: list[Edit] = []
+        edits: list[ServerEdit | HooksEdit] = []
         if files.servers:
-            edits.append(self._server(name, files, program, asked.tools))
+            edits.append(self._server(name, files, program, asked))
         scope: Any = "project" if asked.project else "user"
         if asked.hooks or asked.remove:
             if name in HOOKS:
                 path = self._path(getattr(HOOKS[name], scope))
-                edits.append(HooksEdit(name, path, HOOKS[name], program))
+                edits.append(HooksEdit(name, path, HOOKS[name], program, asked.project))
             elif name == "opencode":
-                edits.append(PluginEdit(name, self._path(PLUGIN[scope]), program))
+                yield PluginEdit(name, self._path(PLUGIN[scope]), program)
         if len({edit.path for edit in edits}) < len(edits):
-            edits = [JointEdit(edits)]
-        yield from edits
+            yield JointEdit(edits)
+        else:
+            yield from edits
 
-    def _server(self, name: str, files: Files, program: str, tools: str | None) -> ServerEdit:
+    def _server(self, name: str, files: Files, program: str, asked: Asked) -> ServerEdit:
         paths = [self._path(each) for each in files.servers]
         path = next((each for each in paths if os.path.lexists(each)), paths[0])
-        return ServerEdit(name, path, CLIENTS[name], program, tools)
+        return ServerEdit(name, path, CLIENTS[name], program, asked.tools, asked.project)
 
     def _needed(self, path: Path, asked: Asked) -> bool:
         """Whether a client that stays connected reads the same file of instructions."""
         for name in CLIENTS.keys() - set(asked.clients):
             files = self._files(name, asked)
             if files.servers and files.notes and self._path(files.notes.path) == path:
-                edit = self._server(name, files, "", None)
+                edit = self._server(name, files, "", asked)
                 try:
-                    if edit.present(read(edit.path) or b"") is not None:
+                    data = read(edit.path) or b""
+                    if edit.present(data) is not None or edit.by_hand(data):
                         return True
                 except (NotTouched, NotUnderstood):
                     continue
@@ -120,55 +126,53 @@ class ClientSetup(Setup):
 
     def _outcome(self, edit: Edit, asked: Asked, point: KillPoint | None) -> Outcome:
         """What becomes of a file; it is written if a `point` is given."""
+        content = "" if asked.remove else edit.shown()
         try:
-            return (self._taken_out if asked.remove else self._put)(edit, point)
-        except (NotTouched, NotUnderstood) as exc:
-            content = "" if asked.remove else edit.shown()
-            return Outcome(edit.client, edit.path, edit.what, "refused", str(exc), content)
+            data = read(edit.path)
+            state, change = (self._removal if asked.remove else self._addition)(edit, data)
+            by_hand = [] if data is None else edit.by_hand(data)
+            copy = None
+            if change is not None and point is None:
+                change.check()
+            elif change is not None:
+                copy = carry_out(change, self._copies, point)
+        except (NotTouched, NotUnderstood, RecursionError) as exc:
+            why = "it is too deep" if isinstance(exc, RecursionError) else str(exc)
+            return Outcome(edit.client, edit.path, edit.what, "refused", why, content)
+        why = f"{_listed(by_hand)}: not in the form of `day1 setup`, so left" if by_hand else ""
+        if by_hand and state in {"same", "absent"}:
+            state = "kept"
+        return Outcome(edit.client, edit.path, edit.what, state, why, content, copy)
 
-    def _put(self, edit: Edit, point: KillPoint | None) -> Outcome:
-        data = read(edit.path)
+    def _addition(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
+        """What day1 would add to a file, or put right in it."""
         base = data or edit.blank
-        there, after = edit.present(base), edit.put(base)
-        if data == after:
-            return Outcome(edit.client, edit.path, edit.what, "same", content=edit.shown())
-        backup = None
-        if point is not None:
-            if data is None:
-                self._backups.forget(edit.path)
-            elif there is None:
-                backup = self._backups.keep(edit.path, data)
-                point("setup-after-backup")
-            replace(edit.path, data, after, point)
-        state: Any = "added" if there is None else "changed"
-        return Outcome(
-            edit.client, edit.path, edit.what, state, content=edit.shown(), backup=backup
-        )
+        present, after = edit.present(base), edit.put(base)
+        if data == after or (base == after and edit.by_hand(base)):
+            return "same", None
+        return "added" if present is None else "changed", _change(edit, data, after)
 
-    def _taken_out(self, edit: Edit, point: KillPoint | None) -> Outcome:
-        data = read(edit.path)
-        there = None if data is None else edit.present(data)
-        if data is None or there is None:
-            return Outcome(edit.client, edit.path, edit.what, "absent")
-        before = self._before(edit, data, there)
-        after = edit.take_out(data) if before is None else before
-        if point is not None and before is not None and self._backups.read(edit.path) is None:
-            remove(edit.path)  # day1 made it
-        elif point is not None:
-            replace(edit.path, data, after, point)
-            if before is not None:
-                self._backups.forget(edit.path)
-        return Outcome(edit.client, edit.path, edit.what, "removed")
+    def _removal(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
+        """What day1 would take out of a file."""
+        present = None if data is None else edit.present(data)
+        if data is None or present is None:
+            return "absent", None
+        before = self._before(edit, data, present)
+        return "removed", _change(edit, data, before[0] if before else edit.take_out(data))
 
-    def _before(self, edit: Edit, data: bytes, there: Any) -> bytes | None:
-        """What the file was before day1 changed it, if nobody else has changed it since."""
-        kept = self._backups.read(edit.path)
-        before = edit.blank if kept is None else kept
-        try:
-            same = edit.put_again(before or edit.blank, there) == data
-        except NotUnderstood:
-            return None
-        return before if same else None
+    def _before(self, edit: Edit, data: bytes, present: Any) -> tuple[bytes | None] | None:
+        """What the file was before day1 changed it, if nobody else has changed it since.
+
+        A file that day1 made was nothing; no answer: it is something else now.
+        """
+        kept = [copy for copy in self._copies.of(edit.path) if _is_without(edit, copy)]
+        for copy in kept or [None]:
+            try:
+                if edit.put_again(copy or edit.blank, present) == data:
+                    return (copy,)
+            except NotUnderstood:
+                continue
+        return None
 
     def _files(self, name: str, asked: Asked) -> Files:
         return CLIENTS[name].project if asked.project else CLIENTS[name].user
@@ -194,6 +198,25 @@ class ClientSetup(Setup):
             yield
         finally:
             os.close(handle)
+
+
+def _change(edit: Edit, before: bytes | None, after: bytes | None) -> Change:
+    texts = [text or edit.blank for text in (before, after)]
+    old, new = (Text(text, edit.own(text)) for text in texts)
+    return Change(edit.path, before, after, (old, new), edit.separators)
+
+
+def _is_without(edit: Edit, copy: bytes | None) -> bool:
+    """Whether a copy is of a time when nothing of day1's was in the file."""
+    try:
+        return not copy or edit.present(copy) is None
+    except NotUnderstood:
+        return False
+
+
+def _listed(places: Sequence[str]) -> str:
+    few = ", ".join(places[:_FEW])
+    return few if len(places) <= _FEW else f"{few} and {len(places) - _FEW} more"
 
 
 def _program(*, project: bool) -> tuple[str, list[str]]:

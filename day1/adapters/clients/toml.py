@@ -1,59 +1,170 @@
-"""TOML: a new table is added at the end; tomlkit changes what is there and keeps the rest."""
+"""TOML, edited in place: a new table is added at the end, and only day1's own bytes change.
+
+tree-sitter says where each part lies; `tomllib` says what it means. What is edited is read again,
+and given only if it means what it has to.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
+import tree_sitter_toml
+from tree_sitter import Language, Node, Parser
 
-from day1.adapters.clients.documents import Keys, NotUnderstood, at, newline_of, with_value, without
+from day1.adapters.clients.documents import (
+    BOM,
+    Keys,
+    NotUnderstood,
+    Ranges,
+    at,
+    newline_of,
+    with_value,
+    without,
+)
 
 BLANK: Final = b""
-_BOM: Final = b"\xef\xbb\xbf"
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_LINE_END: Final = re.compile(rb"[ \t]*(\r?\n|$)")
 
 
 def value_of(data: bytes) -> dict[str, Any]:
     """The document as values."""
-    return _parsed(data).unwrap()
+    try:
+        return tomllib.loads(data.removeprefix(BOM).decode("utf-8"))
+    except (ValueError, RecursionError) as exc:
+        raise NotUnderstood(f"it is no TOML ({exc})") from exc
 
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:
     """The document with a value at a path of keys."""
-    document = _parsed(data)
-    before = document.unwrap()
-    there = at(before, keys)
-    if there == value:
+    before = value_of(data)
+    present = at(before, keys)
+    if present == value:
         return data
-    if there is None and isinstance(value, dict):
+    if present is None and isinstance(value, dict):
         edited = _with_block(data, _block(data, keys, value))
     else:
-        item: Any = document
-        for key in keys[:-1]:
-            item = item[key]
-        item[keys[-1]] = _item(value)
-        edited = _written(data, document)
+        node, inner = _nearest(data, keys)
+        changed = at(with_value(before, keys, value), inner)
+        edited = data[: node.start_byte] + _text(changed).encode() + data[node.end_byte :]
     return _checked(edited, with_value(before, keys, value))
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
     """The document without what is at a path of keys."""
-    document = _parsed(data)
-    before = document.unwrap()
+    before = value_of(data)
     value = at(before, keys)
     if value is None:
         return data
-    wanted = without(before, keys)
-    edited = _without_block(data, _block(data, keys, value))
+    edited = _without_block(data, _block(data, keys, value)) if _is_written(value) else None
     if edited is None:
-        item: Any = document
-        for key in keys[:-1]:
-            item = item[key]
-        del item[keys[-1]]
-        edited = _written(data, document)
+        edited = data
+        for start, end in reversed(own(data, [keys])):
+            edited = _without_lines(edited, start, end)
+    wanted = without(before, keys)
     if keys[0] not in value_of(edited):  # its last table is gone, and was in no table of its own
         wanted = without(wanted, keys[:1])
     return _checked(edited, wanted)
+
+
+def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
+    """The bytes of the tables and pairs at paths of keys, in their order."""
+    value = value_of(data)
+    ranges: list[tuple[int, int]] = []
+    for keys in paths:
+        if at(value, keys) is None:
+            continue
+        parts = [part for part in _parts(_root(data)) if part.path[: len(keys)] == tuple(keys)]
+        if not parts or not all(part.table for part in parts):
+            raise NotUnderstood(
+                f"{'.'.join(map(str, keys))} has no table of its own, which day1 could edit"
+            )
+        ranges += [each for part in parts for each in part.ranges]
+    return sorted(ranges)
+
+
+def shown(keys: Keys, value: Any) -> str:
+    """What a person would add to a document."""
+    lines = "".join(f"{_key(name)} = {_text(inner)}\n" for name, inner in value.items())
+    return f"[{'.'.join(map(_key, keys))}]\n{lines}"
+
+
+class _Part(NamedTuple):
+    """A table with all its pairs, or a pair that stands in no table."""
+
+    path: tuple[str | None, ...]
+    """Its keys; None for a place in a list of tables."""
+    ranges: Ranges
+    """Its head and each of its pairs, without the comments around these."""
+    table: bool
+    node: Node
+
+
+def _parts(root: Node) -> Iterator[_Part]:
+    for node in root.named_children:
+        if node.type == "pair":
+            yield _Part(_path(node), [_range(node)], table=False, node=node)
+        elif node.type != "comment":
+            listed = node.type == "table_array_element"
+            path = (*_path(node), None) if listed else _path(node)
+            close = next(c.end_byte for c in node.children if c.type in {"]", "]]"})
+            pairs = [_range(pair) for pair in node.named_children if pair.type == "pair"]
+            yield _Part(path, [(node.start_byte, close), *pairs], table=True, node=node)
+
+
+def _range(pair: Node) -> tuple[int, int]:
+    return pair.start_byte, _value(pair).end_byte
+
+
+def _nearest(data: bytes, keys: Keys) -> tuple[Node, list[str | int]]:
+    """The value to write anew so that something is at a path of keys, and its own path.
+
+    Raises:
+        NotUnderstood: what is above it has no table of its own.
+    """
+    parts = [part for part in _parts(_root(data)) if part.table]
+    for depth in range(len(keys), 0, -1):
+        inner = list(keys[:depth])
+        for part in parts:
+            for pair in part.node.named_children:
+                if pair.type == "pair" and [*part.path, *_path(pair)] == inner:
+                    return _value(pair), inner
+    raise NotUnderstood(f"{'.'.join(map(str, keys))} has no line that day1 could edit")
+
+
+def _path(node: Node) -> tuple[str, ...]:
+    """The keys of a pair or of a table's head."""
+
+    def names(key: Node) -> Iterator[str]:
+        if key.type == "dotted_key":
+            for inner in key.named_children:
+                yield from names(inner)
+        else:
+            text = (key.text or b"").decode()
+            yield text if key.type == "bare_key" else next(iter(tomllib.loads(f"{text} = 0")))
+
+    return tuple(names(next(child for child in node.named_children if child.type != "comment")))
+
+
+def _value(pair: Node) -> Node:
+    return [child for child in pair.named_children if child.type != "comment"][1]
+
+
+def _root(data: bytes) -> Node:
+    root = Parser(_language()).parse(data).root_node
+    if root.has_error:
+        raise NotUnderstood("its form is too unusual to be edited safely")
+    return root
+
+
+@lru_cache(maxsize=1)
+def _language() -> Language:
+    return Language(tree_sitter_toml.language())
 
 
 def _block(data: bytes, keys: Keys, value: Any) -> bytes:
@@ -63,7 +174,7 @@ def _block(data: bytes, keys: Keys, value: Any) -> bytes:
 def _with_block(data: bytes, block: bytes) -> bytes:
     """The text with a table at its end, which ends in a newline if the text does."""
     line = newline_of(data).encode()
-    if not data.removeprefix(_BOM):
+    if not data.removeprefix(BOM):
         return data + block
     if data.endswith(b"\n"):
         return data + line + block
@@ -76,39 +187,40 @@ def _without_block(data: bytes, block: bytes) -> bytes | None:
     open_ended = line * 2 + block.removesuffix(line)
     if data.endswith(open_ended):
         return data.removesuffix(open_ended)
-    if data.removeprefix(_BOM).startswith(block):
+    if data.removeprefix(BOM).startswith(block):
         return data.replace(block, b"", 1)
     if data.count(line + block) == 1:
         return data.replace(line + block, b"")
     return None
 
 
-def shown(keys: Keys, value: Any) -> str:
-    """What a person would add to a document."""
-    table = tomlkit.table()
-    for key, inner in value.items():
-        table[key] = _item(inner)
-    return f"[{'.'.join(map(str, keys))}]\n{table.as_string()}"
+def _without_lines(data: bytes, start: int, end: int) -> bytes:
+    """The text without a part, and without the end of its line if nothing else is on it."""
+    rest = _LINE_END.match(data, end)
+    alone = not data[data.rfind(b"\n", 0, start) + 1 : start].strip(b" \t" + BOM)
+    return data[:start] + data[rest.end() if rest and alone else end :]
 
 
-def _item(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    inline = tomlkit.inline_table()
-    inline.update(value)
-    return inline
+def _key(name: str | int) -> str:
+    text = str(name)
+    return text if _BARE.fullmatch(text) else json.dumps(text)
 
 
-def _parsed(data: bytes) -> tomlkit.TOMLDocument:
-    try:
-        return tomlkit.parse(data.removeprefix(_BOM).decode("utf-8"))
-    except (TOMLKitError, ValueError, RecursionError) as exc:
-        raise NotUnderstood(f"it is no TOML ({exc})") from exc
+def _is_written(value: Any) -> bool:
+    """Whether a value is of the types that day1 writes, so that it can be compared."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, (str, bool, int, list, dict)) and all(map(_is_written, inner))
 
 
-def _written(data: bytes, document: tomlkit.TOMLDocument) -> bytes:
-    start = _BOM if data.startswith(_BOM) else b""
-    return start + tomlkit.dumps(document).encode()
+def _text(value: Any) -> str:
+    """A value as day1 writes it."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(name)} = {_text(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if not isinstance(value, (str, int)):
+        raise NotUnderstood(f"it has a {type(value).__name__}, which day1 does not write")
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _checked(data: bytes, wanted: dict[str, Any]) -> bytes:

@@ -146,14 +146,22 @@ def _say(session: Session, setup: Setup, outcomes: Sequence[Outcome], *, prints:
         rows.append(((each.state, style), titles[each.client], _short(each.path), each.what))
     screen.table(("", "client", "file", "what"), rows)
     for each in outcomes:
-        if each.backup is not None:
-            screen.note(("note: ", "dim"), f"{_short(each.path)} was kept as {each.backup}")
-        if each.state == "refused":
-            screen.note(("refused: ", "error"), f"{_short(each.path)}: {each.why}. It stays.")
-            if each.content:
-                screen.note("Add this by hand:")
-                for line in each.content.splitlines():
-                    screen.note("  ", line)
+        _explain(session, each)
+
+
+def _explain(session: Session, outcome: Outcome) -> None:
+    """Say where the copy of a file is, what a person wrote in it, or why it was refused."""
+    screen, name = session.screen, _short(outcome.path)
+    if outcome.backup is not None:
+        screen.note(("note: ", "dim"), f"{name} was copied to {outcome.backup}")
+    if outcome.state == "refused":
+        screen.note(("refused: ", "error"), f"{name}: {outcome.why}. It stays.")
+        if outcome.content:
+            screen.note("Add this by hand:")
+            for line in outcome.content.splitlines():
+                screen.note("  ", line)
+    elif outcome.why:
+        screen.note(("note: ", "dim"), f"{name}: {outcome.why}.")
 
 
 def _short(path: Path) -> str:

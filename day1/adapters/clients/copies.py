@@ -1,0 +1,80 @@
+"""Copies of clients' files, one before each change, kept for this user alone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from day1.adapters.clients.files import NotTouched, write_new
+
+MOST: Final = 10
+"""Copies of one file: the first one, and the newest."""
+_NAME: Final = re.compile(r"(?P<number>\d{4,})-\d{8}T\d{6}Z(?P<absent>\.absent)?")
+
+
+class Copies:
+    """What files were before each change, in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep them in a folder, which is made when one is kept."""
+        self._folder = folder
+
+    def of(self, path: Path) -> list[bytes | None]:
+        """What a file was, the newest first; None: it was not there."""
+        found: list[bytes | None] = []
+        for _, copy in reversed(self._every(path)):
+            with suppress(OSError):
+                found.append(None if copy.suffix == ".absent" else copy.read_bytes())
+        return found
+
+    def keep(self, path: Path, data: bytes | None) -> Path | None:
+        """Keep what a file is before a change; answers where, or None for a file that is not there.
+
+        The same content twice in a row is kept once. The oldest copies but the first one go.
+
+        Raises:
+            NotTouched: the copy cannot be kept.
+        """
+        every = self._every(path)
+        newest = self.of(path)[:1]
+        if newest == [data]:
+            return every[-1][1] if data is not None else None
+        number = every[-1][0] + 1 if every else 1
+        time = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        ending = ".absent" if data is None else ""
+        copy = self._folder / f"{_start(path)}.{number:04}-{time}{ending}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_new(copy, data or b"", 0o600)
+            for _, old in [*every, (number, copy)][1 : 1 - MOST]:
+                old.unlink(missing_ok=True)
+        except OSError as exc:
+            raise NotTouched(f"no copy of it can be kept: {exc.strerror}") from exc
+        return None if data is None else copy
+
+    def _every(self, path: Path) -> list[tuple[int, Path]]:
+        """Every copy of a file with its number; 0 is the one that an earlier day1 kept."""
+        start = _start(path)
+        target = path.resolve()
+        earlier = self._folder / f"{start.partition('-')[0]}-{target.name.lstrip('.')}"
+        found = [(0, earlier)] if earlier.is_file() else []
+        with suppress(OSError):
+            for copy in self._folder.iterdir():
+                name = copy.name
+                if name.startswith(f"{start}.") and (
+                    number := _NAME.fullmatch(name.removeprefix(f"{start}."))
+                ):
+                    found.append((int(number["number"]), copy))
+        return sorted(found)
+
+
+def _start(path: Path) -> str:
+    """How the names of a file's copies begin: a hash of its whole path, its folder, its name."""
+    target = path.resolve()
+    place = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
+    return f"{place}-{target.parent.name.lstrip('.')[:60]}-{target.name.lstrip('.')[:100]}"
