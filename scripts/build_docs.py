@@ -157,7 +157,8 @@ def setup_page() -> str:
 
 _SETUP = """[Clients](clients.md) says how it is used. A path that the client's own variable or
 `XDG_CONFIG_HOME` moves is followed; on macOS, VS Code's files are in
-`~/Library/Application Support/Code`."""
+`~/Library/Application Support/Code`. Before each change a file is
+[copied](clients.md#copies), and that section says how to go back."""
 
 
 _BRIEFLY = "In a file that only clients with hooks read:"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -21,6 +23,13 @@ log = logging.getLogger(__name__)
 
 _LOCK: Final = "taking.lock"
 _ASIDE: Final = "aside"
+MOST_ASIDE: Final = 8 * 1024 * 1024
+"""Bytes that lines put aside may take: the oldest go."""
+_BLOCK: Final = 4096
+"""Bytes that the smallest file takes."""
+_GONE: Final = "aside.gone"
+_MOST_DIGITS: Final = 18
+_NAME: Final = re.compile(r"[0-9a-f]{16}")
 _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -68,8 +77,13 @@ class FolderSpool(Spool):
     def put_aside(self, line: bytes) -> None:
         path = self._aside / hashlib.sha256(line).hexdigest()[:16]
         with self._translated(path):
+            if (
+                self._aside.is_symlink()
+            ):  # it came with somebody's store, and leads to others' files
+                raise OSError(errno.ELOOP, "it is a link")
             self._aside.mkdir(exist_ok=True)
             self._write(path, line)
+            self._bound()
 
     @override
     def drop(self, name: str, size: int) -> None:
@@ -93,9 +107,37 @@ class FolderSpool(Spool):
 
     @override
     def aside(self) -> int:
+        return len(self._lines_aside())
+
+    @override
+    def gone(self) -> int:
+        try:
+            with os.fdopen(os.open(self._folder / _GONE, _READING), "rb") as file:
+                return int(file.read(_MOST_DIGITS))
+        except (OSError, ValueError):
+            return 0
+
+    def _lines_aside(self) -> list[tuple[int, str, int]]:
+        """The lines that are put aside, the oldest first: time, name, and bytes on the disk."""
+        found: list[tuple[int, str, int]] = []
         with suppress(OSError), os.scandir(self._aside) as files:
-            return sum(1 for _ in files)
-        return 0
+            for file in files:
+                if _NAME.fullmatch(file.name):
+                    about = file.stat(follow_symlinks=False)
+                    found.append((about.st_mtime_ns, file.name, max(about.st_size, _BLOCK)))
+        return sorted(found)
+
+    def _bound(self) -> None:
+        """Remove the oldest lines that are too many, and count them."""
+        lines = self._lines_aside()
+        size, removed = sum(line[2] for line in lines), 0
+        for _, name, bytes_of_line in lines[:-1]:
+            if size <= MOST_ASIDE:
+                break
+            (self._aside / name).unlink(missing_ok=True)
+            size, removed = size - bytes_of_line, removed + 1
+        if removed:
+            self._write(self._folder / _GONE, b"%d" % (self.gone() + removed))
 
     def _write(self, path: Path, data: bytes) -> None:
         """Have a file with this content, durably and at once."""

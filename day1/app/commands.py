@@ -19,6 +19,7 @@ from day1.app.open import (
     open_store,
     place_of,
     point,
+    refuse_anothers,
     seen_through,
     tool_memory,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "place_of",
     "point",
     "prime_renewer",
+    "refuse_anothers",
     "rewriting",
     "seen_through",
     "serve_http",

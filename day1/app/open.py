@@ -26,7 +26,7 @@ from day1.app.engines import EngineHandles, create_store, obstacles_in, open_eng
 from day1.app.taking import before_a_command
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore, StoreOfAnother
-from day1.home import find_home, is_ours, locate
+from day1.home import Home, find_home, is_ours, locate
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
@@ -137,6 +137,21 @@ def _found(settings: Settings) -> Path:
         StoreOfAnother: it was found upward, and another user made it.
     """
     home = locate(settings)
+    _refuse_anothers(home)
+    return home.folder
+
+
+def refuse_anothers(folder: Path) -> None:
+    """Refuse the folder of a store that another user made, as if it were found upward.
+
+    Raises:
+        StoreOfAnother: it is one.
+    """
+    if folder.is_dir():
+        _refuse_anothers(Home(folder, "upward"))
+
+
+def _refuse_anothers(home: Home) -> None:
     if not is_ours(home):
         raise StoreOfAnother(
             f"{home.folder} belongs to another user of this machine, who could read what you write "
@@ -144,7 +159,6 @@ def _found(settings: Settings) -> Path:
             f"`export DAY1_HOME={quote(str(home.folder))}`. Else name a folder of your own.",
             store=str(home.folder),
         )
-    return home.folder
 
 
 @contextmanager
@@ -392,6 +406,7 @@ def place_of(store: OpenStore) -> StoreLocation:
         chroma_trouble=chroma_trouble(store.folder),
         node=str(store.folder) if store.node else None,
         unheard=FolderSpool(store.folder).aside(),
+        unheard_gone=FolderSpool(store.folder).gone(),
         chroma_server=urlsplit(store.settings.index.chroma_url or "").hostname,
         now=now(),
     )

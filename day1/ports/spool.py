@@ -21,7 +21,10 @@ class Spool(Protocol):
         """
 
     def put_aside(self, line: bytes) -> None:
-        """Keep a line that cannot be taken in; the same line twice is kept once."""
+        """Keep a line that cannot be taken in; the same line twice is kept once.
+
+        The oldest lines go where they would take too much room.
+        """
 
     def drop(self, name: str, size: int) -> None:
         """Remove the first `size` bytes of a file: whole lines, which are taken in.
@@ -31,3 +34,6 @@ class Spool(Protocol):
 
     def aside(self) -> int:
         """How many lines are kept that could not be taken in."""
+
+    def gone(self) -> int:
+        """How many of these lines are gone, as there were too many."""

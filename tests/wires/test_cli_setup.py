@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -188,7 +189,7 @@ LAUNCHERS = [
 
 @pytest.mark.parametrize("words", LAUNCHERS, ids=[words[0] for words in LAUNCHERS])
 def test_an_entry_that_a_person_wrote_stays(cli: CommandLine, words: list[str]) -> None:
-    entry = {"command": words[0], "args": words[1:]}
+    entry: dict[str, Any] = {"command": words[0], "args": words[1:]}
     if words[0] != "day1":
         entry["env"] = {"DAY1_AGENT_ID": "zed"}
     text = json.dumps({"context_servers": {"day1": entry}}).encode()

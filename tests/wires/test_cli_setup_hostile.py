@@ -172,7 +172,7 @@ def test_a_copy_is_kept_before_each_change(cli: CommandLine) -> None:
 
 def test_copies_do_not_pile_up(cli: CommandLine) -> None:
     path = zed(cli)
-    first = copy_of(cli)
+    first = newest = copy_of(cli)
     for times in range(2 * MOST):
         path.write_bytes(path.read_bytes() + b"// more\n")
         newest = copy_of(cli, "--tools", "core14" if times % 2 else "core")

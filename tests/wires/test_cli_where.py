@@ -190,3 +190,20 @@ def test_where_says_branch_and_agent(cli: CommandLine) -> None:
         assert text in said
     cli.env["DAY1_HOME"] = str(cli.folder / "other")
     assert cli.json("where")["rule"] == "home"
+
+
+def test_init_refuses_the_folder_of_another_user(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = cli.folder / ".day1"
+    store.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: store.stat().st_uid + 1)
+    for folder in ((), (".",), (str(cli.folder),)):
+        error = cli.refused("init", *folder)
+        assert error["code"] == "store_of_another"
+        assert f"DAY1_HOME={store}" in error["message"]
+    assert list(store.iterdir()) == [], "nothing is made in it"
+    cli.env["DAY1_HOME"] = str(store)
+    cli("init")
+    del cli.env["DAY1_HOME"]
+    assert cli.refused("init")["code"] == cli.refused("status")["code"] == "store_of_another"

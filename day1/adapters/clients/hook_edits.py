@@ -82,13 +82,9 @@ class HooksEdit:
         if is_blank(data):
             return []
         value, own = jsonc.value_of(data), self._own(data)
-        heads = [key for key, said in self.about.head.items() if value.get(key) == said]
-        return [
-            *(each.keys for each in own),
-            *([_KEY, event, NO_PLACE] for event in self.about.events),
-            [_KEY, NO_PLACE],
-            *([key] for key in heads),
-        ]
+        heads: list[Keys] = [[k] for k, said in self.about.head.items() if value.get(k) == said]
+        lists: list[Keys] = [[_KEY, event, NO_PLACE] for event in self.about.events]
+        return [*(each.keys for each in own), *lists, [_KEY, NO_PLACE], *heads]
 
     def put(self, data: bytes) -> bytes:
         """The text with an entry for each event; what a person wrote or chose stays."""

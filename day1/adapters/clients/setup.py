@@ -132,10 +132,9 @@ class ClientSetup(Setup):
             state, change = (self._removal if asked.remove else self._addition)(edit, data)
             by_hand = [] if data is None else edit.by_hand(data)
             copy = None
-            if change is not None and point is None:
+            if change is not None:
                 change.check()
-            elif change is not None:
-                copy = carry_out(change, self._copies, point)
+                copy = carry_out(change, self._copies, point) if point else None
         except (NotTouched, NotUnderstood, RecursionError) as exc:
             why = "it is too deep" if isinstance(exc, RecursionError) else str(exc)
             return Outcome(edit.client, edit.path, edit.what, "refused", why, content)

@@ -47,6 +47,14 @@ class Application(Protocol):
         """
         ...
 
+    def refuse_anothers(self, folder: Path) -> None:
+        """Refuse the folder of a store that another user made.
+
+        Raises:
+            StoreOfAnother: it is one.
+        """
+        ...
+
     def seen_through(self, store: OpenStore, mask: Mask) -> AbstractContextManager[Repository]:
         """Open the rows once more, through a mask that no later redaction changes."""
         ...

@@ -50,6 +50,8 @@ class StoreLocation:
     chroma_server: str | None = None
     unheard: int = 0
     """Lines of hooks that could not be taken in, and are kept in `spool/aside`."""
+    unheard_gone: int = 0
+    """Such lines that were removed, as there were too many."""
     now: int | None = None
     """This machine's clock, microseconds UTC; None if times are not to be compared with it."""
 
@@ -269,13 +271,16 @@ def _chroma(place: StoreLocation) -> Finding:
 
 
 def _hooks(place: StoreLocation) -> Finding:
-    if not place.unheard:
+    if not place.unheard and not place.unheard_gone:
         return Finding("hooks", "ok", "everything that they heard can be taken in")
+    gone = f"; {place.unheard_gone:,} older ones were removed" if place.unheard_gone else ""
     return Finding(
         "hooks",
         "warn",
-        f"{place.unheard} of the lines that they wrote cannot be taken in: they are no events",
-        "They are in the store's folder, in spool/aside: look at them, and remove them.",
+        f"{place.unheard:,} of the lines that they wrote cannot be taken in: they are no events"
+        f"{gone}",
+        "They are in the store's folder, in spool/aside: look at them, and remove them"
+        + (", and spool/aside.gone with them." if gone else "."),
     )
 
 

@@ -31,6 +31,7 @@ def init_command(session: Session, folder: Path | None) -> None:
         here = find_home(settings)
     else:
         here = ((folder or _usual_folder()) / STORE).absolute()
+        session.app.refuse_anothers(here)
     made = session.app.create_store(settings, here, session.now)
     store = session.app.open_store(settings, folder=here)
     store.close()
