@@ -77,9 +77,7 @@ class FolderSpool(Spool):
     def put_aside(self, line: bytes) -> None:
         path = self._aside / hashlib.sha256(line).hexdigest()[:16]
         with self._translated(path):
-            if (
-                self._aside.is_symlink()
-            ):  # it came with somebody's store, and leads to others' files
+            if self._aside.is_symlink():  # it came with a store, and leads to others' files
                 raise OSError(errno.ELOOP, "it is a link")
             self._aside.mkdir(exist_ok=True)
             self._write(path, line)

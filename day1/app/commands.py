@@ -19,10 +19,10 @@ from day1.app.open import (
     open_store,
     place_of,
     point,
-    refuse_anothers,
     seen_through,
     tool_memory,
 )
+from day1.app.owners import refuse_anothers
 from day1.call.context import now
 from day1.git_folders import repository_of
 from day1.settings import Settings

@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -23,10 +22,11 @@ from day1.adapters.judges.rules.judge import RulesJudge
 from day1.adapters.primes import FilePrimes, closing_stamp
 from day1.adapters.spool import FolderSpool
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
+from day1.app.owners import own_home
 from day1.app.taking import before_a_command
 from day1.call.context import now
-from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore, StoreOfAnother
-from day1.home import Home, find_home, is_ours, locate
+from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
+from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
@@ -84,7 +84,7 @@ def open_store(
 def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | None) -> OpenStore:
     """The store, with all that was left half done finished."""
     try:
-        folder = folder or _found(settings)
+        folder = folder or own_home(settings)
     except OSError as exc:  # another user's .day1 on the way up
         raise of_system(exc, Path(exc.filename), writing=False) from exc
     chat_model = chat(settings.chat)
@@ -127,37 +127,6 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             now,
             partial(obstacles_in, folder),
             opened.pop_all(),
-        )
-
-
-def _found(settings: Settings) -> Path:
-    """The folder of the store that is meant.
-
-    Raises:
-        StoreOfAnother: it was found upward, and another user made it.
-    """
-    home = locate(settings)
-    _refuse_anothers(home)
-    return home.folder
-
-
-def refuse_anothers(folder: Path) -> None:
-    """Refuse the folder of a store that another user made, as if it were found upward.
-
-    Raises:
-        StoreOfAnother: it is one.
-    """
-    if folder.is_dir():
-        _refuse_anothers(Home(folder, "upward"))
-
-
-def _refuse_anothers(home: Home) -> None:
-    if not is_ours(home):
-        raise StoreOfAnother(
-            f"{home.folder} belongs to another user of this machine, who could read what you write "
-            "to it and choose what you are told. If that is wanted, name it: "
-            f"`export DAY1_HOME={quote(str(home.folder))}`. Else name a folder of your own.",
-            store=str(home.folder),
         )
 
 
