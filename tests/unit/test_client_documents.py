@@ -150,3 +150,13 @@ def test_a_hook_with_an_odd_value_is_edited_or_left(key: str) -> None:
         edited = edit.put(data)
         assert edit.put(edited) == edited
         assert edit.present(edit.take_out(edited)) is None
+
+
+@pytest.mark.parametrize("comment", ["/* mine */", "// mine\n"])
+@pytest.mark.parametrize("text", ['"Stop"{}:[OWN]', '"Stop":{}[OWN]', '"Stop":[{}OWN]'])
+def test_a_comment_beside_the_only_hook_of_an_event_stays(text: str, comment: str) -> None:
+    edit = HooksEdit("cursor", Path("hooks.json"), HOOKS["cursor"], "day1")
+    entry = '{"command": "day1 hook turn-end --client cursor"}'
+    data = f'{{"hooks": {{{text.format(comment).replace("OWN", entry)}}}}}'.encode()
+    assert b"mine" in edit.take_out(data)
+    assert not any(start < data.index(b"mine") < end for start, end in edit.own(data))

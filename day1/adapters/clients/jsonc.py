@@ -85,7 +85,8 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
     """The bytes of what is at paths of keys, with the containers that hold nothing else."""
     if is_blank(data):
         return []
-    root = _read(data).root
+    read = _read(data)
+    root = read.root
     chains = []
     ranges: set[tuple[int, int]] = set()
     for keys in paths:
@@ -101,7 +102,14 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
         chains.append(chain)
     for chain in chains:
         for member, node in reversed(chain):
-            if any(_range(inner) not in ranges for inner in node.named_children):
+            inside = [
+                *map(_range, node.named_children),
+                *(each for each in read.comments if _is_inside(each, _range(member))),
+            ]
+            if not all(
+                inner in ranges or any(_is_inside(inner, outer) for outer in ranges)
+                for inner in inside
+            ):
                 break
             if node.type in {"object", "array"}:
                 ranges.add(_range(member))
@@ -111,13 +119,15 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
 
 def is_empty(data: bytes, keys: Keys) -> bool:
     """Whether a container is at a path of keys, and nothing in it, be it a comment."""
-    node = _read(data).root
+    read = _read(data)
+    member = node = read.root
     for key in keys:
-        member = _member(node, key)
-        if member is None:
+        inner = _member(node, key)
+        if inner is None:
             return False
-        node = _value(member)
-    return node.type in {"object", "array"} and not node.named_children
+        member, node = inner, _value(inner)
+    holds = bool(node.named_children) or node.type not in {"object", "array"}
+    return not holds and not any(_is_inside(each, _range(member)) for each in read.comments)
 
 
 def _range(node: Node) -> tuple[int, int]:
@@ -140,6 +150,7 @@ class _Read:
     root: Node
     trailing: frozenset[int]
     """Where commas stand that strict JSON does not have."""
+    comments: Ranges
 
     @property
     def newline(self) -> str:
@@ -226,7 +237,7 @@ def _read(data: bytes) -> _Read:
     Raises:
         NotUnderstood: it is none.
     """
-    clean, trailing = _strict(data)
+    clean, trailing, comments = _strict(data)
     try:
         text = clean.decode("utf-8-sig")
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
@@ -235,13 +246,13 @@ def _read(data: bytes) -> _Read:
     if not isinstance(value, dict):
         raise NotUnderstood("it is no JSON object")
     tops = _parser().parse(clean).root_node.named_children
-    return _Read(data, value, next(top for top in tops if top.type == "object"), trailing)
+    return _Read(data, value, next(top for top in tops if top.type == "object"), trailing, comments)
 
 
-def _strict(data: bytes) -> tuple[bytes, frozenset[int]]:
-    """The same text with space for comments and for trailing commas, and where these stood."""
+def _strict(data: bytes) -> tuple[bytes, frozenset[int], Ranges]:
+    """The same text with space for trailing commas and for comments, and where these stood."""
     if not (b"//" in data or b"/*" in data or _TRAILING.search(data)):
-        return data, frozenset()
+        return data, frozenset(), []
     captured = QueryCursor(_query()).captures(_parser().parse(data).root_node)
     clean = bytearray(data)
     for comment in captured.get("comment", ()):
@@ -254,7 +265,7 @@ def _strict(data: bytes) -> tuple[bytes, frozenset[int]]:
     trailing = frozenset(comma for comma in commas if _TRAILING.match(clean, comma))
     for comma in trailing:
         clean[comma] = ord(" ")
-    return bytes(clean), trailing
+    return bytes(clean), trailing, [_range(comment) for comment in captured.get("comment", ())]
 
 
 def _in_line_comment(data: bytes, place: int) -> bool:
