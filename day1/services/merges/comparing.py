@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem
 from day1.model.merge.plan import MergePlan
-from day1.model.redaction.veil import shown_change
-from day1.model.rows.change import Changes, CommitId, Pending, RowChange
+from day1.model.rows.change import Changes, CommitId, Pending, Ref, RowChange
 from day1.model.rows.kind import FACT, MEMORIES, Row
 from day1.services.merges.planning import MergeRequest, look
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import shown_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,13 @@ def compare(
     With `category`, only facts of that category (now or before) and no other rows.
     """
     seen = look(repo, MergeRequest(source, target, "auto"))
-    now = repo.clock()
-    shown = {
-        kind.table: [
-            shown_change(kind, c, now) if _may_be_marked(c) else c
-            for c in seen.sides.changes.get(kind.table, ())
-            if _fits(c, category)
-        ]
+    fitting = {
+        kind.table: [c for c in seen.sides.changes.get(kind.table, ()) if _fits(c, category)]
         for kind in MEMORIES
         if category is None or kind is FACT
     }
+    refs = [Ref(branch=source.name), Ref(branch=target.name)]
+    shown = shown_changes(repo, refs, fitting)
     return Comparison(
         seen.plan,
         {table: rows for table, rows in shown.items() if rows},
@@ -59,14 +56,6 @@ def _fits(change: RowChange, category: str | None) -> bool:
     if category is None:
         return True
     return any(row is not None and row.get("category") == category for row in _sides(change))
-
-
-def _may_be_marked(change: RowChange) -> bool:
-    """Whether a row has what keeps its words from being shown: few have."""
-    return any(
-        row is not None and (row.get("sensitivity") or row.get("expires_at")) is not None
-        for row in (change.before, change.after)
-    )
 
 
 def _sides(change: RowChange) -> tuple[Row | None, Row | None]:

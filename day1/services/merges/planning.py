@@ -8,6 +8,7 @@ from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closings, keeps_out, kept_out, open_items
 from day1.model.merge.plan import MergePlan, Sides, Strategy, follow_supersession, plan_merge
 from day1.model.merge.row_merge import OWN, Choice, Take
+from day1.model.redaction.derived import veils
 from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Row, complete, kind_of
 from day1.ports.reading import Reading
@@ -157,7 +158,19 @@ def plan_of(
     )
     choices = [completed(choice) for choice in request.choices]
     plan = plan_merge(sides, request.strategy, choices, items)
+    _veil(plan, both, repo.clock())
     return plan, sides, held.every
+
+
+def _veil(plan: MergePlan, both: tuple[Reading, Reading], now: int) -> None:
+    """Note in a plan what is not shown of rows that were made of others, on either side."""
+    for kind in dict.fromkeys(row.kind for row in plan.rows):
+        rows = [row for row in plan.rows if row.kind is kind]
+        there = [v for row in rows for v in (row.base, row.source, row.target) if v is not None]
+        for state in both:
+            hidden = veils(state, kind, there, now)
+            for row in rows if hidden else ():
+                row.veil |= hidden.get(row.id, {})
 
 
 @dataclass(frozen=True, slots=True)
