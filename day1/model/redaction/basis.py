@@ -147,8 +147,8 @@ class Sources:
             fresh = self._read(unknown)
             self._rows |= fresh
             wanted = {i: r for i, r in fresh.items() if may_derive(r)}
-        unknown = (row_id for row_id in titles if (row_id, BASIS) not in self._sources)
-        titled = {row_id for row_id in unknown if row_id.startswith(_HOOKED)}
+        listed = {row_id for row_id, _ in self._sources}
+        titled = {row_id for row_id in titles if row_id.startswith(_HOOKED)} - listed
         if titled:
             self._by_first_message(titled)
         absent = {i for ids in self._sources.values() for i in ids} - self._rows.keys()

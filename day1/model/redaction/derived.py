@@ -10,7 +10,6 @@ from day1.model.redaction.basis import (
     Hiding,
     Sources,
     State,
-    may_derive,
 )
 from day1.model.redaction.mask import REDACTED, REDACTED_HASH
 from day1.model.redaction.veil import EXPIRED_MARK, SECRET, SECRET_MARK, whole_veil, without_words
@@ -139,10 +138,12 @@ def _mark(hiding: Hiding, shown: Shown) -> str | None:
 
 def may_be_veiled(kind: Kind, rows: Iterable[Row]) -> bool:
     """Whether one of some whole rows of a kind may have words of other rows."""
-    if kind is FACT:
-        return any(may_derive(row) or row["scores"] is not None for row in rows)
-    hooked = kind is CONVERSATION
-    return hooked and any(r["source"] == "tool" and r["title"] is not None for r in rows)
+    tests = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
+    return any(
+        row[column] is not None if value is None else row[column] == value
+        for column, value in tests
+        for row in rows
+    )
 
 
 def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, Row]:

@@ -68,13 +68,8 @@ def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
         hidden = reading.mask.hides(kind, row or {"id": row_id})
         held = reading.find(HELD, Query(equal={"row_id": row_id})) if hidden else ()
         # Of any version: one that is past may have had a verdict, or a title.
-        any_version: Row = {
-            **(row or {}),
-            "id": row_id,
-            "scores": "",
-            "source": "tool",
-            "title": "",
-        }
+        any_version: Row = {**dict.fromkeys(kind.columns), **(row or {}), "id": row_id}
+        any_version |= {"scores": "", "source": "tool", "title": ""}
         veil = veils(reading, kind, [any_version], repo.clock()).get(row_id, {})
         return Traced(kind, row, edits, reading.tip, reading.pending.count, hidden, held, veil)
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem
 from day1.model.merge.plan import MergePlan
-from day1.model.rows.change import Changes, CommitId, Pending, Ref, RowChange
-from day1.model.rows.kind import FACT, MEMORIES, Row
+from day1.model.redaction.derived import veiled
+from day1.model.redaction.veil import shown_change
+from day1.model.rows.change import Changes, CommitId, Pending, RowChange
+from day1.model.rows.kind import FACT, MEMORIES, Kind, Row
 from day1.services.merges.planning import MergeRequest, look
 from day1.services.repository.repository import Repository
-from day1.services.rows.deriving import shown_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,16 @@ def compare(
     With `category`, only facts of that category (now or before) and no other rows.
     """
     seen = look(repo, MergeRequest(source, target, "auto"))
-    fitting = {
-        kind.table: [c for c in seen.sides.changes.get(kind.table, ()) if _fits(c, category)]
+    now, veils = repo.clock(), seen.sides.veils
+    shown = {
+        kind.table: [
+            _shown(kind, c, veils.get(c.id), now)
+            for c in seen.sides.changes.get(kind.table, ())
+            if _fits(c, category)
+        ]
         for kind in MEMORIES
         if category is None or kind is FACT
     }
-    refs = [Ref(branch=source.name), Ref(branch=target.name)]
-    shown = shown_changes(repo, refs, fitting)
     return Comparison(
         seen.plan,
         {table: rows for table, rows in shown.items() if rows},
@@ -56,6 +60,19 @@ def _fits(change: RowChange, category: str | None) -> bool:
     if category is None:
         return True
     return any(row is not None and row.get("category") == category for row in _sides(change))
+
+
+def _shown(kind: Kind, change: RowChange, veil: Row | None, now: int) -> RowChange:
+    """A change as it is shown; few rows have what keeps their words from being shown."""
+    may_be_marked = any(
+        row is not None and (row.get("sensitivity") or row.get("expires_at")) is not None
+        for row in _sides(change)
+    )
+    if may_be_marked:
+        change = shown_change(kind, change, now)
+    if veil:
+        change = RowChange(change.id, veiled(change.before, veil), veiled(change.after, veil))
+    return change
 
 
 def _sides(change: RowChange) -> tuple[Row | None, Row | None]:

@@ -10,7 +10,7 @@ from day1.model.merge.plan import MergePlan, Sides, Strategy, follow_supersessio
 from day1.model.merge.row_merge import OWN, Choice, Take
 from day1.model.redaction.derived import veils
 from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
-from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Row, complete, kind_of
+from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import refuse_closed
 from day1.services.merges.held import Offer, offers_of
@@ -155,22 +155,31 @@ def plan_of(
         held.kept_out_of_source,
         held.kept_out_of_target,
         _removed(repo, target, target_rows, held.source),
+        veils_of(both, changes, (*source_rows.values(), *target_rows.values()), repo.clock()),
     )
     choices = [completed(choice) for choice in request.choices]
     plan = plan_merge(sides, request.strategy, choices, items)
-    _veil(plan, both, repo.clock())
     return plan, sides, held.every
 
 
-def _veil(plan: MergePlan, both: tuple[Reading, Reading], now: int) -> None:
-    """Note in a plan what is not shown of rows that were made of others, on either side."""
-    for kind in dict.fromkeys(row.kind for row in plan.rows):
-        rows = [row for row in plan.rows if row.kind is kind]
-        there = [v for row in rows for v in (row.base, row.source, row.target) if v is not None]
-        for state in both:
-            hidden = veils(state, kind, there, now)
-            for row in rows if hidden else ():
-                row.veil |= hidden.get(row.id, {})
+def veils_of(
+    states: Sequence[Reading], changes: Changes, rows: Iterable[Row], now: int
+) -> dict[str, Row]:
+    """What is not shown of rows that were made of others, as these are at one of the states."""
+    by_kind: dict[Kind, list[Row]] = {}
+    for table, some in changes.items():
+        versions = [row for c in some for row in (c.before, c.after) if row is not None]
+        by_kind[BY_TABLE[table]] = versions
+    for row in rows:
+        kind = kind_of(str(row["id"]))
+        if kind is not None:
+            by_kind.setdefault(kind, []).append(row)
+    found: dict[str, Row] = {}
+    for kind, versions in by_kind.items():
+        for state in states:
+            for row_id, veil in veils(state, kind, versions, now).items():
+                found[row_id] = {**found.get(row_id, {}), **veil}
+    return found
 
 
 @dataclass(frozen=True, slots=True)

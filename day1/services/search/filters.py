@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from day1.model.rows.change import Query
-from day1.model.rows.kind import FACT, Cell, Kind, Row
+from day1.model.rows.kind import FACT, Cell, Kind
 
 SCOPES = ("task_id", "agent_id", "space")
 """The columns by which a view itself is narrowed, so that a question about the few rows of a task
@@ -46,13 +46,6 @@ class Filter:
         return (expires_at is not None and alive is not None and expires_at <= alive) or (
             ended_at is not None and present is not None and ended_at <= present
         )
-
-    def in_space(self, row: Row) -> bool:
-        """Whether a row, as it is shown, is in the space that is asked for.
-
-        Looked at here: an engine would choose the index on the space, and read every row of it.
-        """
-        return "space" not in self.scope or row["space"] == self.scope["space"]
 
     def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
         """Ask SQL for what is wanted."""

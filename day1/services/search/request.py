@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from day1.errors import InvalidRequest
 from day1.model.rows.change import CommitId, Pending
-from day1.model.rows.kind import BY_TABLE, KINDS, Cell, Kind, Row
+from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
 from day1.model.values.callbacks import Clock
 from day1.ports.uses import NoUses, Uses
 from day1.services.search.context import UsualCache
-from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.nearest import QueryVectorCache, SearchLimits
 from day1.services.search.views import ViewCache
 
@@ -130,27 +128,3 @@ class SearchAnswer:
     notes: list[str]
     commit: CommitId
     pending: Pending
-
-
-def filters_of(request: SearchRequest, now: int) -> list[Filter]:
-    """One filter for each kind that can have rows that match the request at an instant."""
-    event, inactive = request.as_of_event, request.include_inactive
-    present = event if event is not None else None if inactive else now
-    until = [end for end in (request.before, event) if end is not None]
-    window = (request.after, min(until, default=None))
-    equal = dict(request.equal)
-    if request.category is not None:
-        equal["category"] = request.category
-    filters = []
-    for table in dict.fromkeys(request.kinds):
-        kind = BY_TABLE.get(table)
-        if kind is None or kind.text is None:
-            searched = [kind.table for kind in KINDS if kind.text]
-            raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
-        if equal.keys() <= {*kind.facets, *SCOPES} & kind.column.keys():
-            scope = {name: cell for name, cell in equal.items() if name in SCOPES}
-            facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-            held = Filter(kind, inactive, facets, *window, scope, superseded=event is not None)
-            held = replace(held, among=request.among, only=request.only)
-            filters.append(replace(held, alive_at=now, present_at=present))
-    return filters

@@ -20,15 +20,15 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from day1.errors import EmbedderUnavailable
-from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import Kind, Row, kind_of
+from day1.errors import EmbedderUnavailable, InvalidRequest
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
 from day1.model.search.ranking import Candidate, Question, Scored, rank
 from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
 from day1.services.search.context import in_context, lines_around
-from day1.services.search.filters import Filter
+from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.nearest import (
@@ -40,14 +40,8 @@ from day1.services.search.nearest import (
     QueryVector,
     nearest,
 )
-from day1.services.search.request import (
-    Hit,
-    SearchAnswer,
-    SearchPorts,
-    SearchRequest,
-    filters_of,
-)
-from day1.services.search.views import CachedView, among, asks_again, state_of
+from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.views import CachedView, among, asks_again, shown_rows, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -100,7 +94,7 @@ class _Search:
         self._ref, self._request = ref, request
         self._live_id = branch_id if ref.branch is not None and ref.until is None else None
         now = ports.clock() if ref.until is None else ref.until
-        self._filters, self._mode = filters_of(request, now), request.mode
+        self._filters, self._mode = _filters(request, now), request.mode
         self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
         self._meaning: QueryVector | None = None
         self._ordered: dict[str, bool | None] = {}
@@ -263,12 +257,11 @@ class _Search:
         every = (each.candidate for each in found.values())
         asked = replace(self._question(), votes=self._ports.votes())
         ranked = rank(every, asked, self._request.limit, read)
-        rows = self._rows(reading, [s.row_id for s in ranked])
+        rows = shown_rows(reading, self._filters, [s.row_id for s in ranked])
         if len(rows) < len(ranked):  # some were made of hidden rows: others come in their place
-            shown = self._rows(reading, list(found))
-            every = (found[row_id].candidate for row_id in shown)
+            every = (found[i].candidate for i in shown_rows(reading, self._filters, found))
             ranked = rank(every, asked, self._request.limit, read)
-            rows = self._rows(reading, [s.row_id for s in ranked])
+            rows = shown_rows(reading, self._filters, [s.row_id for s in ranked])
         best = [s for s in ranked if s.score >= self._request.min_score]
         passages: dict[TextId, int] = {}
         for wanted in self._filters:
@@ -283,18 +276,6 @@ class _Search:
             for s in best
             if s.row_id in rows
         ]
-
-    def _rows(self, reading: Reading, row_ids: Sequence[str]) -> dict[str, Row]:
-        """Found rows as they are shown; without those that were made of hidden rows."""
-        rows: dict[str, Row] = {}
-        for wanted in self._filters:
-            mine = [row_id for row_id in row_ids if kind_of(row_id) is wanted.kind]
-            if mine:
-                query = Query(among={"id": mine}, alive_at=wanted.alive_at, public=True)
-                found = reading.scan(wanted.kind, wanted.kind.columns, query)
-                some = map(wanted.kind.row, found)
-                rows |= {str(row["id"]): row for row in some if wanted.in_space(row)}
-        return rows
 
     def _question(self) -> Question:
         weights, names = self._ports.weights, self._asked.names
@@ -332,6 +313,30 @@ class _Search:
 def _terms(question: str, whole: str) -> list[str]:
     """What to look up of a question, or all words of the whole one when those say nothing."""
     return keyword_terms(question) or keyword_terms(whole, all_words=True)
+
+
+def _filters(request: SearchRequest, now: int) -> list[Filter]:
+    """One filter for each kind that can have rows that match the request at an instant."""
+    event, inactive = request.as_of_event, request.include_inactive
+    present = event if event is not None else None if inactive else now
+    until = [end for end in (request.before, event) if end is not None]
+    window = (request.after, min(until, default=None))
+    equal = dict(request.equal)
+    if request.category is not None:
+        equal["category"] = request.category
+    filters = []
+    for table in dict.fromkeys(request.kinds):
+        kind = BY_TABLE.get(table)
+        if kind is None or kind.text is None:
+            searched = [kind.table for kind in KINDS if kind.text]
+            raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
+        if equal.keys() <= {*kind.facets, *SCOPES} & kind.column.keys():
+            scope = {name: cell for name, cell in equal.items() if name in SCOPES}
+            facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
+            held = Filter(kind, inactive, facets, *window, scope, superseded=event is not None)
+            held = replace(held, among=request.among, only=request.only)
+            filters.append(replace(held, alive_at=now, present_at=present))
+    return filters
 
 
 def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:

@@ -20,8 +20,9 @@ from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.basis import may_derive
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import is_secret
-from day1.model.rows.change import Changes, CommitId, Ref
-from day1.model.rows.kind import FACT, Cell, Kind, Row
+from day1.model.rows.change import Changes, CommitId, Query, Ref
+from day1.model.rows.kind import FACT, Cell, Kind, Row, kind_of
+from day1.model.values.space import EVERY
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
@@ -113,6 +114,22 @@ def asks_again(wanted: Filter, visible: object, most: int) -> bool:
     if not wanted.scope or not isinstance(visible, CachedView):
         return False
     return wanted.only is not None or len(visible) <= _FEW * most
+
+
+def shown_rows(
+    reading: Reading, filters: Iterable[Filter], row_ids: Iterable[str]
+) -> dict[str, Row]:
+    """Found rows as they are shown, by id; without those that were made of hidden rows."""
+    ids, rows = list(row_ids), dict[str, Row]()
+    for wanted in filters:
+        mine = [row_id for row_id in ids if kind_of(row_id) is wanted.kind]
+        query = Query(among={"id": mine}, alive_at=wanted.alive_at, public=True)
+        found = reading.scan(wanted.kind, wanted.kind.columns, query) if mine else ()
+        # The space is looked at here: an engine would choose its index.
+        space = wanted.scope.get("space", EVERY)
+        some = (row for row in map(wanted.kind.row, found) if row["content_hash"] != REDACTED_HASH)
+        rows |= {str(row["id"]): row for row in some if space in {EVERY, row.get("space")}}
+    return rows
 
 
 class CachedView:
