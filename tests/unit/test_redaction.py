@@ -46,10 +46,11 @@ def test_both_sides_of_a_held_item_are_masked() -> None:
     assert "secret" not in str(MASK.row(HELD, item)["ours"])
 
 
-def test_the_reason_of_an_edit_goes_with_its_row() -> None:
-    edit: Row = {"id": "edit_1", "row_id": "rel_1", "reason": "secret"}
+def test_the_reason_of_an_edit_goes_with_its_row_or_its_text() -> None:
+    edit: Row = {"id": "edit_1", "row_id": "rel_1", "reason": "said so"}
     assert MASK.row(EDIT, edit)["reason"] == REDACTED
-    assert MASK.row(EDIT, {**edit, "row_id": "rel_2"})["reason"] == "secret"
+    assert MASK.row(EDIT, {**edit, "row_id": "rel_2"})["reason"] == "said so"
+    assert MASK.row(EDIT, {**edit, "row_id": "rel_2", "reason": "secret"})["reason"] == REDACTED
 
 
 def test_a_query_passes_over_what_is_masked_only_if_it_asks_for_that() -> None:

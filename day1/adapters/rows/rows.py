@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
@@ -31,6 +32,7 @@ from day1.adapters.rows.statements import (
     table_at,
 )
 from day1.adapters.rows.tables import SCHEMA_VERSION
+from day1.model.redaction.derived import Shown, as_shown, needed
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.redaction.veil import SECRET, asks_for_words, tells, veil_tuples
 from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query, RowChange
@@ -184,6 +186,39 @@ class SqlReading(Reading):
         return [row for part in parts for row in part]
 
     def _select(
+        self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
+    ) -> Sequence[tuple[Cell, ...]]:
+        """Rows as they are shown: no more visible than the rows that they were made of."""
+        shown = self._shown(kind, query)
+        more = None if shown is None else needed(kind, columns)
+        if shown is None or more is None:
+            return self._veiled(kind, columns, order, query)
+        wanted, most = (*columns, *more), query.limit
+        while True:
+            found = self._veiled(kind, wanted, order, query)
+            kept = as_shown(self._as_written(), kind, wanted, found, shown)
+            left_out = len(found) - len(kept)
+            if not left_out or most is None or len(kept) >= most or len(found) < (query.limit or 0):
+                return [row[: len(columns)] for row in kept] if more else kept
+            query = replace(query, limit=most + left_out)
+
+    def _shown(self, kind: Kind, query: Query) -> Shown | None:
+        """How rows are shown that a query asks for; None: as they were written."""
+        if self.shown_at is None and query.alive_at is None and not query.public:
+            return None
+        spaces = query.among.get("space")
+        if spaces is None and "space" in query.equal:
+            spaces = [query.equal["space"]]
+        public = query.public or (self.shown_at is not None and asks_for_words(kind, query))
+        return Shown(self.shown_at if query.alive_at is None else query.alive_at, public, spaces)
+
+    def _as_written(self) -> SqlReading:
+        """The same state, whose rows are read as they were written, but for redacted words."""
+        other = copy(self)
+        other.shown_at = None
+        return other
+
+    def _veiled(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         if self.shown_at is None or not tells(kind, columns):

@@ -10,20 +10,24 @@ from day1.model.merge.word_diff import changed_words
 from day1.model.rows.kind import BY_NAME, BY_TABLE
 
 if TYPE_CHECKING:
-    from day1.model.rows.change import Changes, Commit
+    from day1.model.rows.change import Changes, Commit, Ref
+    from day1.services.repository.repository import Repository
 
 Document = Mapping[str, Any]
 
 
-def change_documents(changes: Changes, at: int) -> dict[str, list[dict[str, Any]]]:
-    """Changed memories as `day1 diff` shows them at an instant: added, changed, removed."""
-    from day1.model.redaction.veil import shown_change
+def change_documents(
+    repo: Repository, ref: Ref, changes: Changes
+) -> dict[str, list[dict[str, Any]]]:
+    """Changed memories of a state as `day1 diff` shows them: added, changed, removed."""
     from day1.model.rows.kind import MEMORIES
+    from day1.services.rows.deriving import shown_changes
     from day1.toolsets.shared.shown import changed, shown
 
     found: dict[str, list[dict[str, Any]]] = {"added": [], "changed": [], "removed": []}
+    told = shown_changes(repo, [ref], changes)
     for kind in MEMORIES:
-        for change in (shown_change(kind, one, at) for one in changes.get(kind.table, ())):
+        for change in told.get(kind.table, ()):
             row = change.after if change.before is None else change.before
             if change.how == "changed":
                 found["changed"].append(changed(kind, change))

@@ -62,6 +62,8 @@ class Sides:
     """Rows that merges kept out of the target, each with the values dismissed there."""
     target_removed: frozenset[str] = frozenset()
     """Rows that were removed in the target's past, which an open item of the source offers."""
+    veils: Mapping[str, Row] = field(default_factory=dict)
+    """By row what stands for columns whose words were made of hidden rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,8 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
             if picked is None or change.id in picked:
                 seen.add(change.id)
                 target = sides.target.get(change.id)
-                yield PlanRow(kind, change.id, change.before, change.after, target, target)
+                three = change.before, change.after, target
+                yield PlanRow(kind, change.id, *three, target, veil=sides.veils.get(change.id))
     held = {i.row_id: i.kind for i in sides.target_held if i.source_branch == sides.source_branch}
     if picked is not None:
         held = {i: found for i in sorted(picked) if (found := kind_of(i)) is not None}
@@ -208,7 +211,8 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
             source, target = sides.source.get(row_id), sides.target.get(row_id)
             # A pick asks for the row itself: one that the target removed comes back.
             base = None if picked is not None and target is None else source
-            yield PlanRow(kind, row_id, base, source, target, target)
+            veil = sides.veils.get(row_id)
+            yield PlanRow(kind, row_id, base, source, target, target, veil=veil)
 
 
 def _hold_together(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> None:

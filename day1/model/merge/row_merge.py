@@ -46,6 +46,8 @@ class PlanRow:
     belongs_to: str | None = None
     decided: dict[str, Take] = field(default_factory=dict)
     """Cell -> the choice that decided it."""
+    veil: Row | None = field(default=None, compare=False)
+    """What stands for columns whose words were made of rows that are hidden."""
 
     @property
     def effect(self) -> str:

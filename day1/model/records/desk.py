@@ -1,7 +1,12 @@
 """A desk: what a client works with at the moment. It is no memory and has no versions."""
 
+import json
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
+from day1.model.redaction.mask import REDACTED
+from day1.model.rows.kind import canonical
 from day1.model.values.ids import short_hash
 
 
@@ -19,6 +24,25 @@ class Desk:
     """How often it was written: a writer says which one it saw."""
     created_at: int
     changed_at: int
+
+    def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Desk":
+        """The desk with each of its texts cleaned, and without reasons about redacted rows."""
+        value = canonical(_cleaned(json.loads(self.value), rows, clean))
+        return self if value == self.value else replace(self, value=value)
+
+
+def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(one, rows, clean) for one in value]
+    if not isinstance(value, dict):
+        return value
+    fresh = {name: _cleaned(one, rows, clean) for name, one in value.items()}
+    ids = value.get("ids")
+    if "reason" in fresh and isinstance(ids, list) and not {*rows}.isdisjoint(map(str, ids)):
+        fresh["reason"] = REDACTED  # a model wrote it, who had read the rows
+    return fresh
 
 
 def desk_id(branch_id: str, client: str, name: str) -> str:

@@ -1,7 +1,8 @@
 """The mask: how a redacted row reads. Every reading of rows applies it.
 
 The rule: a text is redacted by its content. Every row of any kind with exactly this text, whenever
-it was written, reads as if it held `[redacted]`, hash included. A new text that a redacted row gets
+it was written, reads as if it held `[redacted]`, hash included. So does what copies it, such as the
+title of a conversation. A new text that a redacted row gets
 later is shown. A row's other words (category, tool input and output, thinking, title, entities
 and the like) are redacted by the row: they are not shown in a listed row, nor in a conversation's
 copies of it, whoever changes them.
@@ -17,6 +18,8 @@ from day1.model.rows.change import Query
 from day1.model.rows.kind import (
     BY_TABLE,
     CONVERSATION,
+    EDIT,
+    FACT,
     HELD,
     KINDS,
     MESSAGE,
@@ -46,6 +49,8 @@ _BY_TEXT: Final = {
     if kind.text
 }
 _KEYS: Final = frozenset({"id", "origin_id", "content_hash", *(kind.about for kind in KINDS)})
+_QUOTING: Final = {CONVERSATION: "title", FACT: "scores", EDIT: "reason"}
+"""Columns that have no hash of their own, and may be made of the words of other rows."""
 COPIED: Final = frozenset({CONVERSATION, MESSAGE})
 """Kinds whose rows a conversation's fork copies under new ids."""
 
@@ -75,9 +80,13 @@ class Mask:
         """Mask rows of some columns; the columns that `needs` names are among them."""
         keys = [i for i, column in enumerate(columns) if column in _KEYS]
         marks = self.rows | self.hashes
+        quoting = _QUOTING.get(kind, "")
+        at = columns.index(quoting) if quoting in columns else None
         return [
             row
-            if kind is not HELD and marks.isdisjoint(row[i] for i in keys)
+            if kind is not HELD
+            and marks.isdisjoint(row[i] for i in keys)
+            and (at is None or row[at] is None or content_hash(str(row[at])) not in self.hashes)
             else tuple(self.row(kind, dict(zip(columns, row, strict=True))).values())
             for row in rows
         ]
@@ -91,6 +100,9 @@ class Mask:
             hidden |= _BY_TEXT[kind]
         if self._lists(kind, row):
             hidden |= _BY_ROW[kind]
+        quoting = _QUOTING.get(kind, "")
+        if row.get(quoting) is not None and content_hash(str(row[quoting])) in self.hashes:
+            hidden[quoting] = None if quoting == "scores" else REDACTED
         shown = {c: cell for c, cell in hidden.items() if row.get(c) is not None}
         return {**row, **shown} if shown else row
 

@@ -69,6 +69,12 @@ def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
     }
 
 
+def whole_veil(kind: Kind, mark: str | None) -> Row:
+    """What stands for each column of words of a kind, as `without_words` puts it there."""
+    hidden = _HIDDEN.get(kind, {})
+    return {} if mark is None else {c: mark if text else None for c, text in hidden.items()}
+
+
 def shown_row(kind: Kind, row: Row) -> Row:
     """A row as a list shows it."""
     return without_words(kind, row, SECRET_MARK) if is_secret(row) else row

@@ -8,6 +8,8 @@ from day1.errors import Json
 from day1.model.rows.kind import Cell, Row
 
 CommitId = str
+REMOVED: Final = "removed"
+"""The `value` of an edit that removed a row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,18 @@
 """The history of a row: all its versions, and who wrote each of its cells."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from day1.errors import Advice, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
+from day1.model.redaction.derived import veils
 from day1.model.rows.change import Commit, CommitId, Query, Ref
 from day1.model.rows.kind import EDIT, HELD, MEMORIES, WHOLE, Kind, Row, kind_of, written
 from day1.services.history.ancestry import Ancestry, CommitOnBranch
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import shown_edits
 from day1.services.rows.recording import changed_groups, newest_edits
 
 How = Literal["added", "changed", "removed", "restored"]
@@ -47,6 +49,8 @@ class Traced:
     """Its columns of which a redaction hides what they hold."""
     held: Sequence[Row] = ()
     """What merges withheld of it; read only where something is hidden."""
+    veil: Row = field(default_factory=dict)
+    """What stands for its words that were made of hidden rows."""
 
 
 def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
@@ -60,10 +64,14 @@ def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
         raise _unknown(row_id, branch)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         row = reading.get(kind, [row_id]).get(row_id)
-        about = Query(equal={"row_id": row_id})
-        edits, hidden = reading.find(EDIT, about), reading.mask.hides(kind, row or {"id": row_id})
-        held = reading.find(HELD, about) if hidden else ()
-        return Traced(kind, row, edits, reading.tip, reading.pending.count, hidden, held)
+        edits = shown_edits(reading, [row_id], repo.clock())
+        hidden = reading.mask.hides(kind, row or {"id": row_id})
+        held = reading.find(HELD, Query(equal={"row_id": row_id})) if hidden else ()
+        # Of any version: one that is past may have had a verdict, or a title.
+        any_version: Row = {**dict.fromkeys(kind.columns), **(row or {}), "id": row_id}
+        any_version |= {"scores": "", "source": "tool", "title": ""}
+        veil = veils(reading, kind, [any_version], repo.clock()).get(row_id, {})
+        return Traced(kind, row, edits, reading.tip, reading.pending.count, hidden, held, veil)
 
 
 def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Version]]:

@@ -20,6 +20,7 @@ from day1.ports.embedder import Embedder
 from day1.ports.reading import Reading
 from day1.services.keeping.keyed_rows import KeyedRow, keep
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import basis_columns, basis_id
 from day1.services.rows.recording import new_row
 
 _PROMOTED = "promoted"
@@ -140,8 +141,10 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
         "value": cell_value(FACT, first, "fact_text"),
         "reason": f"{_PROMOTED} from {row_id}",
     }
+    bases = [basis_columns(FACT, fact.id, [context]) for fact in facts]
     return [
         *facts,
+        *(KeyedRow(EDIT, basis_id(str(b["row_id"]), b), b) for b in bases),
         *(KeyedRow(FACT, gone, {"status": "archived"}) for gone in more),
         KeyedRow(EDIT, _edit_id(context), edit),
     ]

@@ -11,6 +11,7 @@ from typing import Final
 from day1.errors import ChatUnavailable, Refused
 from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import Experience, experience_of
+from day1.model.redaction.basis import INSIGHT
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import FACT, WHOLE, Row, canonical
 from day1.model.rows.noted import noted
@@ -22,8 +23,8 @@ from day1.model.values.ids import derived_id
 from day1.ports.chat import Chat
 from day1.ports.reading import Reading
 from day1.services.lessons.storing import VIA
-from day1.services.lessons.tidying import INSIGHT
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import add_new, basis_edit
 from day1.services.rows.editing import Editor, Removal, present, remove
 from day1.services.rows.recording import NewFact, fact_row
 
@@ -76,6 +77,7 @@ def generate(
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         lessons = [r for r in reading.find(FACT, query) if experience_of(r) is not None]
     lessons = [row for row in lessons if row["category"] != INSIGHT]
+    by_id = {str(row["id"]): row for row in lessons}
     asked = [_insight(part, rows, chat) for part, rows in _patterns(lessons)]
     with repo.store.changing(branch.name) as work:
         there = {str(r["id"]): r for r in insights_of(work, now) if sources_of(r)}
@@ -89,6 +91,9 @@ def generate(
             work.apply({FACT.table: {str(row["id"]): None}})
             editor.note(FACT, row, [WHOLE])
         work.add(FACT, fresh)
+        sources = {i: [by_id[source] for source in wanted[i].sources] for i in wanted}
+        made = (str(row["id"]) for row in fresh)
+        add_new(work, [basis_edit(FACT, i, sources[i], origin, work.now) for i in made])
         tip = work.tip
         repo.point("insights.written")
         if gone or fresh:
@@ -139,6 +144,7 @@ class _Insight:
             "structure": self.experience.structure,
             "space": self.space,
             "detail": canonical(detail),
+            "origin_id": self.sources[0],
         }
         return fact_row(self.row_id, new, origin, now) | own
 

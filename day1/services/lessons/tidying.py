@@ -25,6 +25,7 @@ from day1.model.lessons.tidy import (
     of_the_others,
 )
 from day1.model.records.desk import Desk, desk_id, next_desk
+from day1.model.redaction.basis import INSIGHT
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import (
     FACT,
@@ -50,8 +51,6 @@ from day1.services.search.request import SearchPorts
 
 log = logging.getLogger(__name__)
 
-INSIGHT: Final = "insight"
-"""The category of what was derived from lessons."""
 MOST: Final = 2_000
 """Lessons that one consolidation compares, the newest."""
 DESK: Final = "consolidation"

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem
 from day1.model.merge.plan import MergePlan
+from day1.model.redaction.derived import veiled
 from day1.model.redaction.veil import shown_change
 from day1.model.rows.change import Changes, CommitId, Pending, RowChange
-from day1.model.rows.kind import FACT, MEMORIES, Row
+from day1.model.rows.kind import FACT, MEMORIES, Kind, Row
 from day1.services.merges.planning import MergeRequest, look
 from day1.services.repository.repository import Repository
 
@@ -35,10 +36,10 @@ def compare(
     With `category`, only facts of that category (now or before) and no other rows.
     """
     seen = look(repo, MergeRequest(source, target, "auto"))
-    now = repo.clock()
+    now, veils = repo.clock(), seen.sides.veils
     shown = {
         kind.table: [
-            shown_change(kind, c, now) if _may_be_marked(c) else c
+            _shown(kind, c, veils.get(c.id), now)
             for c in seen.sides.changes.get(kind.table, ())
             if _fits(c, category)
         ]
@@ -61,12 +62,17 @@ def _fits(change: RowChange, category: str | None) -> bool:
     return any(row is not None and row.get("category") == category for row in _sides(change))
 
 
-def _may_be_marked(change: RowChange) -> bool:
-    """Whether a row has what keeps its words from being shown: few have."""
-    return any(
+def _shown(kind: Kind, change: RowChange, veil: Row | None, now: int) -> RowChange:
+    """A change as it is shown; few rows have what keeps their words from being shown."""
+    may_be_marked = any(
         row is not None and (row.get("sensitivity") or row.get("expires_at")) is not None
-        for row in (change.before, change.after)
+        for row in _sides(change)
     )
+    if may_be_marked:
+        change = shown_change(kind, change, now)
+    if veil:
+        change = RowChange(change.id, veiled(change.before, veil), veiled(change.after, veil))
+    return change
 
 
 def _sides(change: RowChange) -> tuple[Row | None, Row | None]:

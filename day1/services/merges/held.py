@@ -1,7 +1,7 @@
 """Held items: list what merges withheld on a branch, and decide it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.branches.branch import Branch
@@ -14,9 +14,21 @@ from day1.model.merge.held import (
     value_json,
     value_of,
 )
-from day1.model.redaction.veil import mark_of
+from day1.model.redaction.derived import veils
+from day1.model.redaction.veil import mark_of, whole_veil
 from day1.model.rows.change import CommitId, Message, Query, Ref
-from day1.model.rows.kind import EDIT, FACT, HELD, WHOLE, Cell, Row, canonical, complete
+from day1.model.rows.kind import (
+    EDIT,
+    FACT,
+    HELD,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    canonical,
+    complete,
+    kind_of,
+)
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.ports.store import Work
@@ -40,8 +52,8 @@ class Offer:
     offered: Row | None
     source: str | None
     """The source branch's name, if it still is."""
-    mark: str | None = None
-    """What stands for the words of its row where they are not shown."""
+    veil: Row = field(default_factory=dict)
+    """What stands for the columns of its row that are not shown."""
 
     @property
     def item(self) -> HeldItem:
@@ -79,6 +91,8 @@ def offers_of(
         with repo.store.reading(Ref(branch=names[source])) as other:
             sources[source] = _rows(other, wanted)
     here = _rows(reading, items)
+    theirs = (row for rows in sources.values() for row in rows.values())
+    hidden = _veils(reading, [*theirs, *here.values()], repo.clock())
     found = []
     for item in items:
         row = here.get(item.row_id)
@@ -93,23 +107,34 @@ def offers_of(
         source_name = names.get(item.source_branch)
         both = (present, offered) if item.cell == WHOLE else ()
         there = sources.get(item.source_branch, {}).get(item.row_id)
-        mark = mark_of(repo.clock(), row, there, *both)
-        found.append(Offer((item,), present, offered, source_name, mark))
+        veil = whole_veil(item.kind, mark_of(repo.clock(), row, there, *both))
+        veil |= hidden.get(item.row_id, {})
+        found.append(Offer((item,), present, offered, source_name, veil))
     return _once(found)
 
 
-def marks_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, str]:
-    """By row what stands for its words, of the rows whose words are not shown at an instant."""
+def _veils(reading: Reading, rows: Iterable[Row], at: int) -> dict[str, Row]:
+    """What stands for words of rows that were made of others, as these are at a state."""
+    found: dict[str, Row] = {}
+    by_kind: dict[Kind, list[Row]] = {}
+    for row in rows:
+        kind = kind_of(str(row["id"]))
+        if kind is not None:
+            by_kind.setdefault(kind, []).append(row)
+    for kind, some in by_kind.items():
+        found |= veils(reading, kind, some, at)
+    return found
+
+
+def veils_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, Row]:
+    """By row what stands for the columns of held items that are not shown at an instant."""
     here = _rows(reading, items)
-    found = {
-        item.row_id: mark_of(
-            at,
-            here.get(item.row_id),
-            *(value_of(item.kind, WHOLE, side) for side in _wholes(item)),
-        )
-        for item in items
-    }
-    return {row_id: mark for row_id, mark in found.items() if mark is not None}
+    hidden = _veils(reading, here.values(), at)
+    for item in items:
+        sides = (value_of(item.kind, WHOLE, side) for side in _wholes(item))
+        mark = mark_of(at, here.get(item.row_id), *sides)
+        hidden[item.row_id] = whole_veil(item.kind, mark) | hidden.get(item.row_id, {})
+    return hidden
 
 
 def _wholes(item: HeldItem) -> tuple[str | None, ...]:

@@ -8,8 +8,9 @@ from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closings, keeps_out, kept_out, open_items
 from day1.model.merge.plan import MergePlan, Sides, Strategy, follow_supersession, plan_merge
 from day1.model.merge.row_merge import OWN, Choice, Take
+from day1.model.redaction.derived import veils
 from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
-from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Row, complete, kind_of
+from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import refuse_closed
 from day1.services.merges.held import Offer, offers_of
@@ -154,10 +155,31 @@ def plan_of(
         held.kept_out_of_source,
         held.kept_out_of_target,
         _removed(repo, target, target_rows, held.source),
+        veils_of(both, changes, (*source_rows.values(), *target_rows.values()), repo.clock()),
     )
     choices = [completed(choice) for choice in request.choices]
     plan = plan_merge(sides, request.strategy, choices, items)
     return plan, sides, held.every
+
+
+def veils_of(
+    states: Sequence[Reading], changes: Changes, rows: Iterable[Row], now: int
+) -> dict[str, Row]:
+    """What is not shown of rows that were made of others, as these are at one of the states."""
+    by_kind: dict[Kind, list[Row]] = {}
+    for table, some in changes.items():
+        versions = [row for c in some for row in (c.before, c.after) if row is not None]
+        by_kind[BY_TABLE[table]] = versions
+    for row in rows:
+        kind = kind_of(str(row["id"]))
+        if kind is not None:
+            by_kind.setdefault(kind, []).append(row)
+    found: dict[str, Row] = {}
+    for kind, versions in by_kind.items():
+        for state in states:
+            for row_id, veil in veils(state, kind, versions, now).items():
+                found[row_id] = {**found.get(row_id, {}), **veil}
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,38 +6,25 @@ on the new one is. A process that dies at that moment leaves an intent, and the 
 the ledger.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar, cast
 
 from day1.model.branches.branch import MAIN
-from day1.model.records.codec import from_json, to_json
 from day1.model.records.intent import IntentKind
-from day1.model.records.merge_record import MergeRecord
-from day1.model.records.review import Review
-from day1.model.redaction.mask import Mask, mask_of
-from day1.model.redaction.quotes import Clean, without
+from day1.model.redaction.mask import mask_of
+from day1.model.redaction.quotes import without
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import CommitId
-from day1.model.rows.kind import BY_TABLE, Row, kind_of
+from day1.model.rows.kind import BY_TABLE
 from day1.model.values.callbacks import ReportProgress
 from day1.ports.index import IndexLost
 from day1.ports.rewriting import Rewriting
 from day1.services.exchange.store_copy import Carry, CommitReplay, born
+from day1.services.redaction.cleaning import cleaned
 from day1.services.redaction.redacting import texts_of
 from day1.services.repository.commit_ids import carried, new_ids, put, rename_all
 from day1.services.repository.repository import Repository
-
-T = TypeVar("T")
-
-_PROSE: Final = ("description", "purpose", "title", "reason", "notes", "context_summary")
-"""Fields of records in which people and agents write what they like."""
-_DECIDED: Final[Mapping[type, tuple[str, str]]] = {
-    MergeRecord: ("choices", "id"),
-    Review: ("decisions", "row_id"),
-}
-"""By kind of record: where it keeps what was decided, and how a decision names its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +42,7 @@ def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
     for redaction in redactions:
         texts |= texts_of(source, BY_TABLE[redaction.row_kind], redaction.row_id)
     clean = without([text for content, text in texts.items() if content in mask.hashes])
-    return lambda record: _cleaned(record, mask, clean)
+    return lambda record: cleaned(record, mask, clean)
 
 
 def leaving_behind(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
@@ -69,26 +56,6 @@ def leaving_behind(source: Repository, redactions: Collection[Redaction], now: i
         return fresh
 
     return carry
-
-
-def _cleaned(record: T, mask: Mask, clean: Clean) -> T:
-    """A record without redacted texts, both as cells of decisions and as quotes in prose."""
-    values: dict[str, Any] = to_json(record)
-    fresh: dict[str, Any] = {
-        name: clean(values[name]) for name in _PROSE if isinstance(values.get(name), str)
-    }
-    where, named = _DECIDED.get(type(record), ("", ""))
-    if values.get(where):
-        fresh[where] = [_decision(one, named, mask, clean) for one in values[where]]
-    return record if values == {**values, **fresh} else from_json(type(record), {**values, **fresh})
-
-
-def _decision(one: Mapping[str, Any], named: str, mask: Mask, clean: Clean) -> Mapping[str, Any]:
-    kind, value = kind_of(one[named]), one["value"]
-    if kind is None or not isinstance(value, Mapping):
-        return one
-    shown = mask.cells(kind, one[named], cast("Row", value))
-    return {**one, "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown.items()}}
 
 
 def purge(

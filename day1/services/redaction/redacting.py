@@ -6,20 +6,23 @@ It writes one record of the ledger, and every reading of rows masks what the rec
 
 import logging
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound
 from day1.model.merge.held import columns_of
 from day1.model.records.intent import IntentKind
 from day1.model.records.review import Review
-from day1.model.records.sharing import Handoff
-from day1.model.redaction.mask import COPIED, REDACTED_HASH, mask_of
+from day1.model.redaction.mask import COPIED, REDACTED, REDACTED_HASH, mask_of
 from day1.model.redaction.quotes import without
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import BY_TABLE, HELD, MEMORIES, Kind, Row, kind_of, text_of
+from day1.model.rows.kind import BY_TABLE, FACT, HELD, MEMORIES, Kind, Row, kind_of, text_of
+from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind, IndexLost
+from day1.services.redaction.cleaning import cleaned
+from day1.services.repository.commit_ids import carried, put
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import made_of, titles_of, verdicts_of
 from day1.services.search.indexing import INDEXED
 
 log = logging.getLogger(__name__)
@@ -37,6 +40,8 @@ class Target:
     hashes: frozenset[str]
     known: Redaction | None
     """The redaction that has redacted all of it before, if there is one."""
+    made: frozenset[str] = frozenset()
+    """The ids of rows with words that were made of it, which are hidden with it."""
 
 
 def look(repo: Repository, row_id: str) -> Target:
@@ -57,11 +62,53 @@ def look(repo: Repository, row_id: str) -> Target:
         rows |= {str(row["origin_id"]) for row in versions if row["origin_id"] is not None}
         rows = _with_copies(repo, kind, rows)
     texts = texts_of(repo, kind, row_id, versions)
+    made, copies = _made_of(repo, rows, texts.values())
+    texts |= copies
     hashes = frozenset(texts) - {REDACTED_HASH}
     before = repo.ledger.records(Redaction, row_id=row_id)
     masked = {content for redaction in before for content in redaction.hashes}
     known = before[-1] if before and hashes <= masked else None
-    return Target(kind, row_id, frozenset(rows), frozenset(texts.values()), hashes, known)
+    words = frozenset(texts.values())
+    return Target(kind, row_id, frozenset(rows), words, hashes, known, frozenset(made))
+
+
+def _made_of(
+    repo: Repository, rows: Collection[str], texts: Collection[str]
+) -> tuple[set[str], dict[str, str]]:
+    """The rows that were made of some on any branch, and their words that are masked by content.
+
+    A fact's words are, unless a row has them that was made of nothing redacted; what a verdict says
+    is, if it quotes one of `texts`. The others are hidden where they are read, by their basis.
+    """
+    ids: set[str] = set()
+    words: set[str] = set()
+    facts: dict[str, str] = {}
+    for branch in repo.history.branches():
+        with repo.store.reading(Ref(branch=branch)) as reading:
+            made = made_of(reading, rows)
+            ids |= made.words | made.verdicts
+            words |= titles_of(reading, made)
+            told = verdicts_of(reading, made)
+            words |= {one for one in told if any(one in text or text in one for text in texts)}
+            some = [row_id for row_id in made.words if kind_of(row_id) is FACT]
+            found = reading.get(FACT, some).values()
+            facts |= {str(row["content_hash"]): str(row["fact_text"]) for row in found}
+    for content in _said_by_others(repo, facts, {*rows, *ids}):
+        del facts[content]
+    copies = {content_hash(word): word for word in words} | facts
+    return ids, {content: word for content, word in copies.items() if word != REDACTED}
+
+
+def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[str]) -> set[str]:
+    """Those of the hashes whose text a row has that is none of `rows`."""
+    found: set[str] = set()
+    query = Query(among={"content_hash": sorted(hashes)})
+    for branch in repo.history.branches() if hashes else ():
+        with repo.store.reading(Ref(branch=branch)) as reading:
+            for kind in INDEXED:
+                same = reading.scan(kind, ("id", "content_hash"), query)
+                found |= {str(content) for row_id, content in same if row_id not in rows}
+    return found
 
 
 def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
@@ -140,9 +187,10 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
     """
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
+    copies = _made_of(repo, redaction.rows, texts)[1].values()
     with repo.ledger.together():
-        for record in _quoting(repo, redaction, texts):
-            repo.ledger.put(record)
+        for record in _quoting(repo, redaction, [*texts, *copies]):
+            put(repo.ledger, record)
         repo.ledger.put(redaction)
     repo.point("redact.after_ledger")
     repo.forget_primes()
@@ -177,18 +225,15 @@ def texts_of(
     return {str(row["content_hash"]): str(row[kind.text]) for row in rows}
 
 
-def _quoting(
-    repo: Repository, redaction: Redaction, texts: Collection[str]
-) -> Iterator[Handoff | Review]:
-    """The handoffs and reviews that quote one of the texts, without it."""
-    clean = without(texts)
-    for handoff in repo.ledger.records(Handoff):
-        said = clean(handoff.context_summary)
-        if said != handoff.context_summary:
-            yield replace(handoff, context_summary=said)
-    for review in repo.ledger.records(Review):
-        fresh = review.cleaned(redaction.rows, clean)
-        if fresh != review:
+def _quoting(repo: Repository, redaction: Redaction, texts: Collection[str]) -> Iterator[object]:
+    """The records that quote one of the texts, without it."""
+    clean, mask = without(texts), mask_of([redaction])
+    for record in carried(repo.ledger):
+        if isinstance(record, Review):
+            fresh: object = record.cleaned(redaction.rows, clean)
+        else:
+            fresh = cleaned(record, mask, clean)
+        if fresh != record:
             yield fresh
 
 

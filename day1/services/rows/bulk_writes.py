@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from day1.model.rows.change import Query
+from day1.model.rows.change import REMOVED, Query
 from day1.model.rows.kind import EDIT, WHOLE, Row
 from day1.ports.store import Work
-from day1.services.rows.recording import REMOVED
 
 LeftReason = Literal["edited", "removed", "held", "conflict"]
 

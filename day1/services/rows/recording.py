@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from day1.errors import InvalidRequest
 from day1.model.merge.held import HeldItem, Resolution, closing_row
 from day1.model.merge.plan import MergePlan
-from day1.model.rows.change import Query
+from day1.model.redaction.basis import BASES
+from day1.model.rows.change import REMOVED, Query
 from day1.model.rows.kind import (
     EDIT,
     FACT,
@@ -36,9 +37,6 @@ from day1.services.repository.idempotency import (
 
 _NEAREST = 20
 """At most so many facts of the same text are looked at for a repetition: the newest."""
-
-REMOVED = "removed"
-"""The `value` of an edit that removed its row."""
 
 
 def origin_columns(origin: Origin, now: int) -> Row:
@@ -285,7 +283,7 @@ def newest_edits(
 
     Of a cell with `hidden` columns no value can be compared: there the newest edit counts.
     """
-    of_cells = [(str(edit["cell"]), edit) for edit in edits if edit["cell"] != WHOLE]
+    of_cells = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
     unknown = {cell for cell, _ in of_cells if not set(hidden).isdisjoint(kind.group(cell))}
     found = {cell: edit for cell, edit in of_cells if cell in unknown}
     told = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from itertools import islice
 
 from day1.errors import NotFound, StoreUnavailable
+from day1.model.redaction.basis import may_derive
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import SECRET, is_secret
 from day1.model.rows.change import Changes, CommitId, Query, Ref
-from day1.model.rows.kind import KINDS, Kind
+from day1.model.rows.kind import FACT, KINDS, Kind, Row
 from day1.ports.embedder import Embedder
 from day1.ports.history import History
 from day1.ports.index import Cursor, Index, IndexBehind, IndexLost, TextId
 from day1.ports.reading import Reading
 from day1.ports.store import Store
+from day1.services.rows.deriving import made_of
 
 INDEXED = tuple(kind for kind in KINDS if kind.text)
 """The kinds whose text can be searched."""
@@ -158,12 +160,22 @@ class _Following:
 
 
 def secret_hashes(reading: Reading) -> frozenset[str]:
-    """The hashes of the texts that secret rows of a state have."""
+    """The hashes of the texts that secret rows of a state have, and facts made of such rows."""
     query = Query(equal={"sensitivity": SECRET})
-    kinds = (kind for kind in INDEXED if "sensitivity" in kind.column)
-    return frozenset(
-        str(row[0]) for kind in kinds for row in reading.scan(kind, ("content_hash",), query)
-    )
+    columns = ("id", "content_hash")
+    rows = [
+        dict(zip(columns, values, strict=True))
+        for kind in INDEXED
+        if "sensitivity" in kind.column
+        for values in reading.scan(kind, columns, query)
+    ]
+    return frozenset({*(str(row["content_hash"]) for row in rows), *_made_of(reading, rows)})
+
+
+def _made_of(reading: Reading, rows: Collection[Row]) -> dict[str, str]:
+    """The texts of facts that were made of some rows, by hash."""
+    made = made_of(reading, [str(row["id"]) for row in rows]).words if rows else ()
+    return _texts(reading, FACT, Query(among={"id": sorted(made)})) if made else {}
 
 
 def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection[str]) -> None:
@@ -172,7 +184,10 @@ def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection
     Where the index cannot be written now, whoever indexes the branch next does it.
     """
     with suppress(IndexBehind, IndexLost), store.reading(Ref(branch=branch)) as reading:
-        _withdraw(reading, index, hashes)
+        secret = Query(equal={"sensitivity": SECRET}, among={"content_hash": sorted(hashes)})
+        kinds = (kind for kind in INDEXED if "sensitivity" in kind.column)
+        rows: list[Row] = [{"id": i} for k in kinds for (i,) in reading.scan(k, ("id",), secret)]
+        _withdraw(reading, index, {*hashes, *_made_of(reading, rows)})
 
 
 def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
@@ -205,23 +220,27 @@ def _unseen(
             for kind in INDEXED:
                 yield from _in_parts(kind, _texts(reading, kind, Query(public=True)))
             return
-        after = (c.after for kind in INDEXED for c in changes.get(kind.table, ()) if c.after)
-        _withdraw(reading, index, {str(row["content_hash"]) for row in after if is_secret(row)})
+        changed = [(kind, c) for kind in INDEXED for c in changes.get(kind.table, ())]
+        secret = [c.after for _, c in changed if c.after and is_secret(c.after)]
+        hashes = {str(row["content_hash"]) for row in secret}
+        _withdraw(reading, index, hashes | _made_of(reading, secret).keys())
         for kind in INDEXED:
-            rows = (c.after for c in changes.get(kind.table, ()) if c.after)
-            rows = (row for row in rows if not is_secret(row))
-            texts = {str(row["content_hash"]): str(row[str(kind.text)]) for row in rows}
-            yield from _in_parts(kind, texts)
+            rows = [c.after for k, c in changed if k is kind and c.after]
+            yield from _in_parts(kind, _public(reading, kind, rows))
+        was = [c.before for _, c in changed if c.before and is_secret(c.before)]
+        made = _made_of(reading, [row for row in was if row["id"] not in {r["id"] for r in secret}])
+        again = Query(among={"content_hash": sorted(made)}, public=True)
+        yield from _in_parts(FACT, _texts(reading, FACT, again) if made else {})
     pending = reading.pending
     if pending.oldest is not None and pending.newest != seen:
         since = pending.oldest - 1 if seen is None else seen
         for kind in INDEXED:
-            how = [column for column in ("sensitivity",) if column in kind.column]
-            columns = ("content_hash", str(kind.text), *how)
+            some = ("id", "content_hash", str(kind.text), "origin_id", "category", "sensitivity")
+            columns = [column for column in some if column in kind.column]
             added = reading.scan(kind, columns, Query(created_after=since))
-            _withdraw(reading, index, {str(hashed) for hashed, _, *said in added if SECRET in said})
-            public = {str(h): str(text) for h, text, *said in added if SECRET not in said}
-            yield from _in_parts(kind, public)
+            rows = [dict(zip(columns, values, strict=True)) for values in added]
+            _withdraw(reading, index, {str(r["content_hash"]) for r in rows if is_secret(r)})
+            yield from _in_parts(kind, _public(reading, kind, rows))
 
 
 def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
@@ -235,6 +254,21 @@ def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
 def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:
     rows = reading.scan(kind, ("content_hash", str(kind.text)), query)
     return {str(content_hash): str(text) for content_hash, text in rows}
+
+
+def _public(reading: Reading, kind: Kind, rows: Sequence[Row]) -> dict[str, str]:
+    """The texts of rows, but for secret ones and what was made of hidden ones."""
+    hidden = {row["id"] for row in rows if is_secret(row)}
+    derived = [str(row["id"]) for row in rows if kind is FACT and may_derive(row)]
+    if derived:
+        query = Query(among={"id": derived}, public=True)
+        found = reading.scan(FACT, ("id", "content_hash"), query)
+        hidden |= {*derived} - {row_id for row_id, hashed in found if hashed != REDACTED_HASH}
+    return {
+        str(row["content_hash"]): str(row[str(kind.text)])
+        for row in rows
+        if row["id"] not in hidden
+    }
 
 
 def _in_parts(kind: Kind, texts: dict[str, str]) -> Iterator[_Texts]:

@@ -41,7 +41,7 @@ from day1.services.search.nearest import (
     nearest,
 )
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
-from day1.services.search.views import CachedView, among, asks_again, state_of
+from day1.services.search.views import CachedView, among, asks_again, shown_rows, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -257,12 +257,15 @@ class _Search:
         every = (each.candidate for each in found.values())
         asked = replace(self._question(), votes=self._ports.votes())
         ranked = rank(every, asked, self._request.limit, read)
+        rows = shown_rows(reading, self._filters, [s.row_id for s in ranked])
+        if len(rows) < len(ranked):  # some were made of hidden rows: others come in their place
+            every = (found[i].candidate for i in shown_rows(reading, self._filters, found))
+            ranked = rank(every, asked, self._request.limit, read)
+            rows = shown_rows(reading, self._filters, [s.row_id for s in ranked])
         best = [s for s in ranked if s.score >= self._request.min_score]
-        rows: dict[str, Row] = {}
         passages: dict[TextId, int] = {}
         for wanted in self._filters:
             mine = [s.row_id for s in best if found[s.row_id].kind is wanted.kind]
-            rows |= reading.get(wanted.kind, mine)
             if self._meaning is not None:
                 texts = [found[row_id].text for row_id in mine]
                 passages |= self._index.vectors.best_passages(

@@ -17,10 +17,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 from day1.errors import NotFound, StoreUnavailable
+from day1.model.redaction.basis import may_derive
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import is_secret
-from day1.model.rows.change import CommitId, Ref
-from day1.model.rows.kind import Cell, Kind, Row
+from day1.model.rows.change import Changes, CommitId, Query, Ref
+from day1.model.rows.kind import FACT, Cell, Kind, Row, kind_of
+from day1.model.values.space import EVERY
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
@@ -112,6 +114,22 @@ def asks_again(wanted: Filter, visible: object, most: int) -> bool:
     if not wanted.scope or not isinstance(visible, CachedView):
         return False
     return wanted.only is not None or len(visible) <= _FEW * most
+
+
+def shown_rows(
+    reading: Reading, filters: Iterable[Filter], row_ids: Iterable[str]
+) -> dict[str, Row]:
+    """Found rows as they are shown, by id; without those that were made of hidden rows."""
+    ids, rows = list(row_ids), dict[str, Row]()
+    for wanted in filters:
+        mine = [row_id for row_id in ids if kind_of(row_id) is wanted.kind]
+        query = Query(among={"id": mine}, alive_at=wanted.alive_at, public=True)
+        found = reading.scan(wanted.kind, wanted.kind.columns, query) if mine else ()
+        # The space is looked at here: an engine would choose its index.
+        space = wanted.scope.get("space", EVERY)
+        some = (row for row in map(wanted.kind.row, found) if row["content_hash"] != REDACTED_HASH)
+        rows |= {str(row["id"]): row for row in some if space in {EVERY, row.get("space")}}
+    return rows
 
 
 class CachedView:
@@ -218,7 +236,7 @@ class CachedView:
                 changes = history.changes(base, Ref(commit=reading.tip))
             except (NotFound, StoreUnavailable):  # compaction has destroyed that commit
                 changes = None
-        if changes is None:
+        if changes is None or _shows_again(changes):
             self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
             self._ending, self._order = {}, WritingOrder()
             rows = reading.scan(self.kind, self._columns, self._active)
@@ -232,7 +250,18 @@ class CachedView:
         self._drop(change.id for change in found)
         present = [change.after for change in found if change.after is not None]
         shown = [row for row in present if self._shows(row)]
-        self._put([tuple(row[name] for name in self._columns) for row in shown], index)
+        derived = [str(row["id"]) for row in shown if self.kind is FACT and may_derive(row)]
+        self._put(
+            [
+                tuple(row[name] for name in self._columns)
+                for row in shown
+                if str(row["id"]) not in derived
+            ],
+            index,
+        )
+        if derived:
+            query = replace(self._active, among={**self._active.among, "id": derived})
+            self._put(reading.scan(self.kind, self._columns, query), index)
         self._waiting = set()
         if reading.pending.oldest is not None:
             self._add_pending(reading, index, reading.pending.oldest - 1)
@@ -290,6 +319,11 @@ class CachedView:
             if not left:
                 del self._by_text[entry.text]
                 self._texts = None
+
+
+def _shows_again(changes: Changes) -> bool:
+    """Whether a row is no secret any more: what was made of it is to be found again."""
+    return any(is_secret(c.before) and not is_secret(c.after) for t in changes for c in changes[t])
 
 
 def _since(entry: Entry, oldest: int | None) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from day1.errors import ChatUnavailable
 from day1.model.branches.branch import Branch
+from day1.model.redaction.basis import CONSOLIDATED
 from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row, when
@@ -26,6 +27,7 @@ from day1.ports.chat import Chat
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import find_open_again
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import basis_edit
 from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
 from day1.services.search.grouping import Groups, group_rows, said_by_facts
 from day1.services.search.request import SearchPorts
@@ -39,7 +41,7 @@ COLUMNS = ("summary", "observation_type", "happened_at", "space", "expires_at")
 
 _CONFIDENCE = (0.5, 0.7, 0.85)
 """By how many observations say it."""
-_FROM, _WITH = "consolidated from ", "consolidated with "
+_FROM, _WITH = CONSOLIDATED, "consolidated with "
 _SAYS = "consolidated"
 
 _MOST_ASKED = 50
@@ -230,6 +232,7 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
         facts.append(fact)
         for row in candidate.sources:
             edits += _edit(fact, row, candidate, origin, work.now)
+        edits.append(basis_edit(FACT, candidate.fact_id, candidate.sources, origin, work.now))
     work.add(FACT, facts)
     work.add(EDIT, edits)
 

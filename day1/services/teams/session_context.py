@@ -152,7 +152,7 @@ def _talks(
         by_talk.setdefault(key, {})[str(found.row["id"])] = found
     refs = {place.branch.name: place.ref for place in branches}
     for (branch, conversation_id), chosen in by_talk.items():
-        with repo.store.reading(refs[branch]) as reading:
+        with repo.store.reading(repo.shown(refs[branch])) as reading:
             whole = reading.get(CONVERSATION, [conversation_id])
             order = messages_of(repo, reading, conversation_id)
         if whole:

@@ -14,6 +14,7 @@ from typing import Any
 from day1.errors import Advice, ChatUnavailable, NotFound, Refused
 from day1.model.branches.branch import Branch
 from day1.model.records.judgement import DIMENSIONS, Case, Evidence, Judgement, Score, Verdict
+from day1.model.redaction.basis import VERDICT_BASIS
 from day1.model.redaction.veil import SECRET, is_secret
 from day1.model.rows.change import CommitId, Message, Pending, Query, Ref
 from day1.model.rows.kind import FACT, RELATION, Row, canonical, kind_of, text_of, when, words_of
@@ -22,6 +23,7 @@ from day1.ports.judge import Judge
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import branches_with, find_open_again
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import add_new, basis_edit
 from day1.services.rows.editing import Editor
 from day1.services.search.request import Hit, SearchPorts, SearchRequest
 from day1.services.search.searching import search
@@ -51,6 +53,8 @@ class Judged:
 
     row: Row
     judgement: Judgement
+    read: tuple[str, ...] = ()
+    """The ids of the memories that the judge had read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def judged(
 
     If the chat model cannot be used, the rules judge, and the notes say so.
     """
-    case = _case(verification, branch, row, dimensions, context)
+    case, read = _case(verification, branch, row, dimensions, context)
     try:
         judgement = verification.judge.judge(case)
     except ChatUnavailable as error:
@@ -115,7 +119,7 @@ def judged(
         said = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
         reason = f"{judgement.reason} Left out: {judgement.left_out} {said} to the judge."
         judgement = replace(judgement, reason=reason)
-    return Judged(row, judgement)
+    return Judged(row, judgement, read)
 
 
 def _case(
@@ -124,8 +128,11 @@ def _case(
     row: Row,
     dimensions: Sequence[str],
     context: str | None,
-) -> Case:
-    """What memory knows of a fact on its branch. What it says to a judge is not asked for."""
+) -> tuple[Case, tuple[str, ...]]:
+    """What memory knows of a fact on its branch, and the ids of what says so.
+
+    What the fact says to a judge is not asked for.
+    """
     text = verification.judge.clear(str(row["fact_text"]))
     hits: list[Hit] = []
     if text:
@@ -136,7 +143,7 @@ def _case(
         hits = _once_each(hit for hit in found.hits if not _same_memory(hit.row, row))
     with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
         relations = _touching(reading, text)
-    return Case(
+    case = Case(
         text=str(row["fact_text"]),
         at=when(row),
         now=verification.clock(),
@@ -145,10 +152,11 @@ def _case(
         agent_id=text_of(row["agent_id"]),
         source=text_of(row["source"]),
         evidence=tuple(map(_evidence, hits[:_EVIDENCE])),
-        relations=relations,
+        relations=tuple(relations.values()),
         context=context,
         dimensions=tuple(dimensions),
     )
+    return case, (*(one.id for one in case.evidence), *relations)
 
 
 def _same_memory(one: Row, other: Row) -> bool:
@@ -181,8 +189,8 @@ def _evidence(hit: Hit) -> Evidence:
     )
 
 
-def _touching(reading: Reading, text: str) -> tuple[str, ...]:
-    """Relations of the things that a text names, each as a line."""
+def _touching(reading: Reading, text: str) -> dict[str, str]:
+    """Relations of the things that a text names, each as a line, by id."""
     bare = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
     words = [word for word in dict.fromkeys(bare) if word][:_ENTITIES]
     pairs = [f"{a} {b}" for a, b in pairwise(bare) if a[:1].isupper()]
@@ -191,7 +199,9 @@ def _touching(reading: Reading, text: str) -> tuple[str, ...]:
         query = Query(among={side: [*words, *pairs[:_ENTITIES]]}, descending=True, limit=_RELATIONS)
         for row in reading.find(RELATION, query):
             found[str(row["id"])] = words_of(RELATION, row)
-    return tuple(dict.fromkeys(found.values()))[:_RELATIONS]
+    lines = {line: row_id for row_id, line in reversed(found.items())}
+    once = [(row_id, line) for row_id, line in found.items() if lines[line] == row_id]
+    return dict(once[:_RELATIONS])
 
 
 def keep(
@@ -215,6 +225,9 @@ def keep(
             elif not _has_verdict(row, one):
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
                 Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
+                sources = [{"id": row_id} for row_id in one.read]
+                basis = basis_edit(FACT, fact_id, sources, origin, work.now, VERDICT_BASIS)
+                add_new(work, [basis] * bool(sources))
                 said.append(f"{fact_id}: {judgement.verdict}")
         if not said:
             return KeptVerdicts(work.tip, work.pending, tuple(left))

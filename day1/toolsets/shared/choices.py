@@ -11,11 +11,11 @@ from day1.model.merge.held import HeldItem, value_of
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import Choice
 from day1.model.records.merge_record import MergeRecord
-from day1.model.redaction.veil import without_words
+from day1.model.redaction.derived import veiled
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import HELD, MEMORIES, WHOLE, kind_of
+from day1.model.rows.kind import HELD, MEMORIES, WHOLE, Row, kind_of
 from day1.services.branches.lookup import name_of
-from day1.services.merges.held import marks_of
+from day1.services.merges.held import veils_of
 from day1.toolsets.shared.given import given_columns
 from day1.toolsets.shared.shown import cell_text, row_shown
 
@@ -97,24 +97,22 @@ def held_by(ctx: Context, record: MergeRecord) -> list[ConflictShown]:
     with ctx.repo.store.reading(target) as reading:
         rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
         items = [HeldItem.of(row) for row in rows]
-        marks = marks_of(reading, items, ctx.clock())
+        hidden = veils_of(reading, items, ctx.clock())
     return [
         ConflictShown(
             id=item.row_id,
             type=item.kind.name,
             cell=item.cell,
-            source=_held_text(item, item.theirs, marks.get(item.row_id)),
-            target=_held_text(item, item.ours, marks.get(item.row_id)),
+            source=_held_text(item, item.theirs, hidden[item.row_id]),
+            target=_held_text(item, item.ours, hidden[item.row_id]),
             reason=item.reason,
         )
         for item in items
     ]
 
 
-def _held_text(item: HeldItem, side: str | None, mark: str | None) -> str:
-    value = value_of(item.kind, item.cell, side)
-    if value is not None:
-        value = without_words(item.kind, value, mark)
+def _held_text(item: HeldItem, side: str | None, veil: Row) -> str:
+    value = veiled(value_of(item.kind, item.cell, side), veil)
     return cell_text(item.kind, value, item.cell)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from day1.model.merge.row_merge import PlanRow
+from day1.model.redaction.derived import veiled
 from day1.model.redaction.veil import SECRET_MARK, mark_of, shown_row, without_words
 from day1.model.rows.change import RowChange
 from day1.model.rows.kind import MEMORIES, WHOLE, Cell, Kind, Row, revision, words_of
@@ -75,10 +76,11 @@ def row_shown(row: PlanRow, at: int) -> PlanRow:
     """A row of a plan as it is shown at an instant: its words are marked if they are not."""
     sides = (row.base, row.source, row.target)
     mark = mark_of(at, *sides)
-    if mark is None:
+    if mark is None and not row.veil:
         return row
     base, source, target = (
-        None if side is None else without_words(row.kind, side, mark) for side in sides
+        None if side is None else veiled(without_words(row.kind, side, mark), row.veil)
+        for side in sides
     )
     return replace(row, base=base, source=source, target=target)
 

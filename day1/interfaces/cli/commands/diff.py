@@ -60,8 +60,8 @@ def _parent(repo: Repository, name: str) -> str:
 def _since(session: Session, commit: str, branch: str) -> None:
     from day1.model.rows.change import Ref
 
-    changes = session.repo().history.changes(commit, Ref(branch=branch))
-    documents = change_documents(changes, session.now())
+    repo, ref = session.repo(), Ref(branch=branch)
+    documents = change_documents(repo, ref, repo.history.changes(commit, ref))
     if not session.answer({**documents, "since": commit, "branch": branch}):
         draw_changes(session.screen, documents)
 

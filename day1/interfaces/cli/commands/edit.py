@@ -100,16 +100,16 @@ def _text(
 
 
 def _row(session: Session, branch: str, text: str) -> tuple[Kind, dict[str, Any]]:
-    from day1.model.rows.change import Ref
+    from day1.model.rows.change import Query, Ref
     from day1.services.branches.resolving import row_id
 
     with session.repo().store.reading(Ref(branch=branch)) as reading:
         whole = row_id(reading, text)
         kind = kind_of(whole) or FACT
-        row = reading.get(kind, [whole]).get(whole)
-    if row is None:
+        rows = reading.find(kind, Query(equal={"id": whole}, alive_at=session.now()))
+    if not rows:
         raise InvalidRequest(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
-    return kind, dict(row)
+    return kind, dict(rows[0])
 
 
 def _revision(kind: Kind, row: dict[str, Any]) -> str:

@@ -52,7 +52,7 @@ def _show_state(session: Session, found: NamedState) -> None:
     changes = {}
     if commit.parents:
         changes = repo.history.changes(commit.parents[0], Ref(commit=commit.id))
-    shown = change_documents(changes, session.now())
+    shown = change_documents(repo, Ref(commit=commit.id), changes)
     document = {
         "type": found.how,
         "name": found.name,
@@ -84,12 +84,12 @@ def _show_state(session: Session, found: NamedState) -> None:
 
 def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     from day1.errors import NotFound
-    from day1.model.redaction.veil import is_expired
     from day1.model.rows.change import Query, Ref
-    from day1.model.rows.kind import EDIT, kind_of
+    from day1.model.rows.kind import kind_of
     from day1.model.values.instant import parse, show
     from day1.model.values.space import asked_space
     from day1.services.branches.resolving import row_id
+    from day1.services.rows.deriving import shown_edits
     from day1.services.rows.editing import authors
     from day1.toolsets.shared.shown import shown
 
@@ -100,12 +100,14 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
         whole = row_id(reading, name)
         space = given["space"]
         kind = kind_of(whole)
-        row = None if kind is None else reading.get(kind, [whole]).get(whole)
-        if kind is None or row is None or is_expired(row, repo.shown(ref).shown_at or 0):
+        alive = Query(equal={"id": whole}, alive_at=repo.shown(ref).shown_at)
+        rows = [] if kind is None else reading.find(kind, alive)
+        if kind is None or not rows:
             raise NotFound(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
+        row = rows[0]
         asked = {} if space is None else session.context().in_space(asked_space(space))
         own = asked == {"space": row.get("space")}
-        edits = reading.find(EDIT, Query(equal={"row_id": whole})) if given["history"] else []
+        edits = shown_edits(reading, [whole], repo.clock()) if given["history"] else []
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
     by = {
         cell: {"by": edit["agent_id"] or edit["source"], "at": show(int(edit["created_at"] or 0))}

@@ -164,7 +164,7 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
     asked = {c: getattr(request, c) for c in ("session_id", "agent_id", "task_id")}
     equal = {column: value for column, value in asked.items() if value is not None}
     equal |= ctx.in_space(request.space)
-    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+    with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
         some = recent_conversations(reading, equal, request.limit or 20)
         return Conversations(
             result=[

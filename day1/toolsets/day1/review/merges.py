@@ -20,7 +20,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.merge.plan import Strategy
-from day1.model.redaction.veil import without_words
+from day1.model.redaction.derived import veiled
 from day1.model.rows.kind import Row
 from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
@@ -217,7 +217,7 @@ def _held(offer: Offer) -> HeldShown:
 def _shown(offer: Offer, columns: Row | None) -> dict[str, Any] | None:
     if columns is None:
         return None
-    return shown_columns(without_words(offer.item.kind, columns, offer.mark))
+    return shown_columns(veiled(columns, offer.veil) or {})
 
 
 OPERATIONS = (

@@ -44,6 +44,8 @@ class Redacted(Response):
     branches: int
     purged: bool
     redacted_at: str
+    also: list[str]
+    """Memories with words that were made of it: they are hidden with it."""
     written: Written
 
 
@@ -79,6 +81,7 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
         branches=done.branches,
         purged=purged,
         redacted_at=show(done.created_at),
+        also=sorted(target.made),
         written=Written(branch=branch, commit=commit, notes=notes),
     )
 

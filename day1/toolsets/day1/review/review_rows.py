@@ -7,13 +7,14 @@ from day1.call.fields import Response
 from day1.model.merge.row_merge import PlanRow
 from day1.model.merge.word_diff import changed_words
 from day1.model.records.review import Decision, fingerprint
-from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import EDIT, WHOLE, Row, cell_value
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import WHOLE, Row, cell_value
 from day1.model.values.instant import show
 from day1.services.merges.duplicates import Twin
 from day1.services.merges.protection import tiers_of
 from day1.services.merges.reviews import Examined
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import shown_edits
 from day1.toolsets.shared.shown import row_shown, shown_columns
 
 _WORDS_ROOM = 20_000_000
@@ -170,7 +171,7 @@ def _edits(repo: Repository, branch: str, ids: Sequence[str]) -> dict[str, list[
     """The edits of rows on a branch, oldest first."""
     found: dict[str, list[Row]] = {}
     with repo.store.reading(Ref(branch=branch)) as reading:
-        for edit in reading.find(EDIT, Query(among={"row_id": list(ids)})):
+        for edit in shown_edits(reading, ids, repo.clock()):
             found.setdefault(str(edit["row_id"]), []).append(edit)
     return found
 

@@ -9,6 +9,7 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Request, Response
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import Branch
+from day1.model.redaction.derived import veiled
 from day1.model.redaction.veil import SECRET_MARK, is_secret, mark_of, without_words
 from day1.model.rows.kind import Row, revision, text_of
 from day1.model.values.instant import show
@@ -109,10 +110,13 @@ def _version(traced: Traced, version: Version, mark: str | None) -> VersionShown
         line=None if commit is None else commit.line,
         agents=list(agents),
         branch=_name(version.branch),
-        row=None
-        if version.row is None
-        else shown(traced.kind, without_words(traced.kind, version.row, mark)),
+        row=None if version.row is None else _row(traced, version.row, mark),
     )
+
+
+def _row(traced: Traced, version: Row, mark: str | None) -> dict[str, Any]:
+    row = veiled(without_words(traced.kind, version, mark), traced.veil) or {}
+    return shown(traced.kind, row)
 
 
 def _name(branch: Branch | None) -> str | None:
@@ -178,7 +182,7 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
     branch = ctx.find(request.branch)
     traced, cells = blame(ctx.repo, branch, request.id)
     row = traced.row or {}
-    said = without_words(traced.kind, row, mark_of(ctx.clock(), row))
+    said = veiled(without_words(traced.kind, row, mark_of(ctx.clock(), row)), traced.veil) or {}
     return RowBlame(
         id=request.id,
         type=traced.kind.name,

@@ -1,0 +1,263 @@
+"""The basis of a derived row: the rows whose words it was made of.
+
+Five things are made of other rows' words: the passages of a saved context, insights, consolidated
+facts, the titles of conversations that hooks began, and the reasons of verdicts. Whoever makes one
+writes an edit beside it, whose cell is `basis` and whose reason lists the ids of the sources.
+
+A derived row is never more visible than its sources are. What is hidden is computed when rows are
+read, from the sources as they are at that state. So it is right after a merge, a revert and as of
+any instant, and nothing has to be written when a source is hidden.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from day1.model.redaction.mask import REDACTED_HASH, Mask
+from day1.model.redaction.veil import SECRET
+from day1.model.rows.change import REMOVED, Query
+from day1.model.rows.kind import (
+    CONVERSATION,
+    EDIT,
+    FACT,
+    MEMORIES,
+    MESSAGE,
+    WHOLE,
+    Cell,
+    Kind,
+    Row,
+    kind_of,
+)
+from day1.model.rows.noted import noted
+
+BASIS: Final = "basis"
+"""The cell of an edit that lists the sources of a row's own words."""
+VERDICT_BASIS: Final = "verification.basis"
+"""The cell of an edit that lists what the judge of a verdict had read."""
+BASES: Final = frozenset({BASIS, VERDICT_BASIS})
+INSIGHT: Final = "insight"
+"""The category of what was derived from lessons."""
+CONSOLIDATED: Final = "consolidated from "
+"""How the reason of an edit begins that lists the observations of a consolidated fact."""
+GONE: Final = -(2**62)
+"""When a removed source ended: before any instant."""
+
+
+_HOOKED: Final = f"{CONVERSATION.prefix}_0000000000"
+"""How the ids of conversations begin that hooks began: they are derived, and have no time."""
+
+
+class State(Protocol):
+    """A state whose rows can be read as they were written, but for redacted words."""
+
+    @property
+    def mask(self) -> Mask:
+        """What is redacted."""
+
+    def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
+        """Some columns of rows, as `ports.reading.Reading.scan` gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """How the sources of some words are hidden, all together. Units: microseconds UTC."""
+
+    redacted: bool = False
+    secret: bool = False
+    ends: int | None = None
+    """When the first source expires; `GONE` if one was removed."""
+    spaces: frozenset[str] = frozenset()
+    """The spaces that sources are in; a source without a space is in everybody's."""
+
+    def __bool__(self) -> bool:
+        """Whether anything is hidden, now or in one of the spaces."""
+        return self.redacted or self.secret or self.ends is not None or bool(self.spaces)
+
+    def joined(self, other: "Hiding") -> "Hiding":
+        """What two sources hide together."""
+        ends = [end for end in (self.ends, other.ends) if end is not None]
+        return Hiding(
+            self.redacted or other.redacted,
+            self.secret or other.secret,
+            min(ends, default=None),
+            self.spaces | other.spaces,
+        )
+
+    def over(self, at: int | None) -> bool:
+        """Whether a source was over at an instant; never without one."""
+        return at is not None and self.ends is not None and self.ends <= at
+
+    def elsewhere(self, spaces: Collection[Cell] | None) -> bool:
+        """Whether a source is in none of the spaces that are asked for; None: in any."""
+        return spaces is not None and not self.spaces <= {*spaces}
+
+    def space(self, own: Cell) -> Cell:
+        """The space that words are shown in: that of a source that is in another one, if any is."""
+        return min(self.spaces - {own}, default=own)
+
+
+NOTHING: Final = Hiding()
+
+
+def sources_in(edit: Row) -> list[str]:
+    """The ids of the sources that an edit lists; none if it lists no sources."""
+    reason = str(edit["reason"] or "")
+    if edit["cell"] in BASES:
+        listed = _listed(reason)
+        return [row_id for row_id in listed if isinstance(row_id, str)]
+    if reason.startswith(CONSOLIDATED):  # written before there were bases
+        return reason.removeprefix(CONSOLIDATED).split(", ")
+    return []
+
+
+def _listed(reason: str) -> list[object]:
+    try:
+        listed = json.loads(reason)
+    except ValueError:  # masked, or another program's
+        return []
+    return listed if isinstance(listed, list) else []
+
+
+class Sources:
+    """The sources of some rows of a state, and what of the rows is hidden by them."""
+
+    def __init__(self, state: State) -> None:
+        """Look nothing up yet."""
+        self._state = state
+        self._rows: dict[str, Row] = {}
+        """What decides whether a source is hidden, by its id."""
+        self._sources: dict[tuple[str, str], list[str]] = {}
+        """The ids of sources, by row and `BASIS` or `VERDICT_BASIS`."""
+        self._removed: frozenset[str] = frozenset()
+        self._known: dict[str, Hiding] = {}
+
+    def of(self, rows: Mapping[str, Row], titles: Collection[str] = ()) -> None:
+        """Look up the sources of rows, and the sources of these.
+
+        Args:
+            rows: rows that may be derived, with the columns `origin_id` and `category`, by id.
+            titles: the ids of conversations whose title may quote a message.
+        """
+        wanted = dict(rows)
+        while wanted:
+            self._rows |= wanted
+            sources = self._look_up(wanted)
+            unknown = sources - self._rows.keys()
+            fresh = self._read(unknown)
+            self._rows |= fresh
+            wanted = {i: r for i, r in fresh.items() if may_derive(r)}
+        listed = {row_id for row_id, _ in self._sources}
+        titled = {row_id for row_id in titles if row_id.startswith(_HOOKED)} - listed
+        if titled:
+            self._by_first_message(titled)
+        absent = {i for ids in self._sources.values() for i in ids} - self._rows.keys()
+        self._removed = self._removed_among(absent - self._state.mask.rows)
+
+    def _look_up(self, rows: Mapping[str, Row]) -> set[str]:
+        """Note the sources of rows by their edits and columns; returns the sources' ids."""
+        found: set[str] = set()
+        columns = ("row_id", "cell", "reason")
+        query = Query(among={"row_id": sorted(rows)})
+        edits = self._state.scan(EDIT, columns, query)
+        listed = [dict(zip(columns, edit, strict=True)) for edit in edits]
+        for edit in listed:
+            cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
+            self._add(str(edit["row_id"]), cell, sources_in(edit), found)
+        for row_id, row in rows.items():
+            if row.get("origin_id") is not None:
+                self._add(row_id, BASIS, [str(row["origin_id"])], found)
+        named = [i for i, r in rows.items() if r.get("category") == INSIGHT]
+        before = [row_id for row_id in named if (row_id, BASIS) not in self._sources]
+        if before:  # written before there were bases
+            query = Query(among={"id": sorted(before)})
+            for insight, detail in self._state.scan(FACT, ("id", "detail"), query):
+                ids = [str(one) for one in noted(detail).get("source_ids", ())]
+                self._add(str(insight), BASIS, ids, found)
+        return found
+
+    def _add(self, row_id: str, cell: str, ids: Iterable[str], found: set[str]) -> None:
+        sources = [i for i in ids if kind_of(i) in MEMORIES]
+        if sources:
+            self._sources.setdefault((row_id, cell), []).extend(sources)
+            found.update(sources)
+
+    def _read(self, ids: Collection[str]) -> dict[str, Row]:
+        """What decides of sources whether they are hidden."""
+        rows: dict[str, Row] = {}
+        for kind in MEMORIES:
+            mine = sorted(row_id for row_id in ids if kind_of(row_id) is kind)
+            if mine:
+                columns = tuple(c for c in _DECIDING if c in kind.column)
+                found = self._state.scan(kind, columns, Query(among={"id": mine}))
+                rows |= {
+                    str(values[0]): dict(zip(columns, values, strict=True)) for values in found
+                }
+        return rows
+
+    def _by_first_message(self, conversations: Collection[str]) -> None:
+        """Titles from before there were bases quote the first message of their conversation.
+
+        A hook begins a conversation with a message: where none is the first, it was removed.
+        """
+        among = {"conversation_id": sorted(conversations)}
+        first = Query(equal={"previous_id": None}, among=among)
+        columns = ("id", "conversation_id", "content_hash")
+        for message, talk, hashed in self._state.scan(MESSAGE, columns, first):
+            self._sources.setdefault((str(talk), BASIS), []).append(str(message))
+            self._rows[str(message)] = {"id": message, "content_hash": hashed}
+        without = {talk for talk in conversations if (talk, BASIS) not in self._sources}
+        self._known |= dict.fromkeys(without, Hiding(ends=GONE))
+
+    def _removed_among(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of the ids whose row an edit of this state removed."""
+        if not ids:
+            return frozenset()
+        query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": sorted(ids)})
+        return frozenset(str(row[0]) for row in self._state.scan(EDIT, ("row_id",), query))
+
+    def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
+        """What is hidden of a row's words, or of its verdict, by their sources."""
+        if cell == BASIS and row_id in self._known:
+            return self._known[row_id]
+        if cell == BASIS:
+            self._known[row_id] = NOTHING  # should the sources lead back here
+        joined = NOTHING
+        for source in self._sources.get((row_id, cell), ()):
+            joined = joined.joined(self._itself(source)).joined(self.hiding(source))
+        if cell == BASIS:
+            self._known[row_id] = joined
+        return joined
+
+    def _itself(self, row_id: str) -> Hiding:
+        """How one source is hidden by what it says itself."""
+        row = self._rows.get(row_id)
+        if row_id in self._state.mask.rows:
+            return Hiding(redacted=True)
+        if row is None:
+            return Hiding(ends=GONE) if row_id in self._removed else NOTHING
+        ends = row.get("expires_at")
+        return Hiding(
+            redacted=row.get("content_hash") == REDACTED_HASH,
+            secret=row.get("sensitivity") == SECRET,
+            ends=None if ends is None else int(ends),
+            spaces=frozenset() if row.get("space") is None else frozenset({str(row["space"])}),
+        )
+
+
+_DECIDING: Final = (
+    "id",
+    "content_hash",
+    "sensitivity",
+    "expires_at",
+    "space",
+    "origin_id",
+    "category",
+)
+"""The columns that decide whether a source hides what was made of it, and whether it was derived
+itself."""
+
+
+def may_derive(row: Mapping[str, Cell]) -> bool:
+    """Whether a row may be made of others: most are not, and cost nothing."""
+    return row.get("origin_id") is not None or row.get("category") == INSIGHT

@@ -1,0 +1,194 @@
+"""How derived rows are shown: no more visible than the rows that they were made of."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.redaction.basis import (
+    INSIGHT,
+    VERDICT_BASIS,
+    Hiding,
+    Sources,
+    State,
+)
+from day1.model.redaction.mask import REDACTED, REDACTED_HASH
+from day1.model.redaction.veil import EXPIRED_MARK, SECRET, SECRET_MARK, whole_veil, without_words
+from day1.model.rows.kind import CONVERSATION, EDIT, FACT, Cell, Kind, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How rows are shown. Units: microseconds UTC."""
+
+    at: int | None
+    """Without what was over then; None: whatever its time."""
+    public: bool
+    """Without secret rows. Where they are not left out, a mark stands for their words."""
+    spaces: Collection[Cell] | None = None
+    """Only rows of these spaces; None: of any."""
+
+
+def needed(kind: Kind, columns: Sequence[str]) -> tuple[str, ...] | None:
+    """The further columns that tell whether a row's words were made of others'.
+
+    None if there are no such words in `columns`, and no such rows of the kind.
+    """
+    if kind is FACT:
+        wanted: tuple[str, ...] = ("id", "origin_id", "category")
+    elif kind is CONVERSATION and "title" in columns:
+        wanted = ("id", "source")
+    elif kind is EDIT and "reason" in columns:
+        wanted = ("row_id", "cell")
+    else:
+        return None
+    return tuple(column for column in wanted if column not in columns)
+
+
+def as_shown(
+    state: State,
+    kind: Kind,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Cell, ...]],
+    shown: Shown,
+) -> Sequence[tuple[Cell, ...]]:
+    """Rows as visible as what they were made of; those that are hidden are left out.
+
+    Args:
+        state: which the rows are of, as it was written.
+        kind: of the rows.
+        columns: of the rows, with those that `needed` names.
+        rows: some rows of the state.
+        shown: to whom.
+    """
+    is_derived, show = _WAYS[kind]
+    tests = [(columns.index(column), value) for column, value in is_derived if column in columns]
+    places = [
+        place
+        for place, row in enumerate(rows)
+        if any(row[at] is not None if value is None else row[at] == value for at, value in tests)
+    ]
+    if not places:
+        return rows
+    derived = [dict(zip(columns, rows[place], strict=True)) for place in places]
+    found: list[tuple[Cell, ...] | None] = list(rows)
+    for place, row in zip(places, show(state, derived, shown), strict=True):
+        found[place] = None if row is None else tuple(row.values())
+    return [row for row in found if row is not None]
+
+
+def _facts(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
+    """Facts as they are shown beside their sources; None for those that are not."""
+    sources = Sources(state)
+    sources.of({str(row["id"]): row for row in rows})
+    found = []
+    for row in rows:
+        fact = _fact(row, sources.hiding(str(row["id"])), shown)
+        if fact is not None and row.get("scores") is not None:
+            mark = _mark(sources.hiding(str(row["id"]), VERDICT_BASIS), shown)
+            fact = fact if mark is None else {**fact, "scores": None}
+        found.append(fact)
+    return found
+
+
+def _fact(row: Row, hiding: Hiding, shown: Shown) -> Row | None:
+    """A fact as it is shown beside its sources; None if it is not."""
+    if not hiding:
+        return row
+    left_out = hiding.over(shown.at) or hiding.elsewhere(shown.spaces)
+    if left_out or (hiding.secret and shown.public):
+        return None
+    inherited: Row = {"space": hiding.space(row.get("space"))}
+    if hiding.redacted:
+        inherited["content_hash"] = REDACTED_HASH
+    if hiding.secret:
+        inherited["sensitivity"] = SECRET
+    row = without_words(FACT, row, _mark(hiding, shown))
+    return {column: inherited.get(column, cell) for column, cell in row.items()}
+
+
+def _titles(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
+    """Conversations that hooks began; the title is hidden as the message is that it quotes."""
+    sources = Sources(state)
+    talks = [str(row["id"]) for row in rows]
+    sources.of({row_id: {} for row_id in talks}, titles=talks)
+    marks = [_mark(sources.hiding(row_id), shown) for row_id in talks]
+    return [_marked(row, "title", mark) for row, mark in zip(rows, marks, strict=True)]
+
+
+def _reasons(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
+    """Edits by verdicts; the reason is hidden as what the judge had read is."""
+    sources = Sources(state)
+    sources.of({str(row["row_id"]): {} for row in rows})
+    marks = [_mark(sources.hiding(str(row["row_id"]), VERDICT_BASIS), shown) for row in rows]
+    return [_marked(row, "reason", mark) for row, mark in zip(rows, marks, strict=True)]
+
+
+def _marked(row: Row, column: str, mark: str | None) -> Row:
+    return row if mark is None or row[column] is None else {**row, column: mark}
+
+
+def _mark(hiding: Hiding, shown: Shown) -> str | None:
+    """What stands for words that were made of sources; None: they are shown."""
+    if hiding.redacted:
+        return REDACTED
+    if hiding.secret:
+        return SECRET_MARK
+    return EXPIRED_MARK if hiding.over(shown.at) or hiding.elsewhere(shown.spaces) else None
+
+
+def may_be_veiled(kind: Kind, rows: Iterable[Row]) -> bool:
+    """Whether one of some whole rows of a kind may have words of other rows."""
+    tests = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
+    return any(
+        row[column] is not None if value is None else row[column] == value
+        for column, value in tests
+        for row in rows
+    )
+
+
+def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, Row]:
+    """What stands for the words of derived rows where their changes are told.
+
+    Args:
+        state: where their sources are.
+        kind: of the rows.
+        rows: versions of rows; most are not derived, and cost nothing.
+        at: as of when (microseconds UTC).
+
+    Returns:
+        By the id of a row the columns that are not shown, and what stands for them.
+    """
+    some = {str(row["id"]): row for row in rows if may_be_veiled(kind, [row])}
+    if not some:
+        return {}
+    sources, shown = Sources(state), Shown(at, public=False)
+    sources.of(some, titles=some if kind is CONVERSATION else ())
+    found: dict[str, Row] = {}
+    for row_id in some:
+        mark = _mark(sources.hiding(row_id), shown)
+        verdict = _mark(sources.hiding(row_id, VERDICT_BASIS), shown)
+        veil: Row = {} if verdict is None else {"scores": None}
+        if kind is FACT:
+            veil |= whole_veil(FACT, mark)
+        elif mark is not None:
+            veil = {"title": mark}
+        if veil:
+            found[row_id] = veil
+    return found
+
+
+def veiled(row: Row | None, veil: Row | None) -> Row | None:
+    """A version of a row with what stands for its words, as `veils` gives it."""
+    if row is None or not veil:
+        return row
+    return {c: veil[c] if c in veil and cell is not None else cell for c, cell in row.items()}
+
+
+_Show = Callable[[State, Sequence[Row], Shown], list[Row | None]]
+_WAYS: Final[Mapping[Kind, tuple[tuple[tuple[str, Cell], ...], _Show]]] = {
+    FACT: ((("origin_id", None), ("category", INSIGHT), ("scores", None)), _facts),
+    CONVERSATION: ((("source", "tool"),), _titles),
+    EDIT: ((("cell", "verification"),), _reasons),
+}
+"""By kind: the columns and values (None: any) by which rows may be derived, and how these are
+shown. Most rows are not derived, and cost nothing."""

@@ -1,0 +1,44 @@
+"""Removing redacted texts from the records of the ledger: from prose, decisions and desks."""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar, cast
+
+from day1.model.records.codec import from_json, to_json
+from day1.model.records.desk import Desk
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.review import Review
+from day1.model.redaction.mask import Mask
+from day1.model.redaction.quotes import Clean
+from day1.model.rows.kind import Row, kind_of
+
+T = TypeVar("T")
+
+_PROSE: Final = ("description", "purpose", "title", "reason", "notes", "query", "context_summary")
+"""Fields of records in which people and agents write what they like."""
+_DECIDED: Final[Mapping[type, tuple[str, str]]] = {
+    MergeRecord: ("choices", "id"),
+    Review: ("decisions", "row_id"),
+}
+"""By kind of record: where it keeps what was decided, and how a decision names its row."""
+
+
+def cleaned(record: T, mask: Mask, clean: Clean) -> T:
+    """A record without redacted texts, both as cells of decisions and as quotes in prose."""
+    if isinstance(record, Desk):
+        return record.cleaned(mask.rows, clean)  # type: ignore[return-value]  # a desk is its T
+    values: dict[str, Any] = to_json(record)
+    fresh: dict[str, Any] = {
+        name: clean(values[name]) for name in _PROSE if isinstance(values.get(name), str)
+    }
+    where, named = _DECIDED.get(type(record), ("", ""))
+    if values.get(where):
+        fresh[where] = [_decision(one, named, mask, clean) for one in values[where]]
+    return record if values == {**values, **fresh} else from_json(type(record), {**values, **fresh})
+
+
+def _decision(one: Mapping[str, Any], named: str, mask: Mask, clean: Clean) -> Mapping[str, Any]:
+    kind, value = kind_of(one[named]), one["value"]
+    if kind is None or not isinstance(value, Mapping):
+        return one
+    shown = mask.cells(kind, one[named], cast("Row", value))
+    return {**one, "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown.items()}}

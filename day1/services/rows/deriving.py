@@ -1,0 +1,198 @@
+"""Deriving rows from others: the edit that lists the sources, and what was made of a row."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from day1.model.redaction.basis import BASES, BASIS, INSIGHT, VERDICT_BASIS, sources_in
+from day1.model.redaction.derived import may_be_veiled, veiled, veils
+from day1.model.redaction.veil import shown_change
+from day1.model.rows.change import Changes, Query, Ref, RowChange
+from day1.model.rows.kind import (
+    BY_TABLE,
+    CONVERSATION,
+    EDIT,
+    FACT,
+    MESSAGE,
+    Cell,
+    Kind,
+    Row,
+    canonical,
+    kind_of,
+)
+from day1.model.rows.noted import noted
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import derived_id, short_hash
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import origin_columns
+
+_STANDING = ("id", "content_hash", "status", "verification", "happened_at", "valid_until")
+"""What of a source decides whether a row that was made of it still holds."""
+
+
+def basis_edit(
+    kind: Kind,
+    row_id: str,
+    sources: Sequence[Mapping[str, Cell]],
+    origin: Origin,
+    now: int,
+    cell: str = BASIS,
+) -> Row:
+    """Build the edit that lists the sources of a derived row.
+
+    Its id follows from the row and the sources, so two branches that derive alike agree.
+
+    Args:
+        kind: of the derived row.
+        row_id: the derived row.
+        sources: rows whose words it has, with as many of their columns as are known.
+        origin: who derived it.
+        now: when (microseconds UTC).
+        cell: `BASIS` for the row's own words, `VERDICT_BASIS` for those of its verdict.
+    """
+    columns = basis_columns(kind, row_id, sources, cell)
+    return {"id": basis_id(row_id, columns), **columns, **origin_columns(origin, now)}
+
+
+def basis_columns(
+    kind: Kind, row_id: str, sources: Sequence[Mapping[str, Cell]], cell: str = BASIS
+) -> Row:
+    """The columns of such an edit that do not say who wrote it."""
+    standing = sorted([str(source.get(column)) for column in _STANDING] for source in sources)
+    return {
+        "row_id": row_id,
+        "row_kind": kind.table,
+        "cell": cell,
+        "value": short_hash(canonical(standing)),
+        "reason": canonical(sorted({str(source["id"]) for source in sources})),
+    }
+
+
+def basis_id(row_id: str, columns: Row) -> str:
+    """The id of an edit with these columns."""
+    said = (str(columns[column]) for column in ("cell", "value", "reason"))
+    return derived_id(EDIT.prefix, None, row_id, *said)
+
+
+def add_new(work: Additions, edits: Sequence[Row]) -> None:
+    """Add edits that list sources, but for those that are there already."""
+    known = work.get(EDIT, [str(edit["id"]) for edit in edits]) if edits else {}
+    work.add(EDIT, [edit for edit in edits if edit["id"] not in known])
+
+
+def shown_edits(reading: Reading, row_ids: Sequence[str], now: int) -> list[Row]:
+    """The edits of rows that gave cells their values or removed a row, as they are shown."""
+    query = Query(among={"row_id": list(row_ids)}, alive_at=now, public=True)
+    return [edit for edit in reading.find(EDIT, query) if edit["cell"] not in BASES]
+
+
+def shown_changes(repo: Repository, refs: Sequence[Ref], changes: Changes) -> Changes:
+    """Changes as they are shown: words of secret and expired rows are marked.
+
+    So are words that were made of such rows, as they are at one of the states `refs`.
+    """
+    now = repo.clock()
+    return {
+        table: _shown(repo, refs, BY_TABLE[table], found, now) for table, found in changes.items()
+    }
+
+
+def _shown(
+    repo: Repository, refs: Sequence[Ref], kind: Kind, changes: Sequence[RowChange], now: int
+) -> list[RowChange]:
+    versions = [row for c in changes for row in (c.before, c.after) if row is not None]
+    hidden: dict[str, Row] = {}
+    for ref in refs if may_be_veiled(kind, versions) else ():
+        with repo.store.reading(ref) as reading:
+            hidden |= veils(reading, kind, versions, now)
+    return [
+        RowChange(c.id, veiled(c.before, hidden.get(c.id)), veiled(c.after, hidden.get(c.id)))
+        for c in (shown_change(kind, one, now) for one in changes)
+    ]
+
+
+@dataclass(slots=True)
+class Made:
+    """What was made of some rows on a branch."""
+
+    words: set[str] = field(default_factory=set)
+    """The ids of facts whose text, and conversations whose title, has words of them."""
+    verdicts: set[str] = field(default_factory=set)
+    """The ids of facts whose judge had read one of them."""
+
+
+def made_of(reading: Reading, ids: Collection[str]) -> Made:
+    """Find what was made of rows, and of what was made of these; it reads every edit of a branch.
+
+    Whoever hides rows asks this, to take words out of an index or to count them. Readings hide
+    by `model.redaction.basis` alone.
+    """
+    made, wanted = Made(), set(ids)
+    edits = _listing_edits(reading) if wanted else []
+    insights = _insights(reading) if wanted else {}
+    while wanted:
+        words = {row_id for row_id, cell, sources in edits if cell == BASIS and sources & wanted}
+        words |= {row_id for row_id, sources in insights.items() if sources & wanted}
+        among = Query(among={"origin_id": sorted(wanted)})
+        words |= {str(row[0]) for row in reading.scan(FACT, ("id",), among)}
+        words |= _titled(reading, wanted)
+        made.verdicts |= {
+            row_id for row_id, cell, sources in edits if cell == VERDICT_BASIS and sources & wanted
+        }
+        wanted = words - made.words - set(ids)
+        made.words |= wanted
+    return made
+
+
+def titles_of(reading: Reading, made: Made) -> set[str]:
+    """The titles that quote a message."""
+    talks = sorted(row_id for row_id in made.words if kind_of(row_id) is CONVERSATION)
+    return _words(reading, CONVERSATION, "title", Query(among={"id": talks})) if talks else set()
+
+
+def verdicts_of(reading: Reading, made: Made) -> set[str]:
+    """What verdicts say: their scores, and the reasons of their edits."""
+    if not made.verdicts:
+        return set()
+    facts = sorted(made.verdicts)
+    edits = Query(equal={"cell": "verification"}, among={"row_id": facts})
+    scores = _words(reading, FACT, "scores", Query(among={"id": facts}))
+    return scores | _words(reading, EDIT, "reason", edits)
+
+
+def _words(reading: Reading, kind: Kind, column: str, query: Query) -> set[str]:
+    return {str(word) for (word,) in reading.scan(kind, (column,), query) if word is not None}
+
+
+def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
+    """The edits that list sources: the row, whether words or a verdict, and the sources."""
+    columns = ("row_id", "cell", "reason")
+    query = Query(among={"cell": [*sorted(BASES), "fact_text"]})
+    found = []
+    for values in reading.scan(EDIT, columns, query):
+        edit = dict(zip(columns, values, strict=True))
+        sources = set(sources_in(edit))
+        if sources:
+            cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
+            found.append((str(edit["row_id"]), cell, sources))
+    return found
+
+
+def _insights(reading: Reading) -> dict[str, set[str]]:
+    """The sources of insights that were written before there were bases."""
+    rows = reading.scan(FACT, ("id", "detail"), Query(equal={"category": INSIGHT}))
+    return {str(i): set(map(str, noted(detail).get("source_ids", ()))) for i, detail in rows}
+
+
+def _titled(reading: Reading, ids: Collection[str]) -> set[str]:
+    """Conversations that hooks began with one of these messages."""
+    messages = sorted(row_id for row_id in ids if kind_of(row_id) is MESSAGE)
+    if not messages:
+        return set()
+    first = Query(equal={"previous_id": None}, among={"id": messages})
+    talks = [str(row[0]) for row in reading.scan(MESSAGE, ("conversation_id",), first)]
+    if not talks:
+        return set()
+    hooked = Query(equal={"source": "tool"}, among={"id": talks})
+    return {str(row[0]) for row in reading.scan(CONVERSATION, ("id",), hooked)}

@@ -1,0 +1,364 @@
+"""Drawn deeds with marked words: rows are written, others are made of them, and some are hidden.
+
+Each source has a word of its own that nothing else has. A row with such a word was made of that
+source, so the word may be read where the source may be read, and nowhere else.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from day1.app.open import open_store
+from day1.call.context import Caller, Context
+from day1.errors import NotFound, Refused
+from day1.interfaces.open_store import OpenStore
+from day1.model.files.client_event import ClientEvent
+from day1.model.records.judgement import Case, Judgement, Score
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, WHOLE, Kind, kind_of
+from day1.model.values.instant import show
+from day1.services.branches.lookup import find
+from day1.services.exchange.bundles import export_bundle
+from day1.services.exchange.exporting import export_branch
+from day1.services.hearing.rows import add_message, said_in
+from day1.services.search.indexing import follow
+from day1.settings import EmbedderSettings, Settings
+from tests.engine import store_settings
+from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.wires.hidden_scene import TOOLS
+
+BRANCHES = ("main", "side")
+SPACE, OTHER = "project:metal", "project:wood"
+
+
+OF_ALL_BRANCHES = {
+    *("memory_session_context", "memory_agent_timeline", "memory_merge_preview"),
+    *("memory_branch_diff", "verify_merge_gate"),
+}
+"""Tools that tell of a branch what another one has."""
+
+
+class QuotingJudge:
+    """A judge that quotes all that it has read, as a chat model may."""
+
+    name = "quoting"
+    stand_in = None
+
+    def clear(self, text: str) -> str:
+        return text
+
+    def judge(self, case: Case) -> Judgement:
+        reason = "It says: " + "; ".join(one.text for one in case.evidence)
+        return Judgement("verified", reason, (Score("accuracy", 0.9, reason),), self.name)
+
+
+@dataclass
+class Source:
+    """A row with a word of its own."""
+
+    kind: Kind = field(repr=False)
+    row_id: str
+    mark: str
+
+
+@dataclass
+class Copies:
+    """A store, what was written to it, and what was drawn."""
+
+    store: OpenStore
+    draw: random.Random
+    sources: list[Source] = field(default_factory=list)
+    derived: set[str] = field(default_factory=set)
+    hidden_once: bool = False
+
+    def ctx(self, branch: str | None) -> Context:
+        ctx = self.store.context(Caller("ada", "s1", branch=branch))
+        search = replace(ctx.search, embedder=HashingEmbedder())
+        return replace(ctx, search=search, judge=QuotingJudge())
+
+    def call(self, tool: str, branch: str | None = None, **arguments: Any) -> dict[str, Any]:
+        """Call a tool on a branch, which many take as an argument, and others from the caller."""
+        named = "branch" in TOOLS[tool].operation.request.model_fields
+        given = {"branch": branch} if named and branch is not None else {}
+        return TOOLS[tool].call(self.ctx(branch), {**arguments, **given})
+
+    # Writing
+
+    def _mark(self) -> str:
+        return f"mark{len(self.sources):04d}{self.draw.randrange(10**6):06d}"
+
+    def _source(self, kind: Kind, row_id: str, mark: str) -> None:
+        self.sources.append(Source(kind, row_id, mark))
+
+    def write_context(self, branch: str) -> None:
+        mark = self._mark()
+        content = {"note": f"The {mark} furnace needs heat. " * 3}
+        made = self.call("save_context", namespace=SPACE, key=mark, content=content, branch=branch)
+        self._source(OBSERVATION, str(made["id"]), mark)
+
+    def write_lessons(self, branch: str) -> None:
+        action = f"Raised the client timeout to {self.draw.randrange(99)} seconds"
+        for number in range(3):
+            mark = self._mark()
+            parts = {"context": f"Upload {mark} failed", "result": f"Upload {mark} passes {number}"}
+            made = self.call("memory_store", **parts, action=action, branch=branch)
+            self._source(FACT, str(made["id"]), mark)
+
+    def write_observation(self, branch: str) -> None:
+        mark = self._mark()
+        made = self.call(
+            "memory_write_observation",
+            observation_type="discovery",
+            summary=f"The {mark} service listens on port {self.draw.randrange(9_999)}.",
+            session_id="s1",
+            branch=branch,
+        )
+        self._source(OBSERVATION, str(made["id"]), mark)
+
+    def write_fact(self, branch: str) -> None:
+        mark = self._mark()
+        text = f"The {mark} database has the harbour backups."
+        made = self.call("memory_write_fact", fact_text=text, space=SPACE, branch=branch)
+        self._source(FACT, str(made["id"]), mark)
+
+    # Deriving
+
+    def promote(self, branch: str) -> None:
+        self.call("sync_semantic", namespace=SPACE, branch=branch)
+
+    def generate(self, branch: str) -> None:
+        self.call("engram.memory_insights", action="generate", branch=branch)
+
+    def consolidate(self, branch: str) -> None:
+        self.call("memory_consolidate", level="session", session_id="s1", branch=branch)
+
+    def hear(self, branch: str) -> None:
+        mark = self._mark()
+        text = f"Where is the {mark} key?"
+        session = f"s{len(self.sources)}"
+        event = ClientEvent("prompt", "ada", session, self.store.repo.clock(), turn="t1", text=text)
+        said = said_in(event)
+        assert said is not None
+        add_message(self.store.repo, find(self.store.repo, branch), said)
+        self._source(MESSAGE, said.id, mark)
+
+    def verify(self, branch: str) -> None:
+        made = self.call(
+            "memory_write_fact",
+            fact_text=f"The harbour backups are in the database {self.draw.randrange(10**6)}.",
+            space=SPACE,
+            branch=branch,
+        )
+        self.call("verify_fact", fact_id=made["id"], branch=branch)
+
+    # Hiding
+
+    def _any(self, branch: str, *kinds: Kind) -> Source | None:
+        """One of the sources that are on a branch."""
+        with self.store.repo.store.reading(Ref(branch=branch)) as reading:
+            some = [s for s in self.sources if s.kind in kinds and reading.get(s.kind, [s.row_id])]
+        return self.draw.choice(some) if some else None
+
+    def make_secret(self, branch: str) -> None:
+        one = self._any(branch, FACT, OBSERVATION)
+        if one is not None:
+            self.update(one, branch, sensitivity="secret")
+
+    def show_again(self, branch: str) -> None:
+        one = self._any(branch, FACT, OBSERVATION)
+        if one is not None:
+            self.update(one, branch, sensitivity="public", expires_at="never")
+
+    def expire(self, branch: str) -> None:
+        one = self._any(branch, FACT, OBSERVATION)
+        if one is not None:
+            end = show(self.store.repo.clock() + 20_000)
+            self.update(one, branch, expires_at=end)
+
+    def move(self, branch: str) -> None:
+        one = self._any(branch, FACT, OBSERVATION)
+        if one is not None:
+            self.update(one, branch, space=OTHER)
+
+    def update(self, one: Source, branch: str, **columns: Any) -> None:
+        self.call("memory_update_fact", fact_id=one.row_id, branch=branch, **columns)
+
+    def remove(self, branch: str) -> None:
+        one = self._any(branch, FACT, OBSERVATION, MESSAGE)
+        if one is not None:
+            from day1.model.rows.origin import Origin
+            from day1.services.rows.editing import Removal, remove
+
+            remove(
+                self.store.repo,
+                find(self.store.repo, branch),
+                Removal([one.row_id], "not needed"),
+                Origin("ada"),
+            )
+
+    def redact(self, branch: str) -> None:
+        one = self._any(branch, FACT, OBSERVATION, MESSAGE)
+        if one is not None:
+            self.call("memory_redact", id=one.row_id, confirm=one.row_id, branch=branch)
+
+    # Going on
+
+    def merge(self, branch: str) -> None:
+        other = next(name for name in BRANCHES if name != branch)
+        self.call("memory_branch_merge", source_branch=other, target_branch=branch, strategy="auto")
+
+    def revert(self, branch: str) -> None:
+        commits = self.call("memory_log", branch=branch, limit=5)["result"]
+        one = self.draw.choice([one["commit"] for one in commits])
+        self.call("memory_revert", commit=one, branch=branch)
+
+    def fork(self, branch: str) -> None:
+        name = f"fork{self.draw.randrange(10**6)}"
+        self.call("memory_branch_create", branch_name=name, parent_branch=branch)
+
+    def search(self, branch: str) -> None:
+        """So that index and views exist before something is hidden."""
+        for words in ("furnace heat", "upload failed", "service port", "harbour backups"):
+            self.call("memory_search", query=words, branch=branch, types=["fact", "observation"])
+
+
+WRITES = ("write_context", "write_lessons", "write_observation", "write_fact")
+DERIVES = ("promote", "generate", "consolidate", "hear", "verify")
+HIDES = ("make_secret", "expire", "move", "remove", "redact")
+GOES_ON = ("merge", "revert", "fork", "search", "show_again")
+CANNOT = (NotFound, Refused)
+"""What a deed ends in that cannot be done on the branch as it is then."""
+DEEDS = (*WRITES, *DERIVES, *DERIVES, *HIDES, *GOES_ON)
+
+
+@contextmanager
+def copies(folder: Path, seed: int, **more: Any) -> Iterator[Copies]:
+    """A new store, whose deeds follow from a seed."""
+    where = store_settings(folder)
+    settings = Settings(home=folder, embedder=EmbedderSettings(kind="none"), store=where, **more)
+    store = open_store(settings, create=True)
+    try:
+        made = Copies(store, random.Random(seed))
+        made.call("memory_branch_create", branch_name="side", parent_branch="main")
+        yield made
+    finally:
+        store.close()
+
+
+def deed(made: Copies, name: str, branch: str) -> None:
+    """Do something; what cannot be done then is left."""
+    with suppress(*CANNOT):
+        getattr(made, name)(branch)
+
+
+def hidden_on(made: Copies, branch: str, *, spaces: tuple[str, ...] | None = None) -> list[Source]:
+    """The sources that nobody may read on a branch now, by what their own rows say."""
+    repo = made.store.repo
+    hidden = []
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        redacted = reading.mask.rows
+        for one in made.sources:
+            row = reading.get(one.kind, [one.row_id]).get(one.row_id)
+            edits = reading.find(EDIT, Query(equal={"row_id": one.row_id, "cell": WHOLE}))
+            over = row is not None and (row.get("expires_at") or 2**62) <= repo.clock()  # type: ignore[operator]
+            away = (
+                row is not None and spaces is not None and row.get("space") not in {None, *spaces}
+            )
+            secret = row is not None and row.get("sensitivity") == "secret"
+            if one.row_id in redacted or over or away or secret or (row is None and edits):
+                hidden.append(one)
+    return hidden
+
+
+def made_on(made: Copies, branch: str) -> list[str]:
+    """The ids of rows of a branch that were made of others."""
+    with made.store.repo.store.reading(Ref(branch=branch)) as reading:
+        listed = reading.scan(
+            EDIT, ("row_id", "cell"), Query(among={"cell": ["basis", "verification.basis"]})
+        )
+        ids = sorted({str(row_id) for row_id, _ in listed})
+        return [i for i in ids if (kind := kind_of(i)) is not None and reading.get(kind, [i])]
+
+
+def answers(made: Copies, branch: str) -> Iterator[tuple[str, str]]:
+    """What every way of reading says of a branch, by its name."""
+    here: dict[str, Any] = {"branch": branch}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("memory_list", {"type": "fact", "limit": 200, **here}),
+        ("memory_list", {"type": "conversation", "limit": 200, **here}),
+        ("memory_list", {"type": "fact", "space": SPACE, "limit": 200, **here}),
+        ("memory_timeline", {"limit": 500, **here}),
+        ("memory_session_context", {"session_id": "s1", **here}),
+        ("memory_agent_timeline", {"agent_id": "ada", **here}),
+        ("memory_time_travel", {"timestamp": "2100-01-01", "query": "furnace upload", **here}),
+        ("memory_list_conversations", here),
+        ("memory_prime", here),
+        ("memory_recall_hint", {"prompt": "Which upload failed at the harbour furnace?", **here}),
+        ("engram.memory_export", here),
+        ("engram.memory_consolidate_preview", {"stale_days": 0, **here}),
+        ("engram.memory_insights", {"action": "list", **here}),
+        ("memory_graph", here),
+    ]
+    for words in ("furnace heat", "upload failed passes", "service port", "harbour backups key"):
+        asked += [
+            ("memory_search", {"query": words, "include_inactive": True, "limit": 100, **here}),
+            ("memory_search", {"query": words, "space": SPACE, "limit": 100, **here}),
+            ("engram.memory_search", {"query": words, **here}),
+            ("search_memory", {"namespace": SPACE, "query": {"text": words}, **here}),
+        ]
+    for other in BRANCHES:
+        if other != branch:
+            both = {"source_branch": branch, "target_branch": other}
+            asked += [("memory_branch_diff", both), ("memory_merge_preview", both)]
+            asked += [("verify_merge_gate", both)]
+    for row_id in made_on(made, branch):
+        asked += [
+            (tool, {"id": row_id, **here})
+            for tool in ("memory_get", "memory_history", "memory_blame")
+        ]
+    for tool, arguments in asked:
+        try:
+            answer: object = made.call(tool, **arguments)
+        except CANNOT as error:
+            answer = [str(error), error.details]
+        if isinstance(answer, dict):
+            answer.pop("query", None)
+        yield f"{tool} {arguments}", json.dumps(answer, default=str)
+    repo = made.store.repo
+    yield "export", b"".join(export_branch(repo.store, repo.shown(Ref(branch=branch)))).decode()
+    with suppress(*CANNOT):
+        bundle = made.call(
+            "knowledge_bundle_create",
+            name=f"b{made.draw.randrange(10**9)}",
+            source_branch=branch,
+            only_verified=False,
+        )
+        yield "bundle", b"".join(export_bundle(repo, bundle["id"])).decode()
+
+
+def index_words(made: Copies) -> str:
+    """The words in the files of the index, once all branches were followed."""
+    repo = made.store.repo
+    for name in repo.history.branches():
+        follow(repo.store, repo.history, made.store.search.index, name, find(repo, name).id)
+    known, numbers = made.store.search.index.words, list(range(5_000))
+    return json.dumps([known.texts(kind, numbers) for kind in (FACT, OBSERVATION, MESSAGE)])
+
+
+def nowhere(made: Copies) -> list[Source]:
+    """The sources that are redacted, or there and secret on every branch."""
+    repo = made.store.repo
+    redacted = repo.ledger.mask().rows
+    found = [one for one in made.sources if one.row_id in redacted]
+    for one in made.sources:
+        rows = []
+        for branch in repo.history.branches():
+            with repo.store.reading(Ref(branch=branch)) as reading:
+                rows.append(reading.get(one.kind, [one.row_id]).get(one.row_id))
+        if all(row is not None and row.get("sensitivity") == "secret" for row in rows):
+            found.append(one)
+    return found

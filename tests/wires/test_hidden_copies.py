@@ -1,0 +1,132 @@
+"""A row that was made of others is never more visible than they are, whatever was done before."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from day1.model.rows.change import Message, Query
+from day1.model.rows.kind import EDIT
+from tests.wires.drawn_copies import (
+    BRANCHES,
+    DEEDS,
+    DERIVES,
+    HIDES,
+    OF_ALL_BRANCHES,
+    SPACE,
+    WRITES,
+    Copies,
+    answers,
+    copies,
+    deed,
+    hidden_on,
+    index_words,
+    nowhere,
+)
+
+SEQUENCES = int(os.environ.get("DAY1_TEST_SEQUENCES", "12"))
+"""Drawn sequences of deeds; each has some twenty."""
+FIRST = int(os.environ.get("DAY1_TEST_FIRST", "0"))
+
+
+def drawn(made: Copies, number: int = 14) -> list[tuple[str, str]]:
+    """Some of everything, in the order in which it may come up."""
+    deeds = [(made.draw.choice(DEEDS), made.draw.choice(BRANCHES)) for _ in range(number)]
+    first = [(made.draw.choice(WRITES), made.draw.choice(BRANCHES)) for _ in range(3)]
+    last = [(made.draw.choice(DERIVES), branch) for branch in BRANCHES]
+    hiding = [(made.draw.choice(HIDES), made.draw.choice(BRANCHES)) for _ in range(2)]
+    return [*first, *last, *deeds, *hiding]
+
+
+def no_mark_is_seen(made: Copies) -> None:
+    """No way of reading a branch has a word of a source that is hidden there."""
+    time.sleep(0.03)  # what was to expire has
+    everywhere = {one.mark for one in hidden_on(made, "main")}
+    for name in made.store.repo.history.branches():
+        everywhere &= {one.mark for one in hidden_on(made, name)}
+    for branch in BRANCHES:
+        hidden = {one.mark for one in hidden_on(made, branch)}
+        away = {one.mark for one in hidden_on(made, branch, spaces=(SPACE,))}
+        for what, said in answers(made, branch):
+            marks = everywhere if what.split()[0] in OF_ALL_BRANCHES else hidden
+            assert not [mark for mark in marks if mark in said], (branch, what)
+            if f"'space': '{SPACE}'" in what or "search_memory" in what:
+                assert not [mark for mark in away if mark in said], (branch, what)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + SEQUENCES))
+def test_no_word_of_a_hidden_row_is_read_in_another_one(tmp_path: Path, seed: int) -> None:
+    with copies(tmp_path / "store", seed) as made:
+        for name, branch in drawn(made):
+            deed(made, name, branch)
+        no_mark_is_seen(made)
+        gone = nowhere(made)
+        indexed = index_words(made)
+        assert not [one.mark for one in gone if one.mark in indexed]
+
+
+MADE_BY = {
+    "promote": "write_context",
+    "generate": "write_lessons",
+    "consolidate": "write_observation",
+    "verify": "write_fact",
+    "hear": None,
+}
+"""What makes rows of others, and what writes these."""
+HIDDEN_BY = {
+    "secret": {"sensitivity": "secret"},
+    "expired": {"expires_at": "2001-01-01"},
+    "moved": {"space": "project:wood"},
+}
+
+
+def without_bases(made: Copies) -> None:
+    """Make the rows look as if an earlier version had made them."""
+    with made.store.repo.store.changing("main") as work:
+        bases = work.find(EDIT, Query(among={"cell": ["basis", "verification.basis"]}))
+        work.apply({EDIT.table: {str(edit["id"]): None for edit in bases}})
+        work.commit(Message("change", "without bases"))
+
+
+def says(made: Copies, mark: str) -> set[str]:
+    """The tools whose answers have a word, of rows that were made of others."""
+    everything = {what.split()[0] for what, said in answers(made, "main") if mark in said}
+    return everything - {"memory_recall_hint"}
+
+
+@pytest.mark.parametrize("hides", ["redact", "remove", *HIDDEN_BY])
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("derives", MADE_BY)
+def test_what_was_made_of_a_row_is_hidden_with_it(
+    tmp_path: Path, derives: str, hides: str, *, earlier: bool
+) -> None:
+    if derives == "verify" and earlier:
+        pytest.skip("earlier versions did not say what a judge had read")
+    if derives == "hear" and hides in HIDDEN_BY:
+        pytest.skip("a message is neither secret nor does it expire or move by itself")
+    with copies(tmp_path / "store", 1) as made:
+        before = MADE_BY[derives]
+        if before is not None:
+            getattr(made, before)("main")
+        getattr(made, derives)("main")
+        if earlier:
+            without_bases(made)
+        source = made.sources[0]
+        made.sources = [source]  # the others stay as they are
+        assert says(made, source.mark)
+        if hides in HIDDEN_BY:
+            made.update(source, "main", **HIDDEN_BY[hides])
+        else:
+            getattr(made, hides)("main")
+        if hides != "moved":
+            assert says(made, source.mark) == set()
+        else:
+            within = [said for what, said in answers(made, "main") if f"'space': '{SPACE}'" in what]
+            assert not any(source.mark in said for said in within)
+            return
+        if hides == "secret":
+            assert source.mark not in index_words(made)
+            made.update(source, "main", sensitivity="public")
+            assert "memory_list" in says(made, source.mark)
+            assert derives == "verify" or source.mark in index_words(made)
