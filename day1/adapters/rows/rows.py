@@ -283,8 +283,8 @@ class SqlAdditions(SqlReading, Additions):
     widen: Callable[[], Work]
     """Begins the unit that changes rows: the store says it at once."""
 
-    @override
     def to_change(self) -> Work:
+        """As `ports.store.AddingUnit`."""
         return self.widen()
 
     @override

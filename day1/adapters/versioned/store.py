@@ -22,9 +22,8 @@ from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Message, Pending, Ref, Writes
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.instant import SECOND
-from day1.ports.additions import Additions
 from day1.ports.reading import Reading
-from day1.ports.store import Store, Work
+from day1.ports.store import AddingUnit, Store, Work
 
 MOST_PENDING_ROWS = 256
 MOST_PENDING_AGE = 600 * SECOND
@@ -215,7 +214,7 @@ class SqlStore(Store):
 
     @override
     @contextmanager
-    def adding(self, branch: str) -> Iterator[Additions]:
+    def adding(self, branch: str) -> Iterator[AddingUnit]:
         self._let_main_lead(branch)
         with self._connections.exclusive(branch) as connection:
             begun = self._begin_writing(connection, branch)

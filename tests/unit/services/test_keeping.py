@@ -7,6 +7,7 @@ import pytest
 
 from day1.model.branches.branch import MAIN
 from day1.services.keeping.contexts import NewContext, save
+from day1.services.keeping.keyed_rows import Kept
 from day1.services.keeping.memories import NewMemory, upsert
 from tests.unit.services.conftest import ADA, Bench
 
@@ -40,10 +41,13 @@ def test_a_changed_key_is_one_unit_of_work(bench: Bench, units: Counter[str]) ->
 def test_new_and_changed_memories_are_one_commit_after_that_of_pending_rows(
     bench: Bench, units: Counter[str]
 ) -> None:
-    for texts in (["a", "b"], ["a", "c", "d"]):
+    def upserted(*texts: str) -> Kept:
         bench.now += 1
         items = [NewMemory(text, str(number)) for number, text in enumerate(texts)]
-        kept = upsert(bench.repo, bench.branch(), None, items, ADA).kept
+        return upsert(bench.repo, bench.branch(), None, items, ADA).kept
+
+    upserted("a", "b")
+    kept = upserted("a", "c", "d")
     assert (kept.added, kept.changed, kept.pending) == (1, 1, 0)
     assert units.total() == 2
     log = [(commit.op, commit.line) for commit in bench.store.history.log(MAIN)]
