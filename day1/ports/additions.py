@@ -11,7 +11,8 @@ class Additions(Reading, Protocol):
     """A unit of work that only adds rows; a later commit holds them (`Store.commit_pending`).
 
     It can do nothing else: a changed row that is in no commit would be missing from the next fork,
-    and would block every later commit of the branch.
+    and would block every later commit of the branch. What has to change a row goes on as another
+    unit (`ports.store.AddingUnit`).
     """
 
     @property

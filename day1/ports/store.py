@@ -62,6 +62,17 @@ class Work(Additions, Protocol):
         """
 
 
+class AddingUnit(Additions, Protocol):
+    """A unit of work that only adds rows, and that can still go on as one that changes rows."""
+
+    def to_change(self) -> Work:
+        """Go on as a unit that ends in a commit of its own, before this one has added anything.
+
+        The branch stays locked, so what was read still holds. Pending rows are committed first.
+        Without `Work.commit` nothing of the unit is stored.
+        """
+
+
 class Store(Protocol):
     """A store whose rows have versions: it opens readings and units of work."""
 
@@ -77,7 +88,7 @@ class Store(Protocol):
             NotFound: no such commit.
         """
 
-    def adding(self, branch: str) -> AbstractContextManager[Additions]:
+    def adding(self, branch: str) -> AbstractContextManager[AddingUnit]:
         """Open a unit of work that only adds rows.
 
         When the block ends they are durable, and pending: a later commit holds them

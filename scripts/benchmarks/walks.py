@@ -111,6 +111,10 @@ def walks() -> dict[str, Walk]:
             call("memory_write_fact", fact_text="The gateway is slow on Tuesdays.")
             call("memory_search", query="gateway", search_type="keyword")
         walk("memory_write_fact", fact_text="The gateway is counted.")
+        key = {"namespace": "project:gateway", "key": "state"}
+        for content in ("slow", "slower"):
+            call("save_context", **key, content=content)
+        walk("save_context", **key, content="quick")
         for name in ("first", "second"):
             fork(name)
             for _ in range(2):
@@ -125,6 +129,7 @@ def walks() -> dict[str, Walk]:
 def _store(folder: Path) -> Iterator[Prepare]:
     """A new store, called as a wire does; nothing works beside the calls."""
     tools = {operation.name: operation for operation in operations("core")}
+    tools |= {operation.name: operation for operation in operations("kompanion")}
     settings = Settings(
         home=folder,
         embedder=EmbedderSettings(kind="none"),

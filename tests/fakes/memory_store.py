@@ -114,6 +114,13 @@ class MemoryReading:
         self.merged = (source,)
         self.apply(writes)
 
+    def to_change(self) -> "MemoryReading":
+        assert self.branch is not None
+        assert not self.writes
+        self.store.commit_pending(self.branch)
+        self.widened = self.store.work(self.branch)
+        return self.widened
+
     def not_before(self, instant: int) -> None:
         self.now = max(self.now, instant + 1)
 
@@ -213,14 +220,14 @@ class MemoryStore:
             }
         yield MemoryReading(self, ref.branch, tip, pending, tables)
 
-    def _work(self, branch: str) -> MemoryReading:
+    def work(self, branch: str) -> MemoryReading:
         tables = self._state(branch)
         now = max(self.clock(), self.commits[self.tips[branch]].ts + 1)
         return MemoryReading(self, branch, self.tips[branch], self._pending(branch), tables, now)
 
     @contextmanager
     def adding(self, branch: str) -> Iterator[MemoryReading]:
-        work = self._work(branch)
+        work = self.work(branch)
         yield work
         if work.writes:
             self.added[branch] = work.tables
@@ -228,7 +235,7 @@ class MemoryStore:
     @contextmanager
     def changing(self, branch: str) -> Iterator[MemoryReading]:
         self.commit_pending(branch)
-        yield self._work(branch)
+        yield self.work(branch)
 
     def commit_pending(self, branch: str) -> CommitId:
         pending = self._pending(branch)

@@ -89,14 +89,16 @@ def plan(
     choices: Sequence[Choice],
     items: Sequence[str] | None,
     absent: Absent = Absent(),
+    *,
+    reverts: bool = False,
 ) -> dict[str, Planned]:
     """What a merge of (base, source, target) does: the rows it changes, withholds or decides."""
     rows = _three_ways(*sides, waiting, items)
-    chosen = _chosen(choices, sides[1], unsettled)
+    chosen = _chosen(choices, rows, *sides[1:], reverts=reverts)
     for row_id, row in rows.items():
         blocked = {item.cell for item in unsettled if item.row == row_id and not item.is_new}
         _merge_row(row_id, row, blocked, chosen.get(row_id, {}), absent)
-    _keep_together(rows)
+    _keep_together(rows, sides[1], sides[2], reverts=reverts)
     return {i: r for i, r in rows.items() if r.result != r.target or r.held or r.decided}
 
 
@@ -119,20 +121,27 @@ def _three_ways(
 
 
 def _chosen(
-    choices: Sequence[Choice], source: Rows, unsettled: Iterable[Item]
+    choices: Sequence[Choice],
+    rows: dict[str, Planned],
+    source: Rows,
+    target: Rows,
+    *,
+    reverts: bool,
 ) -> dict[str, dict[str, Choice]]:
-    """Choices by row and cell; who takes a supersession takes the fact withheld because of it,
-    where the source has one."""
+    """Choices by row and cell; who takes a supersession takes the new fact, too, where the source
+    has it and the target lacks it."""
     found: dict[str, dict[str, Choice]] = {}
     for choice in choices:
         found.setdefault(choice.row_id, {})[choice.cell] = choice
-    waiting = {item.row for item in unsettled if (item.cell, item.why) == (WHOLE, "belongs_to")}
-    queue = list(found)
+    queue = [] if reverts else [row_id for row_id in found if row_id in rows]
     for row_id in queue:
         decision = found[row_id].get(STATUS) or found[row_id].get(WHOLE)
-        new = source.get(row_id, {}).get("superseded_by")
-        if decision and decision.take == "theirs" and new in waiting & source.keys() - found.keys():
+        new = str(source.get(row_id, {}).get("superseded_by"))
+        known = target.get(row_id, {}).get("superseded_by") == new
+        lacks = new in source.keys() - target.keys() - found.keys()
+        if decision and decision.take == "theirs" and lacks and not known:
             found[new] = {WHOLE: Choice(new, "theirs")}
+            rows.setdefault(new, Planned(source[new], source[new], None, None))
             queue.append(new)
     return found
 
@@ -212,26 +221,35 @@ def _verdict(row: Planned, result: Row) -> Row:
     return UNVERIFIED
 
 
-def _keep_together(plan: Mapping[str, Planned]) -> None:
-    """A supersession and the new fact it points to come together or not at all."""
+def _keep_together(
+    plan: Mapping[str, Planned], source: Rows, target: Rows, *, reverts: bool
+) -> None:
+    """A supersession and the new fact it points to come together or not at all; if there is no such
+    fact, neither here nor there, what is superseded names none."""
     for old in [row for _ in plan for row in plan.values()]:  # as often as a chain may be long
         new_id = (old.source or {}).get("superseded_by")
         new = plan.get(new_id or "")
-        if new is None or new.target is not None:
+        if new_id is None or (old.target is not None and old.target["superseded_by"] == new_id):
             continue
-        if old.target is not None and old.target["superseded_by"] == new_id:
+        if reverts and (new is None or new.target is not None):
             continue
-        kept_out = None
-        if old.held.keys() & {STATUS, WHOLE} and new.result is not None:
-            kept_out = new
-        elif old.result and old.result["superseded_by"] == new_id and new.result is None:
-            kept_out = old
-        if kept_out is old and old.target is not None:
-            old.result = {**(old.result or {}), **(cut("fact_", old.target, STATUS) or {})}
+        if new and not new.target and old.held.keys() & {STATUS, WHOLE} and new.result is not None:
+            if not new.decided and WHOLE not in new.held:
+                new.result, new.held[WHOLE] = None, "belongs_to"
+            continue
+        there = new.result if new else target.get(new_id)
+        if not old.result or old.result["superseded_by"] != new_id or there is not None:
+            continue
+        if not reverts and new_id not in source:
+            old.result = {**old.result, "superseded_by": None}
+        elif old.target is not None:
+            old.result = {**old.result, **(cut("fact_", old.target, STATUS) or {})}
             old.held[STATUS] = "belongs_to"
             old.decided.discard(STATUS)
-        elif kept_out is not None and not kept_out.decided and WHOLE not in kept_out.held:
-            kept_out.result, kept_out.held[WHOLE] = kept_out.target, "belongs_to"
+        elif not old.decided and WHOLE not in old.held:
+            old.result, old.held[WHOLE] = None, "belongs_to"
+        elif not reverts:
+            old.result = {**old.result, "superseded_by": None}
 
 
 def undone(plan: dict[str, Planned], target: Rows) -> dict[str, Planned]:
@@ -278,3 +296,17 @@ def is_news(row_id: str, row: Planned, cell: str, items: Iterable[Item], source:
     alike = [item for item in items if item.cell in {cell, WHOLE} and item.source == source]
     alike = [item for item in alike if not item.is_new or row.target is None]
     return not any(cut(item.row, row.source, item.cell) == item.theirs for item in alike)
+
+
+def accompanied(row_id: str, row: Row | None, here: Rows, source: Rows) -> dict[str, Row | None]:
+    """A row that somebody decided, with the new facts that its supersession brings along."""
+    rows: dict[str, Row | None] = {row_id: row}
+    known = here.get(row_id, {}).get("superseded_by")
+    while row and row.get("superseded_by") not in {None, known, *here, *rows}:
+        new = str(row["superseded_by"])
+        if new not in source:
+            rows[row_id] = {**row, "superseded_by": None}
+            break
+        rows[new] = row = source[new]
+        row_id, known = new, None
+    return rows

@@ -20,6 +20,7 @@ from tests.oracle.cellwise import (
     Item,
     Planned,
     Row,
+    accompanied,
     cells,
     cut,
     given,
@@ -98,7 +99,7 @@ class CopyingMemory:
 
     def supersede(self, branch: str, fact_id: str, new_id: str, text: str) -> Receipt:
         before = self._present(branch, fact_id)
-        if before["superseded_by"] is not None:
+        if before["superseded_by"] in self._tip(branch).rows:
             raise Refusal("refused")
         same = {column: before[column] for column in ("category", "space", "sensitivity")}
         new = _new(new_id, {TEXT: text, **same})
@@ -141,7 +142,9 @@ class CopyingMemory:
             raise Refusal("not_found")
         unsettled = tip.open().values()
         absent = Absent(removed={i.row for i in unsettled if i.cell == WHOLE and not i.is_new})
-        planned = plan((after, before, tip.rows), unsettled, set(), choices, None, absent)
+        planned = plan(
+            (after, before, tip.rows), unsettled, set(), choices, None, absent, reverts=True
+        )
         rows = undone(planned, tip.rows)
         kept = sorted((i, cell) for i, row in rows.items() for cell in row.held)
         new = _with(tip.rows, {i: row.result for i, row in rows.items()})
@@ -159,10 +162,10 @@ class CopyingMemory:
     ) -> Receipt:
         listed = self._listed(branch)
         keys = [k for k, h in listed.items() if (h.row_id, h.cell) == (row_id, cell)]
-        row = self._open(branch).rows.get(row_id)
+        row = (tip := self._open(branch)).rows.get(row_id)
         if not keys or (row is None and cell != WHOLE and decision != "dismissed"):
             raise Refusal("not_found")
-        offered = self._offered(self._tip(branch).items[keys[-1]])
+        offered = self._offered(tip.items[keys[-1]])
         if decision == "taken" and cell == WHOLE:
             row = offered
         elif decision != "dismissed":
@@ -170,7 +173,9 @@ class CopyingMemory:
         alike = [k for k, h in self._offers(branch).items() if h == listed[keys[-1]]]
         if decision == "dismissed":
             self.refused |= {(key, self.numbers + 1) for key in alike}
-        return self._write(branch, {row_id: row}, alike)
+        rows = accompanied(row_id, row, tip.rows, self._tip(tip.items[keys[-1]].source).rows)
+        alike += [k for i in rows.keys() - {row_id} for k in tip.open(i, WHOLE, new=True)]
+        return self._write(branch, rows, alike)
 
     def fork(self, name: str, parent: str) -> None:
         if name in self.branches:

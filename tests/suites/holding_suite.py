@@ -17,6 +17,31 @@ from tests.suites.starting_states import (
 )
 
 
+def superseding(memory: Memory, source: str, *successors: str) -> str:
+    """Main with a held supersession of A, which a branch replaced by one fact after the other."""
+    memory.add_fact("main", A, fact_text="a")
+    memory.fork(source, "main")
+    old = A
+    for new in successors:
+        memory.supersede(source, old, new, f"the text of {new}")
+        old = new
+    memory.update_fact("main", A, valid_until=8)
+    memory.merge(source, "main")
+    assert (A, STATUS) in listed(memory, "main")
+    return source
+
+
+def take_with_successors(memory: Memory, source: str) -> None:
+    """Take the held supersession of A: both new facts come, and nothing is left to merge."""
+    memory.decide("main", A, STATUS, "taken")
+    facts = memory.state("main")["facts"]
+    assert [facts[i]["superseded_by"] for i in (A, NEW)] == [NEW, "fact_last"]
+    assert facts["fact_last"]["status"] == "active"
+    assert memory.held("main") == []
+    assert memory.merge(source, "main").at is None
+    assert memory.merge("main", source).rejected == 0
+
+
 class HoldingSuite:
     def test_merging_back_and_again_leaves_a_held_item_undecided(self, memory: Memory) -> None:
         conflicting(memory)
@@ -286,3 +311,55 @@ class HoldingSuite:
         memory.update_fact("side", NEW, category="later")
         memory.merge("main", "side", choices=[Choice(A, "theirs")])
         assert set(memory.state("side")["facts"]) == {A, NEW}
+
+    def test_a_supersession_that_is_taken_later_brings_its_new_facts(self, memory: Memory) -> None:
+        """Otherwise a search would find neither of the two."""
+        take_with_successors(memory, superseding(memory, "side", NEW, "fact_last"))
+
+    def test_a_new_fact_comes_with_its_supersession_after_a_dismissal(self, memory: Memory) -> None:
+        source = superseding(memory, "side", NEW, "fact_last")
+        memory.decide("main", NEW, "*", "dismissed")
+        take_with_successors(memory, source)
+
+    def test_a_choice_of_a_supersession_brings_what_was_declined(self, memory: Memory) -> None:
+        source = superseding(memory, "side", NEW)
+        memory.merge(source, "main", choices=[Choice(A, "ours"), Choice(NEW, "ours")])
+        memory.update_fact(source, A, valid_until=7)
+        memory.merge(source, "main", choices=[Choice(A, "theirs", STATUS)])
+        assert fact(memory, "main")["superseded_by"] == NEW
+        assert NEW in memory.state("main")["facts"]
+
+    def test_a_supersession_names_no_fact_that_was_removed(self, memory: Memory) -> None:
+        source = superseding(memory, "side", NEW)
+        memory.remove(source, NEW)
+        memory.decide("main", A, STATUS, "taken")
+        taken = fact(memory, "main")
+        assert (taken[STATUS], taken["superseded_by"]) == ("superseded", None)
+        memory.supersede("main", A, "fact_other", "other")
+        assert fact(memory, "main")["superseded_by"] == "fact_other"
+
+    def test_a_merge_brings_a_fact_whose_successor_was_removed(self, memory: Memory) -> None:
+        memory.fork("side", "main")
+        memory.add_fact("side", A, fact_text="a")
+        memory.supersede("side", A, NEW, "new")
+        memory.remove("side", NEW)
+        memory.merge("side", "main")
+        came = fact(memory, "main")
+        assert (came[STATUS], came["superseded_by"]) == ("superseded", None)
+
+    def test_a_new_fact_that_the_target_has_stays_as_it_is_there(self, memory: Memory) -> None:
+        superseding(memory, "side", NEW)
+        memory.decide("main", NEW, "*", "taken")
+        memory.update_fact("main", NEW, category="ours")
+        memory.decide("main", A, STATUS, "taken")
+        assert fact(memory, "main")["superseded_by"] == NEW
+        assert memory.state("main")["facts"][NEW]["category"] == "ours"
+
+    def test_a_fact_is_superseded_anew_once_its_successor_was_removed(self, memory: Memory) -> None:
+        memory.add_fact("main", A, fact_text="a")
+        memory.supersede("main", A, NEW, "new")
+        again = lambda: memory.supersede("main", A, "fact_other", "other")  # noqa: E731
+        assert code_of(again) == "refused"
+        memory.remove("main", NEW)
+        again()
+        assert fact(memory, "main")["superseded_by"] == "fact_other"

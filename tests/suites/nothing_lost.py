@@ -4,7 +4,7 @@ No row vanishes from a branch unless its removal was asked for there or on a bra
 What the source of a merge has and the target never had arrives, unless a choice, an open item on
 all of the row or an earlier decision keeps it out. What the source changed in a row of both arrives
 or is offered: the merge base moves past it. Dismissing changes what no branch shows. A value of a
-cell is offered once.
+cell is offered once. No merge and no decision gives a fact a successor that its branch lacks.
 """
 
 from collections import defaultdict
@@ -57,6 +57,8 @@ class NothingLost:
             self._decided(*args)
         else:
             assert not self._gone(branch), (method, self._gone(branch))
+        if method in {"merge", "decide"}:
+            self._accompanied(args[1] if method == "merge" else branch)
         for name in self.branches:
             if method != "fork" and name != branch:
                 assert self.memory.state(name) == self.shown[name], (method, name)
@@ -64,6 +66,14 @@ class NothingLost:
         self.past[branch] |= self.had[branch]
         offered = [repr(held) for held in self.memory.held(branch)]
         assert len(offered) == len(set(offered)), offered
+
+    def _accompanied(self, branch: str) -> None:
+        """Hold that no fact was given a successor that its branch lacks."""
+        facts, before = self.memory.state(branch)["facts"], self.shown[branch]["facts"]
+        for row_id, fact in facts.items():
+            successor = fact["superseded_by"]
+            known = before.get(row_id, {}).get("superseded_by") == successor
+            assert successor is None or successor in facts or known, (row_id, successor)
 
     def _forked(self, name: str, parent: str) -> None:
         self.branches.append(name)
@@ -108,9 +118,11 @@ class NothingLost:
             values = [value for row, value in offers if row == row_id]
             for cell in (c for c in cells(row_id) if c != VERDICT):  # which lapses with its text
                 base, theirs, ours = (cut(row_id, side, cell) for side in sides)
+                gone = theirs and theirs.get("superseded_by") not in {None, *there}
+                unnamed = {**(theirs or {}), "superseded_by": None} if gone else theirs
                 wanted = set(theirs or ())
                 offered = [{c: v[c] for c in wanted} for v in values if v and wanted <= v.keys()]
-                assert theirs in (base, ours, *offered), (row_id, cell, theirs)
+                assert theirs in (base, ours, *offered) or unnamed == ours, (row_id, cell, theirs)
 
     def _asked(self, branch: str, rows: Ids) -> None:
         self.removed[branch] |= rows

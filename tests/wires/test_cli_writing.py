@@ -67,6 +67,16 @@ def test_a_fact_is_corrected_superseded_and_removed(cli: CommandLine) -> None:
     assert cli.json("show", row), "a removal that cannot be whole removes nothing"
 
 
+def test_a_fact_whose_successor_was_removed_is_superseded_anew(cli: CommandLine) -> None:
+    row = cli.add("Ada: 30")
+    first = cli.json("edit", row, "Ada: 45", "--supersede")["id"]
+    refused = cli.refused("edit", row, "Ada: 60", "--supersede")
+    assert f"supersede {first}" in refused["message"]
+    cli("rm", first)
+    second = cli.json("edit", row, "Ada: 60", "--supersede")["id"]
+    assert cli.json("show", row)["superseded_by"] == second
+
+
 def test_the_text_of_a_fact_opens_in_the_editor(cli: CommandLine, tmp_path: Path) -> None:
     row = cli.add("Ada: 30")
     editor = tmp_path / "editor"

@@ -265,6 +265,23 @@ def test_a_long_context_becomes_its_passages_and_a_short_one_takes_them_back(
     ]
 
 
+def test_a_search_finds_what_a_context_says_now(embedding: Both) -> None:
+    own, day1 = embedding
+    space = {"namespace": "thread:back"}
+
+    def texts() -> list[str]:
+        matches = own.ok("search_memory", **space, query={"text": "Which gate opens at night?"})
+        return [match["text"] for match in matches["matches"]]
+
+    for gate in ("The north gate opens at night.", "The south gate opens at night.") * 2:
+        own.ok("save_context", **space, key="gate", content=gate)
+        assert texts() == [gate]
+        assert own.ok("sync_semantic", **space)["processed"] == 1
+        assert texts() == [gate]
+        facts = day1.found("memory_search", query="gate opens at night", limit=100)
+        assert [h["fact_text"] for h in facts if "gate opens" in h["fact_text"]] == [gate]
+
+
 @pytest.mark.line("S3-008")
 @pytest.mark.parametrize("later", [False, True])
 def test_what_is_queued_has_no_vector_yet_and_gets_one(tmp_path: Path, *, later: bool) -> None:

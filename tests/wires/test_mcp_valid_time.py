@@ -183,3 +183,19 @@ def test_a_connection_has_a_space_that_calls_may_leave(tmp_path: Path) -> None:
     line("edit", hit["id"], "--sensitivity", "secret")
     assert found("--all-states") == []
     line("edit", hit["id"], code=2)  # an editor would show its words
+
+
+def test_a_fact_whose_successor_was_retracted_is_superseded_anew(
+    core: Session, branch: str
+) -> None:
+    here = {"branch": branch}
+    old = core.ok("memory_write_fact", fact_text="The kiln fires on Fridays.", **here)["id"]
+    new = {"fact_id": old, "fact_text": "The kiln fires on Mondays.", **here}
+    first = core.ok("memory_supersede_fact", **new)["id"]
+    other = {**new, "fact_text": "The kiln fires on Tuesdays."}
+    refusal = core.refused("memory_supersede_fact", "refused", **other)
+    assert f"supersede {first}" in refusal["message"]
+    core.ok("memory_retract_fact", fact_id=first, **here)
+    second = core.ok("memory_supersede_fact", **other)["id"]
+    assert texts(result(core, "memory_search", query="kiln fires", **here)) == [other["fact_text"]]
+    assert second != first

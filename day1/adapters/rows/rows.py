@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import (
     Connection,
@@ -39,6 +39,9 @@ from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, 
 from day1.model.rows.kind import Cell, Kind, Row, when
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
+
+if TYPE_CHECKING:
+    from day1.ports.store import Work
 
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
@@ -312,6 +315,12 @@ class SqlAdditions(SqlReading, Additions):
     """The store says it at once."""
     secret: frozenset[str] = frozenset()
     """The hashes of texts that secret rows have got by it."""
+    widen: Callable[[], Work]
+    """Begins the unit that changes rows: the store says it at once."""
+
+    def to_change(self) -> Work:
+        """As `ports.store.AddingUnit`."""
+        return self.widen()
 
     @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:

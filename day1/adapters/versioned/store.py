@@ -22,9 +22,8 @@ from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Message, Pending, Ref, Writes
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.instant import SECOND
-from day1.ports.additions import Additions
 from day1.ports.reading import Reading
-from day1.ports.store import Store, Work
+from day1.ports.store import AddingUnit, Store, Work
 
 MOST_PENDING_ROWS = 256
 MOST_PENDING_AGE = 600 * SECOND
@@ -215,7 +214,7 @@ class SqlStore(Store):
 
     @override
     @contextmanager
-    def adding(self, branch: str) -> Iterator[Additions]:
+    def adding(self, branch: str) -> Iterator[AddingUnit]:
         self._let_main_lead(branch)
         with self._connections.exclusive(branch) as connection:
             begun = self._begin_writing(connection, branch)
@@ -225,29 +224,46 @@ class SqlStore(Store):
                 begun = self._begin(connection, branch, writes=True)
             work = SqlAdditions(connection, begun.rows(self._mask()), self.history)
             work.now = begun.later(now)
+            changing: list[SqlWork] = []
+
+            def widen() -> Work:
+                changing.append(self._begin_changing(connection, begun))
+                return changing[0]
+
+            work.widen = widen
             yield work
-            self.point("add.before_commit")
-            self._connections.end(connection)
-            self.point("add.after_commit")
-        if work.secret:
-            self.withdraw(branch, work.secret)
+            if not changing:
+                self.point("add.before_commit")
+                self._connections.end(connection)
+                self.point("add.after_commit")
+        self._tell(branch, changing[0] if changing else work)
 
     @override
     @contextmanager
     def changing(self, branch: str) -> Iterator[Work]:
         self._let_main_lead(branch)
         with self._connections.exclusive(branch) as connection:
-            begun = self._begin_writing(connection, branch)
-            if begun.pending.count:
-                self._commit_pending(connection, begun)
-                self.point("change.after_pending")
-                begun = self._begin(connection, branch, writes=True)
-            work = self._work(connection, begun)
+            work = self._begin_changing(connection, self._begin_writing(connection, branch))
             yield work
+        self._tell(branch, work)
+
+    def _begin_changing(self, connection: Connection, begun: _Begun) -> SqlWork:
+        """Commit the pending rows of a branch, and go on with a unit that changes rows."""
+        if begun.pending.count:
+            self._commit_pending(connection, begun)
+            self.point("change.after_pending")
+            begun = self._begin(connection, begun.branch, writes=True)
+        return self._work(connection, begun)
+
+    def _tell(self, branch: str, work: SqlAdditions) -> None:
+        """Tell the index and the primes what a unit that is durable hides."""
         if work.secret:
             self.withdraw(branch, work.secret)
-        if work.hides:  # once more: somebody may have read the branch before its commit
-            self.hide()
+        if isinstance(work, SqlWork):
+            if work.made is not None:
+                self._tips[branch] = self.history.learn(work.made)
+            if work.hides:  # once more: somebody may have read the branch before its commit
+                self.hide()
 
     def _work(self, connection: Connection, begun: _Begun) -> SqlWork:
         work = SqlWork(connection, begun.rows(self._mask()), self.history, self._dialect)

@@ -38,8 +38,14 @@ class SqlWork(SqlAdditions, Work):
         """What a merge changed in all, until more is written."""
         self.hides = False
         """Whether the commit takes a fact away from those who are told of it unasked."""
+        self.made: Commit | None = None
+        """The commit of this unit, if that is known without reading it: not of a merge."""
         self.hide: Callable[[], object] = bool
         """Called before such a commit: who is killed after it leaves nothing that tells."""
+
+    @override
+    def to_change(self) -> Work:
+        return self
 
     @override
     def not_before(self, instant: int) -> None:
@@ -128,7 +134,10 @@ class SqlWork(SqlAdditions, Work):
             self.hide()
         self.point("change.before_commit")
         empty = self._empty or self._planned is not None
-        made = self._dialect.commit(self.connection, text, author_of(agents), empty=empty)
+        author = author_of(agents)
+        made = self._dialect.commit(self.connection, text, author, empty=empty)
+        if made is not None and not empty:
+            self.made = decode(made, [self.tip], author.rpartition(" <")[0], "", text)
         self.secret = _secret_hashes(found)
         self.point("change.after_commit")
         return made or self.tip

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from day1.model.redaction.veil import SECRET
-from day1.model.rows.kind import FACT, OBSERVATION
-from day1.model.values.ids import derived_id
+from day1.model.rows.kind import FACT, OBSERVATION, Cell, canonical
+from day1.model.rows.noted import noted
+from day1.model.values.ids import derived_id, short_hash
 
 CONTEXT: Final = "context"
 """The `observation_type` of a saved context, and the category of a fact made of one."""
@@ -31,6 +32,33 @@ def passage_id(context: str, number: int) -> str:
 def passage_ids(context: str) -> list[str]:
     """The ids of all facts that a context may have become."""
     return [passage_id(context, number) for number in range(_PASSAGES)]
+
+
+_VERSIONED: Final = ("content_hash", "tags", "expires_at")
+
+
+def version_of(context: Mapping[str, Cell]) -> str:
+    """Write the parts of a context that its facts repeat: equal versions become equal facts."""
+    return canonical([context[column] for column in _VERSIONED])
+
+
+def promotion_note(context: Mapping[str, Cell], passages: int) -> str:
+    """Write the `detail` of each fact of a context: what it was made of, and with how many."""
+    return canonical(
+        {"context": context["id"], "passages": passages, "version": short_hash(version_of(context))}
+    )
+
+
+def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
+    """Read a promotion note: the number of passages; 0 if it is of another version of the context.
+
+    None if it does not say, as those of earlier versions of day1.
+    """
+    note = noted(detail)
+    version, passages = note.get("version"), note.get("passages")
+    if version is None or not isinstance(passages, int):
+        return None
+    return passages if version == short_hash(version_of(context)) else 0
 
 
 def sensitivity(

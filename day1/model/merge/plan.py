@@ -11,7 +11,17 @@ from typing import Literal
 
 from day1.model.merge.held import HeldItem, Resolution, keeps_out, same_value
 from day1.model.merge.revert import keep_whole
-from day1.model.merge.row_merge import Choice, Held, PlanRow, Take, merge_row, source_changed
+from day1.model.merge.row_merge import (
+    Choice,
+    Held,
+    PlanRow,
+    Take,
+    merge_row,
+    source_changed,
+    successor_of,
+    taken_along,
+    without_successor,
+)
 from day1.model.rows.change import Changes, Writes
 from day1.model.rows.kind import (
     BY_TABLE,
@@ -49,7 +59,8 @@ class Sides:
     changes: Changes
     """Base to source."""
     source: Mapping[str, Row]
-    """Rows of the source that have held items, by id; changed rows may be left out."""
+    """Rows of the source that have held items, and what supersedes rows of the plan, by id; changed
+    rows may be left out."""
     target: Mapping[str, Row]
     """Rows of the target, by id, for every id in `changes` and in held items."""
     source_held: Sequence[HeldItem]
@@ -108,12 +119,16 @@ def plan_merge(
 ) -> MergePlan:
     """Plan a merge; `items` restricts it to those rows and what supersedes them (a pick)."""
     held = _held(sides)
-    chosen = _with_followers(choices, sides)
     picked = None if items is None else set(items)
     rows = {row.id: row for row in three_ways(sides, picked)}
+    chosen: dict[str, dict[str, Choice]] = {}
+    for choice in choices:
+        chosen.setdefault(choice.row_id, {})[choice.cell] = choice
+    if strategy != "revert":
+        _take_successors(chosen, sides, rows)
     for row in rows.values():
         merge_row(row, held(row.id), chosen.get(row.id, {}))
-    _hold_together(rows, sides.target)
+    _hold_together(rows, sides, reverts=strategy == "revert")
     if strategy == "revert":
         keep_whole(rows, sides.target)
     moves_base = any(sides.changes.values())
@@ -145,9 +160,9 @@ def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list
         if row_id in found:
             continue
         found[row_id] = None
-        successor = source.get(row_id, {}).get("superseded_by")
+        successor = successor_of(source.get(row_id))
         if successor is not None:
-            queue.append(str(successor))
+            queue.append(successor)
     return list(found)
 
 
@@ -166,31 +181,30 @@ def _held(sides: Sides) -> Callable[[str], Held]:
     )
 
 
-def _with_followers(choices: Sequence[Choice], sides: Sides) -> dict[str, dict[str, Choice]]:
-    """Choices by row and cell.
+def _take_successors(
+    chosen: dict[str, dict[str, Choice]], sides: Sides, rows: dict[str, PlanRow]
+) -> None:
+    """Choose the new fact, too, where a choice takes its supersession (`taken_along`).
 
-    Taking a supersession also takes the fact held because of it, if the source still has that.
+    Args:
+        chosen: choices by row and cell.
+        sides: what the plan is made from.
+        rows: the rows of the plan; a fact that is taken along is added.
     """
-    chosen: dict[str, dict[str, Choice]] = {}
-    for choice in choices:
-        chosen.setdefault(choice.row_id, {})[choice.cell] = choice
-    waiting = {
-        i.row_id
-        for i in (*sides.source_held, *sides.target_held)
-        if i.reason == "belongs_to" and i.cell == WHOLE
-    }
-    after = {c.id: c.after for table in sides.changes.values() for c in table}
-    source: Mapping[str, Row | None] = {**sides.source, **after}
-    queue = list(chosen)
+    after = {c.id: c.after for c in sides.changes.get(FACT.table, ())}
+    source = {i: row for i, row in {**sides.source, **after}.items() if row is not None}
+    queue = [row_id for row_id in chosen if row_id in rows]
     for row_id in queue:
         taken = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
-        row = source.get(row_id)
-        successor = row and row.get("superseded_by")
-        there = successor in waiting and source.get(str(successor)) is not None
-        if taken and taken.take == "theirs" and there and successor not in chosen:
-            chosen[str(successor)] = {WHOLE: Choice(str(successor), "theirs")}
-            queue.append(str(successor))
-    return chosen
+        if taken is None or taken.take != "theirs":
+            continue
+        row = rows[row_id]
+        successor = taken_along(row.source, row.target, source, sides.target)
+        if successor is not None and successor not in chosen:
+            new = source[successor]
+            rows.setdefault(successor, PlanRow(FACT, successor, new, new, None, None))
+            chosen[successor] = {WHOLE: Choice(successor, "theirs")}
+            queue.append(successor)
 
 
 def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow]:
@@ -215,7 +229,7 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
             yield PlanRow(kind, row_id, base, source, target, target, veil=veil)
 
 
-def _hold_together(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> None:
+def _hold_together(rows: Mapping[str, PlanRow], sides: Sides, *, reverts: bool) -> None:
     """Hold rows that would be torn apart, until nothing more is.
 
     A held supersession holds the new fact, and a held new fact its supersession; a held new
@@ -226,7 +240,7 @@ def _hold_together(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> No
         moved = False
         for row in rows.values():
             if row.kind is FACT:
-                moved |= _hold_supersession(row, rows, target)
+                moved |= _hold_supersession(row, rows, sides, reverts=reverts)
             elif row.kind is MESSAGE and row.source is not None and row.target is None:
                 owner = rows.get(str(row.source["conversation_id"]))
                 if owner and owner.kind is CONVERSATION and WHOLE in owner.held:
@@ -234,25 +248,43 @@ def _hold_together(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> No
 
 
 def _hold_supersession(
-    row: PlanRow, rows: Mapping[str, PlanRow], target: Mapping[str, Row]
+    row: PlanRow, rows: Mapping[str, PlanRow], sides: Sides, *, reverts: bool
 ) -> bool:
-    successor_id = row.source and row.source["superseded_by"]
-    if successor_id is None or (row.target and row.target["superseded_by"] == successor_id):
+    """Hold a new fact with its supersession, or the supersession without its new fact.
+
+    Where the source lacks the new fact too, the fact stays superseded, by none that is named. A
+    revert has a rule of its own for that (`keep_whole`).
+    """
+    named = row.source and row.source["superseded_by"]
+    if named is None or successor_of(row.target) == named:
         return False
-    successor = rows.get(str(successor_id))
-    if successor is None or successor.target is not None:
+    successor_id = str(named)
+    successor = rows.get(successor_id)
+    is_new = successor is not None and successor.target is None
+    if reverts and not is_new:
         return False
-    if (_STATUS in row.held or WHOLE in row.held) and successor.result is not None:
+    held = _STATUS in row.held or WHOLE in row.held
+    if successor is not None and is_new and held and successor.result is not None:
         return _withhold(successor, row.id)
-    points_there = row.result is not None and row.result["superseded_by"] == successor_id
-    if points_there and successor.result is None and str(successor_id) not in target:
-        if row.target is None:
-            return _withhold(row, successor.id)
-        row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
-        row.held[_STATUS] = "belongs_to"
-        row.decided.pop(_STATUS, None)
+    result = sides.target.get(successor_id) if successor is None else successor.result
+    if row.result is None or successor_of(row.result) != successor_id or result is not None:
+        return False
+    offered = sides.source.get(successor_id) if successor is None else successor.source
+    held_back = (reverts or offered is not None) and _hold_back(row, successor_id)
+    if not held_back and not reverts:
+        row.result = without_successor(row.result)
         return True
-    return False
+    return held_back
+
+
+def _hold_back(row: PlanRow, successor: str) -> bool:
+    """Keep the target's side of a supersession; a new fact that was decided is not touched."""
+    if row.target is None:
+        return _withhold(row, successor)
+    row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
+    row.held[_STATUS] = "belongs_to"
+    row.decided.pop(_STATUS, None)
+    return True
 
 
 def _withhold(row: PlanRow, owner: str) -> bool:

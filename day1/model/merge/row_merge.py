@@ -2,9 +2,13 @@
 
 A cell is a group of columns. A cell that only one side changed is taken from that side. A cell that
 both sides changed to different values keeps the target's value and is *held*.
+
+A fact and the fact that supersedes it stay together: merges, their choices and decisions of held
+items go by `taken_along` and `without_successor`, so none of them gives a fact a successor that its
+branch lacks.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -231,3 +235,34 @@ def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
         result |= unverified if lapsed else {c: source[c] for c in verdict}
     else:
         result |= unverified
+
+
+def successor_of(fact: Row | None) -> str | None:
+    """The id of the fact that supersedes a fact; None for any other row."""
+    successor = None if fact is None else fact.get("superseded_by")
+    return None if successor is None else str(successor)
+
+
+def taken_along(
+    taken: Row | None, present: Row | None, source: Mapping[str, Row], target: Container[str]
+) -> str | None:
+    """Name the fact that must come along with a taken one: the one that supersedes it.
+
+    None if nothing supersedes it, if the target has that fact or the supersession already, or if
+    the source lacks that fact.
+
+    Args:
+        taken: the fact as it is taken.
+        present: the fact as the target has it.
+        source: rows of the source, by id.
+        target: the ids of the target's rows.
+    """
+    successor = successor_of(taken)
+    if successor is None or successor == successor_of(present) or successor in target:
+        return None
+    return successor if source.get(successor) is not None else None
+
+
+def without_successor(fact: Row) -> Row:
+    """A superseded fact whose successor is gone: it stays superseded, by none that is named."""
+    return {**fact, "superseded_by": None}

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from day1.errors import Json
     from day1.model.rows.change import Changes, Commit, CommitId, Ref, Writes
     from day1.model.rows.kind import Kind, Row
-    from day1.ports.additions import Additions
     from day1.ports.reading import Reading
-    from day1.ports.store import Capabilities, Work
+    from day1.ports.store import AddingUnit, Capabilities, Work
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -211,7 +210,7 @@ class ScopedStore(Store):
         self._history.check_ref(ref)
         return self._store.reading(ref)
 
-    def adding(self, branch: str) -> AbstractContextManager[Additions]:
+    def adding(self, branch: str) -> AbstractContextManager[AddingUnit]:
         """Open work that adds to a visible branch."""
         self._access.check(branch)
         return self._store.adding(branch)

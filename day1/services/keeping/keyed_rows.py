@@ -13,6 +13,7 @@ from day1.model.rows.change import CommitId, Message
 from day1.model.rows.kind import WHOLE, Cell, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
+from day1.ports.store import Work
 from day1.services.repository.idempotency import reused
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
@@ -28,6 +29,9 @@ class KeyedRow:
     columns: Mapping[str, Cell]
     always: Mapping[str, Cell] = field(default_factory=dict)
     """Columns that are set as well, where one of the others changes the row's text."""
+    endings: tuple[str, ...] = ()
+    """Columns that are emptied as well, where the instant that they hold is past. Not of a row that
+    was superseded or archived: that was decided, and stays."""
     origin_id: str | None = None
     """The row that it is made from, if it is new."""
     of_request: bool = False
@@ -58,15 +62,15 @@ def keep(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept
     with repo.store.adding(branch.name) as adding:
         rows = wanted(adding, adding.now)
         there = _there(adding, rows)
+        if any(_differs(row, there[row.id], adding.now) for row in rows if row.id in there):
+            return _change(repo, adding.to_change(), rows, there, origin)
         new = [row for row in rows if row.id not in there]
-        if not any(_differs(row, there[row.id]) for row in rows if row.id in there):
-            made = [_new(row, origin, adding.now) for row in new]
-            for kind in dict.fromkeys(row.kind for row in new):
-                adding.add(kind, [m for r, m in zip(new, made, strict=True) if r.kind is kind])
-            there |= {str(row["id"]): row for row in made}
-            pending = adding.pending.count + len(made)
-            return Kept(there, len(made), 0, adding.tip, pending)
-    return _change(repo, branch, wanted, origin)
+        made = [_new(row, origin, adding.now) for row in new]
+        for kind in dict.fromkeys(row.kind for row in new):
+            adding.add(kind, [m for r, m in zip(new, made, strict=True) if r.kind is kind])
+        there |= {str(row["id"]): row for row in made}
+        pending = adding.pending.count + len(made)
+        return Kept(there, len(made), 0, adding.tip, pending)
 
 
 def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
@@ -85,25 +89,23 @@ def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
     return rows
 
 
-def _change(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept:
-    with repo.store.changing(branch.name) as work:
-        rows = wanted(work, work.now)
-        there = _there(work, rows)
-        editor = Editor(repo, work, origin)
-        added = changed = 0
-        for row in rows:
-            before = there.get(row.id)
-            if before is None:
-                there[row.id] = _new(row, origin, work.now)
-                work.add(row.kind, [there[row.id]])
-                added += 1
-            elif _differs(row, before):
-                there[row.id] = editor.change(row.kind, before, _columns(row, before)).row
-                changed += 1
-        tip, pending = work.tip, work.pending.count
-        if added or changed:
-            tip, pending = work.commit(Message("change", _line(added, changed))), 0
-        return Kept(there, added, changed, tip, pending)
+def _change(
+    repo: Repository, work: Work, rows: Sequence[KeyedRow], there: dict[str, Row], origin: Origin
+) -> Kept:
+    editor = Editor(repo, work, origin)
+    added = changed = 0
+    for row in rows:
+        before = there.get(row.id)
+        if before is None:
+            there[row.id] = _new(row, origin, work.now)
+            work.add(row.kind, [there[row.id]])
+            added += 1
+        elif _differs(row, before, work.now):
+            columns = _columns(row, before, work.now)
+            there[row.id] = editor.change(row.kind, before, columns).row
+            changed += 1
+    tip = work.commit(Message("change", _line(added, changed)))
+    return Kept(there, added, changed, tip, 0)
 
 
 def _new(row: KeyedRow, origin: Origin, now: int) -> Row:
@@ -118,20 +120,24 @@ def _there(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
     return found
 
 
-def _columns(row: KeyedRow, before: Row) -> dict[str, Cell]:
+def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
     text = row.kind.text
     new = text is not None and row.columns.get(text, before[text]) != before[text]
-    return {**row.columns, **(row.always if new else {})}
+    active = before.get("status") in {None, "active"}
+    past = [
+        c for c in row.endings if active and before[c] is not None and int(before[c] or 0) <= now
+    ]
+    return {**row.columns, **dict.fromkeys(past), **(row.always if new else {})}
 
 
-def _differs(row: KeyedRow, before: Row) -> bool:
+def _differs(row: KeyedRow, before: Row, now: int) -> bool:
     if row.of_request:
         # When it expires follows from when it is asked, so only what it says is compared.
         said = row.kind.group(row.kind.text or WHOLE)
         if any(before[column] != row.columns.get(column, before[column]) for column in said):
             raise reused(row.id)
         return False
-    return bool(changed_groups(row.kind, before, _columns(row, before)))
+    return bool(changed_groups(row.kind, before, _columns(row, before, now)))
 
 
 def _line(added: int, changed: int) -> str:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from day1.errors import InvalidRequest
 from day1.model.keeping import given_vector
-from day1.model.keeping.keyed import fits
+from day1.model.keeping.keyed import fits, passages_noted
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import FACT, OBSERVATION, Row
+from day1.model.rows.kind import FACT, OBSERVATION, Row, kind_of
 from day1.model.rows.noted import noted
 from day1.model.search.ranking import Mode
 from day1.services.keeping.vectors import foreign, unit
@@ -94,7 +94,9 @@ def matching(where: Where, wanted: Wanted) -> tuple[list[Match], SearchAnswer]:
         answer = search(where.ports, where.ref, where.branch_id, request)
     else:
         answer = _by_vector(where, wanted, request, wanted.vector)
-    matches = _once([Match(h.row, h.score, str(h.row[h.kind.text or ""])) for h in answer.hits])
+    matches = _once(
+        where, [Match(h.row, h.score, str(h.row[h.kind.text or ""])) for h in answer.hits]
+    )
     return matches[: wanted.k], answer
 
 
@@ -231,7 +233,22 @@ def _unknown_length(
     )
 
 
-def _once(matches: Sequence[Match]) -> list[Match]:
-    """Matches without contexts of which a passage was found as a fact."""
-    made = {match.row["origin_id"] for match in matches if "fact_text" in match.row}
-    return [match for match in matches if match.row["id"] not in made]
+def _once(where: Where, matches: Sequence[Match]) -> list[Match]:
+    """Leave out contexts of which a passage matches, and passages of older versions of a context.
+
+    A passage stays until the next promotion, so what its context says now goes before it.
+    """
+    origins = {str(match.row["origin_id"]) for match in matches if "fact_text" in match.row}
+    promoted = [i for i in origins if kind_of(i) is OBSERVATION]
+    if not promoted:
+        return list(matches)
+    with where.ports.store.reading(where.ref) as reading:
+        contexts = reading.get(OBSERVATION, promoted)
+
+    def is_old(row: Row) -> bool:
+        context = contexts.get(str(row["origin_id"]))
+        return context is not None and passages_noted(context, row["detail"]) == 0
+
+    current = [match for match in matches if not is_old(match.row)]
+    made = {match.row["origin_id"] for match in current if "fact_text" in match.row}
+    return [match for match in current if match.row["id"] not in made]

@@ -7,7 +7,7 @@ from typing import Any
 from day1.model.branches.branch import Branch
 from day1.model.keeping import given_vector
 from day1.model.keeping.keyed import memory_id
-from day1.model.rows.kind import FACT, Cell, canonical, kind_of
+from day1.model.rows.kind import FACT, Cell, Row, canonical, kind_of
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep, unredacted
@@ -33,6 +33,8 @@ class Upserted:
 
     ids: list[str]
     kept: Kept
+    hidden: Mapping[str, str]
+    """Memories that no search finds, by the caller's id: superseded, archived or invalidated."""
 
 
 def upsert(
@@ -40,9 +42,11 @@ def upsert(
 ) -> Upserted:
     """Keep texts in a space, all or none: what has the same id is changed in place.
 
-    A memory that was superseded or archived stays so until it gets another text.
+    One whose time is over comes back. One that was superseded, archived or invalidated stays so
+    until it gets another text.
     """
     ids: list[str] = []
+    row_ids: list[str] = []
 
     def wanted(reading: Reading, now: int) -> list[KeyedRow]:
         if not ids:
@@ -52,10 +56,19 @@ def upsert(
             _row(space, item, given, own=item.id is None or given in own)
             for item, given in zip(items, ids, strict=True)
         ]
+        row_ids[:] = [row.id for row in rows]
         return unredacted(reading, rows)
 
     kept = keep(repo, branch, wanted, origin)
-    return Upserted(ids, kept)
+    states = {i: _hidden(kept.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
+    return Upserted(ids, kept, {i: state for i, state in states.items() if state is not None})
+
+
+def _hidden(row: Row) -> str | None:
+    """The decision because of which no search finds a memory; None if there is none."""
+    if row["status"] != "active":
+        return str(row["status"])
+    return INVALIDATED if row["verification"] == INVALIDATED else None
 
 
 def _own(reading: Reading, space: str | None, ids: Sequence[str]) -> set[str]:
@@ -64,7 +77,13 @@ def _own(reading: Reading, space: str | None, ids: Sequence[str]) -> set[str]:
     return {row_id for row_id, row in rows.items() if row["space"] == space}
 
 
-_ALIVE: Mapping[str, Cell] = {"status": "active", "superseded_by": None, "valid_until": None}
+INVALIDATED = "invalidated"
+_ENDINGS = ("valid_until", "expires_at")
+_ALIVE: Mapping[str, Cell] = {
+    "status": "active",
+    "superseded_by": None,
+    **dict.fromkeys(_ENDINGS),
+}
 
 
 def _row(space: str | None, item: NewMemory, given: str, *, own: bool) -> KeyedRow:
@@ -80,4 +99,4 @@ def _row(space: str | None, item: NewMemory, given: str, *, own: bool) -> KeyedR
         "sensitivity": item.sensitivity,
     }
     row_id = given if own else memory_id(space, given)
-    return KeyedRow(FACT, row_id, columns, _ALIVE, of_request=item.id is None)
+    return KeyedRow(FACT, row_id, columns, _ALIVE, _ENDINGS, of_request=item.id is None)

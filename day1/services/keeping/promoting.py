@@ -1,19 +1,27 @@
 """Promoting contexts into facts: each context becomes the passages that the model can read.
 
-The ids of these facts are made from the context's, and so is the id of an edit that says which
-version of a context was promoted. So a second run adds nothing, one that was killed is gone on
-with, and two branches that promote the same context agree.
+The ids of these facts are made from the context's, and each fact notes which version of the
+context it was made of. So a second run adds nothing, one that was killed is gone on with, and two
+branches that promote the same context agree. Whether a context waits is seen from the facts that
+its branch has now: after a revert, a restore or a merge they may be those of another version.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from day1.model.branches.branch import Branch
-from day1.model.keeping.keyed import CONTEXT, passage_id, passage_ids
+from day1.model.keeping.keyed import (
+    CONTEXT,
+    passage_id,
+    passage_ids,
+    passages_noted,
+    promotion_note,
+    version_of,
+)
 from day1.model.redaction.mask import REDACTED
 from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row, canonical, cell_value
+from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row, cell_value
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import derived_id
 from day1.ports.embedder import Embedder
@@ -24,7 +32,6 @@ from day1.services.rows.deriving import basis_columns, basis_id
 from day1.services.rows.recording import new_row
 
 _PROMOTED = "promoted"
-_VERSIONED = ("content_hash", "tags", "expires_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +82,10 @@ def promote(repo: Repository, embedder: Embedder, wanted: Promotion) -> Promoted
         same = {
             row_id: row
             for row_id, row in present.items()
-            if _version(row) == _version(rows[row_id]) and not is_secret(row)
+            if version_of(row) == version_of(rows[row_id]) and not is_secret(row)
         }
-        edits = state.get(EDIT, [_edit_id(row) for row in same.values()])
-        new = [row for row in same.values() if _edit_id(row) not in edits]
+        promoted = _in_step(state, list(same.values()))
+        new = [row for row_id, row in same.items() if row_id not in promoted]
         done[:] = [str(row["id"]) for row in new]
         return [kept for row in new for kept in _facts(state, row, passages[str(row["id"])])]
 
@@ -93,11 +100,11 @@ def _waiting(reading: Reading, wanted: Promotion) -> list[str]:
         alive_at=wanted.now,
         public=True,
     )
-    columns = ("created_at", "id", *_VERSIONED, "summary")
-    found = [dict(zip(columns, row, strict=True)) for row in _sorted(reading, columns, query)]
-    rows = {_edit_id(row): str(row["id"]) for row in found if row["summary"] != REDACTED}
-    done = reading.get(EDIT, list(rows))
-    return [row_id for edit, row_id in rows.items() if edit not in done]
+    columns = ("created_at", "id", "content_hash", "tags", "expires_at", "summary")
+    rows = [dict(zip(columns, row, strict=True)) for row in _sorted(reading, columns, query)]
+    contexts = [row for row in rows if row["summary"] != REDACTED]
+    done = _in_step(reading, contexts)
+    return [row_id for row in contexts if (row_id := str(row["id"])) not in done]
 
 
 def _sorted(reading: Reading, columns: Sequence[str], query: Query) -> Sequence[tuple[Cell, ...]]:
@@ -105,13 +112,58 @@ def _sorted(reading: Reading, columns: Sequence[str], query: Query) -> Sequence[
     return sorted(rows, key=lambda row: (int(row[0] or 0), str(row[1])))
 
 
-def _version(row: Mapping[str, Cell]) -> str:
-    return canonical([row[column] for column in _VERSIONED])
+def _in_step(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
+    """Find the contexts whose facts, as they are on this branch now, were made of this version."""
+    by_id = {str(row["id"]): row for row in contexts}
+    first = {
+        str(row["origin_id"]): row
+        for row in reading.get(FACT, [passage_id(row_id, 0) for row_id in by_id]).values()
+    }
+    notes = {i: passages_noted(by_id[i], row["detail"]) for i, row in first.items() if i in by_id}
+    unsure = {row_id: first[row_id] for row_id, count in notes.items() if count is None}
+    several = {row_id: count for row_id, count in notes.items() if count}
+    ids = [passage_id(i, number) for i, count in several.items() for number in range(1, count + 1)]
+    others = reading.get(FACT, ids)
+
+    def whole(row_id: str, count: int) -> bool:
+        rows = [others.get(passage_id(row_id, number)) for number in range(1, count + 1)]
+        own = all(row and passages_noted(by_id[row_id], row["detail"]) for row in rows[:-1])
+        return own and (rows[-1] is None or rows[-1]["status"] != "active")
+
+    done = {row_id for row_id, count in several.items() if whole(row_id, count)}
+    return done | _promoted_last(reading, [by_id[row_id] for row_id in unsure])
+
+
+def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
+    """Find the contexts whose version is the one that was promoted last, by the edits that say so.
+
+    Facts that an earlier version of day1 made do not say of which version of the context they are.
+    """
+    firsts = {passage_id(str(row["id"]), 0): row for row in contexts}
+    if not firsts:
+        return set()
+    edits: dict[str, list[Row]] = {}
+    for edit in reading.find(EDIT, Query(among={"row_id": list(firsts)})):
+        edits.setdefault(str(edit["row_id"]), []).append(edit)
+
+    def last(fact: str) -> bool:
+        ids = [edit["id"] for edit in edits.get(fact, ()) if _is_promotion(edit)]
+        if fact in reading.mask.rows:  # which hides the reasons of its edits, too
+            ids = [
+                edit["id"] for edit in edits.get(fact, ()) if edit["id"] == _edit_id(firsts[fact])
+            ]
+        return ids[-1:] == [_edit_id(firsts[fact])]
+
+    return {str(row["id"]) for fact, row in firsts.items() if last(fact)}
+
+
+def _is_promotion(edit: Mapping[str, Cell]) -> bool:
+    return str(edit["reason"]).startswith(f"{_PROMOTED} from ")
 
 
 def _edit_id(row: Mapping[str, Cell]) -> str:
     learned = int(row["created_at"] or 0)
-    return derived_id(EDIT.prefix, learned, _PROMOTED, str(row["id"]), _version(row))
+    return derived_id(EDIT.prefix, learned, _PROMOTED, str(row["id"]), version_of(row))
 
 
 def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[KeyedRow]:
@@ -121,7 +173,7 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
         "category": CONTEXT,
         "space": context["space"],
         "tags": context["tags"],
-        "detail": canonical({"context": row_id}),
+        "detail": promotion_note(context, len(passages)),
         "expires_at": context["expires_at"],
         "sensitivity": context["sensitivity"],
         "status": "active",

@@ -68,8 +68,10 @@ class Lesson:
     def may_be(self, row: Row) -> bool:
         """Whether a row can be the same lesson: of the same type and project, there to be found.
 
-        Who stores a lesson wants to find it: so it is none that is secret, or that ends by itself.
+        A secret, an ending or an invalidated row is not: the caller could not find it again.
         """
+        if row["verification"] == "invalidated":
+            return False
         told = (row["category"], row["space"], row["status"])
         lasting = all(row[column] is None for column in _HIDING)
         return told == (self.memory_type, self.space, "active") and lasting

@@ -14,6 +14,7 @@ from day1.model.merge.held import (
     value_json,
     value_of,
 )
+from day1.model.merge.row_merge import successor_of, taken_along, without_successor
 from day1.model.redaction.derived import veils
 from day1.model.redaction.veil import mark_of, whole_veil
 from day1.model.rows.change import CommitId, Message, Query, Ref
@@ -225,11 +226,52 @@ def _bring_about(
     kind, row_id = offer.item.kind, offer.item.row_id
     before = work.get(kind, [row_id]).get(row_id)
     after = _after(offer, before, decided)
-    work.apply({kind.table: {row_id: after}})
+    along: dict[str, Row] = {}
+    if kind is FACT and after is not None:
+        after, along = _with_successors(repo, work, offer, before, after)
+    writes: dict[str, Row | None] = {row_id: after, **along}
+    for row in along.values():
+        work.not_before(int(row["created_at"] or 0))
+    work.apply({kind.table: writes})
+    if along:
+        items = open_items(work.find(HELD, Query(among={"row_id": list(along)})))
+        close_items(work, filter(keeps_out, items), "taken", origin, repo.new_id)
     if before is not None and after is not None:
         edited = EditedCells(kind, after, changed_groups(kind, before, after))
         edits = edit_rows(edited, origin, work.now, repo.new_id)
         work.apply({EDIT.table: {str(edit["id"]): edit for edit in edits}})
+
+
+def _with_successors(
+    repo: Repository, work: Work, offer: Offer, before: Row | None, after: Row
+) -> tuple[Row, dict[str, Row]]:
+    """The fact as it is decided, and the new facts that come along with its supersession."""
+    facts: dict[str, Row] = {str(after["id"]): after}
+    fact, present = after, before
+    while (successor := successor_of(fact)) is not None and successor != successor_of(present):
+        target = {*work.get(FACT, [successor]), *facts}
+        source = {} if successor in target else _of_source(repo, work, offer.source, successor)
+        new = taken_along(fact, present, source, target)
+        if new is not None:
+            facts[new] = source[new]
+            fact, present = source[new], None
+            continue
+        if successor not in target:
+            facts[str(fact["id"])] = without_successor(fact)
+        break
+    return facts.pop(str(after["id"])), facts
+
+
+def _of_source(repo: Repository, work: Work, source: str | None, fact_id: str) -> Mapping[str, Row]:
+    """A fact as the source has it; where that branch is gone, as an open item withholds it."""
+    if source is not None:
+        with repo.store.reading(Ref(branch=source)) as reading:
+            return reading.get(FACT, [fact_id])
+    for item in open_items(work.find(HELD, Query(equal={"row_id": fact_id}))):
+        row = value_of(FACT, WHOLE, item.theirs) if keeps_out(item) else None
+        if row is not None:
+            return {fact_id: row}
+    return {}
 
 
 def _after(offer: Offer, before: Row | None, decided: HeldDecision) -> Row | None:

@@ -134,13 +134,9 @@ def plan_of(
     named |= {choice.row_id for choice in request.choices}
     source_rows = rows_by_id(source, named)
     changed = {c.id for table in changes.values() for c in table}
-    ids = changed | named
-    ids |= {
-        str(row["superseded_by"])
-        for row in (*source_rows.values(), *(c.after for c in changes.get(FACT.table, ())))
-        if row is not None and row.get("superseded_by") is not None
-    }
-    target_rows = rows_by_id(target, ids)
+    target_rows = rows_by_id(target, changed | named)
+    after = {c.id: c.after for c in changes.get(FACT.table, ())}
+    source_rows |= _successors(both, {**source_rows, **after}, target_rows)
     _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
     for choice in request.choices:
         on_both = choice.row_id in source_rows and choice.row_id in target_rows
@@ -180,6 +176,38 @@ def veils_of(
             for row_id, veil in veils(state, kind, versions, now).items():
                 found[row_id] = {**found.get(row_id, {}), **veil}
     return found
+
+
+def _successors(
+    both: tuple[Reading, Reading],
+    source_rows: Mapping[str, Row | None],
+    target_rows: dict[str, Row],
+) -> dict[str, Row]:
+    """Read what supersedes facts of a plan, and that in turn, where the target lacks it.
+
+    Args:
+        both: readings of source and target.
+        source_rows: the source's rows that are read already, by id; None: it lacks the row.
+        target_rows: those of the target; successors that it has are added.
+    """
+    source, target = both
+    known, found = dict(source_rows), dict[str, Row]()
+    looked = set(target_rows)
+    while True:
+        named = {str(row["superseded_by"]) for row in known.values() if row and _is_replaced(row)}
+        asked = sorted(named - looked)
+        if not asked:
+            return found
+        looked |= set(asked)
+        target_rows |= target.get(FACT, asked)
+        lacking = [i for i in asked if i not in target_rows and i not in known]
+        rows = source.get(FACT, lacking) if lacking else {}
+        found |= rows
+        known |= rows
+
+
+def _is_replaced(row: Row) -> bool:
+    return row.get("superseded_by") is not None
 
 
 @dataclass(frozen=True, slots=True)

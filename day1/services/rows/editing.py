@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from day1.errors import Advice, InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, keeps_out, open_items
+from day1.model.merge.row_merge import successor_of
 from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import (
     EDIT,
@@ -181,9 +182,12 @@ class Replacement:
 def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin) -> Edited:
     """Add a fact in place of another, which stays and points to it; one commit.
 
+    A fact whose successor was removed from this branch can be superseded anew.
+
     Raises:
         NotFound: the fact is not on this branch.
-        Refused: it is superseded already, unless by this request or the same words lately.
+        Refused: it is superseded already by a fact of this branch, unless by this request or the
+            same words lately.
         RequestReused: the request did something else.
     """
     with repo.store.changing(branch.name) as work:
@@ -205,12 +209,13 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         first = _superseded_before(work, before, made)
         if first is not None:
             return Edited(FACT, first, work.tip, int(first["created_at"] or 0), (), before)
-        if before["superseded_by"] is not None:
+        last = _last_successor(work, before)
+        if last is not None:
             raise Refused(
-                f"{new.fact_id} is superseded already, by {before['superseded_by']}: supersede "
-                "that.",
+                f"{new.fact_id} is superseded already, by {last}: supersede {last} in its place.",
+                Advice("{memory_update_fact} changes its text."),
                 id=new.fact_id,
-                superseded_by=str(before["superseded_by"]),
+                superseded_by=last,
             )
         if new.first_edit is not None and work.get(EDIT, [new.first_edit]):
             raise reused(new.first_edit)
@@ -225,6 +230,18 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         closed = editor.close(_decided(work, new.fact_id, groups))
         commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
         return Edited(FACT, made, commit, work.now, closed, {**before, **values})
+
+
+def _last_successor(work: Work, fact: Row) -> str | None:
+    """The last fact on this branch that superseded a fact, or its successor, and so on."""
+    last, seen = None, {str(fact["id"])}
+    while (successor := successor_of(fact)) is not None and successor not in seen:
+        rows = work.get(FACT, [successor])
+        if not rows:
+            break
+        seen.add(successor)
+        last, fact = successor, rows[successor]
+    return last
 
 
 def end_of(before: Row, made: Row) -> int:

@@ -1,6 +1,6 @@
 """Tools of Kompanion that keep texts and find them by meaning and words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
@@ -31,6 +31,8 @@ from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.writing import writing
 
+_NAMED: Final = 10
+"""Memories that a note names."""
 _Vector = Annotated[list[float], AfterValidator(sound_vector)]
 
 
@@ -132,7 +134,16 @@ def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
     ]
     write = writing(ctx, request)
     done = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
-    return MemoriesUpserted(upserted=len(items), ids=done.ids, written=written_of(write, done.kept))
+    state = written_of(write, done.kept, *_still_hidden(done.hidden))
+    return MemoriesUpserted(upserted=len(items), ids=done.ids, written=state)
+
+
+def _still_hidden(hidden: Mapping[str, str]) -> list[str]:
+    if not hidden:
+        return []
+    named = ", ".join(f"{given} ({state})" for given, state in list(hidden.items())[:_NAMED])
+    more = f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
+    return [f"No search finds {named}{more}: give such a memory another text to bring it back."]
 
 
 def _kept_apart(

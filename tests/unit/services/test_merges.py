@@ -10,7 +10,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.origin import Origin
 from day1.services.branches import deleting
 from day1.services.merges import held, merging, planning
-from day1.services.rows.editing import Correction, update
+from day1.services.rows.editing import Correction, Replacement, supersede, update
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.test_branches import Died, dying_at
 
@@ -52,6 +52,33 @@ def test_what_both_changed_keeps_the_targets_side_and_is_held(bench: Bench) -> N
     taken = held.HeldDecision(offer.item.id, "taken")
     held.decide(bench.repo, bench.branch(), taken, Origin("judge"))
     assert bench.present("fact_a")["category"] == "theirs"
+    assert held.offers(bench.repo, bench.branch()) == []
+
+
+@pytest.mark.parametrize("way", ["there", "expired", "deleted"])
+@pytest.mark.parametrize("decision", ["taken", "edited"])
+def test_a_decided_supersession_brings_its_new_fact(bench: Bench, way: str, decision: str) -> None:
+    new = Replacement("fact_a", "mate", "fact_b")
+    supersede(bench.repo, bench.branch("side"), new, ADA)
+    correct(bench, MAIN, valid_until="9")
+    merging.merge(bench.repo, request(bench), ADA, bench.now)
+    assert bench.facts() == {"fact_a"}
+    if way == "expired":
+        bench.now += 1
+        gone = Correction("fact_b", {"expires_at": bench.now})
+        update(bench.repo, bench.branch("side"), gone, ADA)
+    if way == "deleted":
+        deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
+    (item,) = (
+        offer.item
+        for offer in held.offers(bench.repo, bench.branch())
+        if offer.item.cell == "status"
+    )
+    value = {"superseded_by": "fact_b"} if decision == "edited" else None
+    decided = held.HeldDecision(item.id, decision, value)  # type: ignore[arg-type]
+    held.decide(bench.repo, bench.branch(), decided, ADA)
+    assert bench.present("fact_a")["superseded_by"] == "fact_b"
+    assert bench.present("fact_b")["fact_text"] == "mate"
     assert held.offers(bench.repo, bench.branch()) == []
 
 

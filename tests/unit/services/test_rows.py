@@ -93,6 +93,24 @@ def test_a_fact_is_superseded_once_and_points_to_what_replaced_it(bench: Bench) 
         supersede(bench.repo, bench.branch(), later, ADA)
 
 
+def test_a_fact_is_superseded_anew_once_its_successor_is_gone(bench: Bench) -> None:
+    def replaced(old: str, new: str) -> None:
+        supersede(bench.repo, bench.branch(), Replacement(old, f"tea is {new}", new), ADA)
+
+    replaced("fact_a", "fact_b")
+    replaced("fact_b", "fact_c")
+    with pytest.raises(Refused, match="by fact_c: supersede fact_c"):
+        replaced("fact_a", "fact_d")
+    remove(bench.repo, bench.branch(), Removal(["fact_c"]), ADA)
+    with pytest.raises(Refused, match="by fact_b: supersede fact_b"):
+        replaced("fact_a", "fact_d")
+    remove(bench.repo, bench.branch(), Removal(["fact_b"]), ADA)
+    replaced("fact_a", "fact_d")
+    old = bench.present("fact_a")
+    assert (old["status"], old["superseded_by"]) == ("superseded", "fact_d")
+    assert bench.facts() == {"fact_a", "fact_d"}
+
+
 def test_a_removal_of_several_rows_is_whole_or_not_at_all(bench: Bench) -> None:
     with pytest.raises(NotFound):
         remove(bench.repo, bench.branch(), Removal(["fact_a", "fact_none"]), ADA)
