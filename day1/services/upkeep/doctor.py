@@ -50,6 +50,8 @@ class StoreLocation:
     chroma_server: str | None = None
     unheard: int = 0
     """Lines of hooks that could not be taken in, and are kept in `spool/aside`."""
+    damaged: tuple[str, ...] = ()
+    """Files for hooks and of counts, by their names in the folder, that cannot be read."""
     now: int | None = None
     """This machine's clock, microseconds UTC; None if times are not to be compared with it."""
 
@@ -95,6 +97,7 @@ def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterat
         "index": lambda: _index(repo, search),
         "chroma": lambda: _chroma(place),
         "hooks": lambda: _hooks(place),
+        "files": lambda: _files(place),
     }
     for name, look in checks.items():
         try:
@@ -276,6 +279,20 @@ def _hooks(place: StoreLocation) -> Finding:
         "warn",
         f"{place.unheard} of the lines that they wrote cannot be taken in: they are no events",
         "They are in the store's folder, in spool/aside: look at them, and remove them.",
+    )
+
+
+def _files(place: StoreLocation) -> Finding:
+    if not place.damaged:
+        return Finding("files", "ok", "those for hooks, and of what was shown, can be read")
+    names = ", ".join(place.damaged[:5]) + ", …" * (len(place.damaged) > 5)  # noqa: PLR2004 - as above
+    return Finding(
+        "files",
+        "warn",
+        f"{len(place.damaged)} cannot be read: {names}",
+        "No memory is lost. Remove uses.db: counting begins anew. A prime is made anew when its "
+        "branch is written to. What lies in spool/ and cannot be read was not taken in: look at "
+        "it, and remove it.",
     )
 
 
