@@ -54,7 +54,8 @@ def prime_text(found: Situation, most: int) -> str:
         frame.add(f"Waiting: {_waiting(found.reviews, found.held)}.")
     if found.handoff is not None:
         source, at, summary = found.handoff
-        frame.add(_note(f"Last handoff ({_day(at)}, from {source})", summary))
+        origin = f"{_day(at)}, from {one_line(source, _LONGEST_FACT)}"
+        frame.add(_note(f"Last handoff ({origin})", summary))
     lines = [_said(fact) for fact in found.facts[: most // _SHORTEST_FACT]]
     begun = 0
     while begun < len(lines) and not frame.add("Known:", lines[begun]):
