@@ -6,7 +6,6 @@ Exit codes are in the epilog below, which `day1 --help` prints.
 
 import difflib
 import importlib
-import json
 import keyword
 import os
 import sys
@@ -179,13 +178,14 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
 
 def _fail(exc: Exception, *, as_json: bool) -> int:
     """Say on stderr what went wrong; answers the exit code."""
+    from day1.interfaces.cli.render import Screen, json_text, put, visible
+
     if isinstance(exc, click.ClickException) and not as_json:
+        exc.message = visible(exc.message)  # it quotes what was typed, or a script gave
         exc.show()
     elif as_json:
-        print(json.dumps(_body(exc), ensure_ascii=False), file=sys.stderr)
+        put(sys.stderr, json_text(_body(exc)) + "\n")
     else:
-        from day1.interfaces.cli.render import Screen
-
         Screen().note(("error: ", "error"), _message(exc))
     return exc.exit_code if isinstance(exc, click.ClickException) else FAILED
 
