@@ -111,7 +111,10 @@ class SqlStore(Store):
             return
         if ref.branch is None:
             with self._at_commit(str(ref.commit)) as connection:
-                yield self._past(connection, ref)
+                if self.history.is_before_init(connection, str(ref.commit)):
+                    yield EmptyReading(None)
+                else:
+                    yield self._past(connection, ref)
             return
         with self._connections.on_branch(ref.branch) as connection:
             begun = self._begin(connection, ref.branch)
