@@ -15,9 +15,9 @@ from day1.services.upkeep.doctor import StoreLocation
 
 def _damaged(store: OpenStore) -> tuple[str, ...]:
     """The names of the files in a store's folder that cannot be read and can be done without."""
-    uses, primes = (kind(store.folder, read_only=True) for kind in (FileUses, FilePrimes))
-    uses_are_damaged = [] if uses.is_whole() else [USES]
-    return (*uses_are_damaged, *primes.damaged(), *FolderSpool(store.folder).damaged())
+    uses = [] if FileUses(store.folder, read_only=True).is_whole() else [USES]
+    primes = FilePrimes(store.folder, read_only=True).damaged()
+    return (*uses, *primes, *FolderSpool(store.folder).damaged())
 
 
 def place_of(store: OpenStore) -> StoreLocation:

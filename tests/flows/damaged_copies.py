@@ -6,7 +6,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,9 @@ def indexed_in(store: OpenStore, folder: Path) -> Iterator[None]:
     search, prime, place = store.search, store.prime, store.folder
     index = LocalIndex(folder)
     fresh: dict[str, Any] = {
-        name: SearchPorts.__dataclass_fields__[name].default_factory()  # type: ignore[misc]  # has one
-        for name in _CACHES
+        field.name: field.default_factory()
+        for field in fields(SearchPorts)
+        if field.name in _CACHES and callable(field.default_factory)
     }
     ports = PrimePorts(FileUses(folder, read_only=False), FilePrimes(folder, read_only=False))
     store.search = replace(search, index=index, uses=ports.uses, **fresh)
@@ -167,13 +168,13 @@ def _zero_a_page(file: Path) -> None:
     file.write_bytes(data)
 
 
-SHAPES: dict[str, Callable[[Path], None]] = {
+SHAPES: dict[str, Callable[[Path], object]] = {
     "cut to half": lambda file: os.truncate(file, file.stat().st_size // 2),
     "cut to a page": lambda file: os.truncate(file, min(4096, file.stat().st_size - 1)),
     "empty": lambda file: os.truncate(file, 0),
     "a zeroed page": _zero_a_page,
-    "zeroes": lambda file: file.write_bytes(bytes(file.stat().st_size)) and None,
-    "a text": lambda file: file.write_text("dear diary\n" * 500) and None,
+    "zeroes": lambda file: file.write_bytes(bytes(file.stat().st_size)),
+    "a text": lambda file: file.write_text("dear diary\n" * 500),
     "a folder": _as_folder,
     "a link to a file of others": _as_link,
     "a link to itself": _as_loop,

@@ -224,7 +224,7 @@ def test_a_full_disk_missing_rights_and_a_lock_of_another_leave_the_index(tmp_pa
         other.execute("BEGIN EXCLUSIVE")
         with indexed_in(store, folder):
             index = store.search.index
-            index._database._wait_s = 0.05  # type: ignore[attr-defined]
+            index._database._wait_s = 0.05
             with pytest.raises(IndexBehind):
                 index.words.learn(FACT, {"1" * 64: "one more"})
     (folder / "index.lock").unlink()
@@ -260,7 +260,7 @@ def test_a_process_that_has_the_file_open_goes_on_while_another_makes_it_anew(
         assert hits(store) == expected
         first = store.search
         with indexed_in(store, folder):
-            store.search.index._database.close()  # type: ignore[attr-defined]
+            store.search.index._database.close()
             with (folder / "index.db").open("r+b") as file:
                 file.seek(4096)
                 file.write(b"\xff" * 4096 * 6)

@@ -149,7 +149,7 @@ def _is_whole(file: Path) -> bool:
     address = f"file:{quote(os.fsencode(file.absolute()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
-            return connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+            return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
     except Exception as error:  # noqa: BLE001 - what a damaged file makes a reader raise is any
         return not is_damage(error)
 

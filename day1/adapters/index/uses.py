@@ -83,7 +83,7 @@ class FileUses(Uses):
                 with self._opened() as connection:
                     for row_id, times, last in connection.execute(_ALL):
                         as_text(row_id), _use(times, last)
-                    return connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+                    return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
         except Exception:  # noqa: BLE001 - what a damaged file makes a reader raise is any
             return False
         return True

@@ -6,6 +6,7 @@ Exit codes are in the epilog below, which `day1 --help` prints.
 
 import difflib
 import importlib
+import io
 import keyword
 import os
 import sys
@@ -181,8 +182,9 @@ def _fail(exc: Exception, *, as_json: bool) -> int:
     from day1.interfaces.cli.render import Screen, json_text, put, visible
 
     if isinstance(exc, click.ClickException) and not as_json:
-        exc.message = visible(exc.message)  # it quotes what was typed, or a script gave
-        exc.show()
+        shown = io.StringIO()
+        exc.show(shown)
+        put(sys.stderr, visible(shown.getvalue()))  # it quotes what a script may have given
     elif as_json:
         put(sys.stderr, json_text(_body(exc)) + "\n")
     else:
