@@ -274,12 +274,12 @@ class SqlHistory(History):
             self._versions[commit] = found
         return found
 
-    def is_before_init(self, connection: Connection, commit: CommitId) -> bool:
-        """Whether a commit that the connection reads is one that the engine made before `init`."""
+    def version_with_tables(self, connection: Connection, commit: CommitId) -> int | None:
+        """The version of a commit that the connection reads; None if it is one before `init`."""
         if self.read(connection, commit).op != FOREIGN:
-            return False
-        tables = connection.exec_driver_sql(self._dialect.tables).scalars()
-        return FACT.table not in set(tables)
+            return self.version(connection, commit)
+        names = connection.exec_driver_sql(self._dialect.tables).scalars().all()
+        return self.version(connection, commit) if FACT.table in names else None
 
     @override
     def commit(self, commit: CommitId) -> Commit:
