@@ -5,16 +5,24 @@ import sys
 import traceback
 
 from day1.errors import Day1Error
+from day1.model.values.showing import UNSEEN
+
+
+class _Visible(logging.Formatter):
+    """Escapes what would control the terminal to which stderr may lead."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as text."""
+        return UNSEEN.sub(
+            lambda letter: letter[0].encode("unicode_escape").decode(), super().format(record)
+        )
 
 
 def to_stderr(level: str) -> None:
     """Send every log line of the process to stderr."""
-    logging.basicConfig(
-        level=level,
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        force=True,
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Visible("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
 
 
 def note_failure(log: logging.Logger, what: str, exc: BaseException) -> None:

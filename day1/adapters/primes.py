@@ -46,6 +46,10 @@ class FilePrimes(Primes):
         keys = {(one.branch, one.space) for one in there}
         return there + [replace(one, at="") for key, one in self._gone.items() if key not in keys]
 
+    def damaged(self) -> list[str]:
+        """The names of files that are no primes, and ought to be."""
+        return prime_file.damaged(self._folder)
+
     @override
     def forgotten(self) -> int:
         return prime_file.times_forgotten(self._folder)

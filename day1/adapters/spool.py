@@ -43,7 +43,7 @@ class FolderSpool(Spool):
 
     @override
     def alone(self) -> AbstractContextManager[bool]:
-        if not self._folder.is_dir():
+        if self._folder.is_symlink() or not self._folder.is_dir():
             return nullcontext(enter_result=False)
         return WriteLock(self._folder / _LOCK, 0).held_if_free()
 
@@ -137,6 +137,20 @@ class FolderSpool(Spool):
         if removed:
             self._write(self._folder / _GONE, b"%d" % (self.gone() + removed))
 
+    def damaged(self) -> list[str]:
+        """The names of what is in the place of a session's file and is none, or ends in no line."""
+        if self._folder.is_symlink() or (self._folder.exists() and not self._folder.is_dir()):
+            return [spool.FOLDER]
+        with suppress(OSError), os.scandir(self._folder) as files:
+            names = sorted(
+                file.name
+                for file in files
+                if file.name.endswith(spool.ENDING)
+                and not (_is_session(file) and _ends_whole(file))
+            )
+            return [f"{spool.FOLDER}/{name}" for name in names]
+        return []
+
     def _write(self, path: Path, data: bytes) -> None:
         """Have a file with this content, durably and at once."""
         fresh = path.with_name(f"{path.name}.new")
@@ -153,6 +167,13 @@ class FolderSpool(Spool):
             yield
         except OSError as exc:
             raise of_system(exc, path, writing=True) from exc
+
+
+def _ends_whole(file: os.DirEntry[str]) -> bool:
+    """Whether the last line of a file has its end."""
+    with os.fdopen(os.open(file.path, _READING), "rb") as opened:
+        size = os.fstat(opened.fileno()).st_size
+        return not size or os.pread(opened.fileno(), 1, size - 1) == b"\n"
 
 
 def _is_session(file: os.DirEntry[str]) -> bool:

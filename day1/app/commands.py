@@ -17,7 +17,6 @@ from day1.app.open import (
     install_model,
     model_place,
     open_store,
-    place_of,
     point,
     seen_through,
     tool_memory,
@@ -28,7 +27,9 @@ from day1.git_folders import repository_of
 from day1.settings import Settings
 
 if TYPE_CHECKING:
+    from day1.interfaces.open_store import OpenStore
     from day1.ports.setup import Setup
+    from day1.services.upkeep.doctor import StoreLocation
 
 __all__ = [
     "archives",
@@ -63,6 +64,13 @@ def setup() -> Setup:
     repository = repository_of(here)
     project = here if repository is None else repository.worktree
     return ClientSetup(Path.home(), project, os.environ)
+
+
+def place_of(store: OpenStore) -> StoreLocation:
+    """What `day1 doctor` reports of the place where a store is."""
+    from day1.app import place
+
+    return place.place_of(store)
 
 
 def serve_stdio(settings: Settings, toolsets: str, branch: str | None) -> None:

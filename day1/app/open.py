@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.minilm import MiniLm
@@ -20,7 +18,6 @@ from day1.adapters.failures import of_system
 from day1.adapters.index.uses import FileUses
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.adapters.primes import FilePrimes, closing_stamp
-from day1.adapters.spool import FolderSpool
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
 from day1.app.owners import own_home
 from day1.app.taking import before_a_command
@@ -58,7 +55,6 @@ if TYPE_CHECKING:
     from day1.ports.index import Index
     from day1.ports.judge import Judge
     from day1.ports.source import Machine, Source, ToolMemory
-    from day1.services.upkeep.doctor import StoreLocation
 
 
 def open_store(
@@ -359,23 +355,3 @@ def found_memories(machine: Machine) -> Sequence[ToolMemory]:
 def point(settings: Settings) -> KillPoint:
     """The named points at which tests kill a process that has no open store."""
     return _point_of(settings.kill_at)
-
-
-def place_of(store: OpenStore) -> StoreLocation:
-    """What `day1 doctor` reports of the place where a store is."""
-    from day1.adapters.index.index import chroma_trouble
-    from day1.services.upkeep.doctor import StoreLocation
-
-    return StoreLocation(
-        obstacles=tuple(map(str, store.obstacles())),
-        store_bytes=store.repo.store.size(),
-        free_bytes=shutil.disk_usage(store.folder).free,
-        read_only=store.read_only,
-        chroma=(store.folder / "chroma").is_dir(),
-        chroma_trouble=chroma_trouble(store.folder),
-        node=str(store.folder) if store.node else None,
-        unheard=FolderSpool(store.folder).aside(),
-        unheard_gone=FolderSpool(store.folder).gone(),
-        chroma_server=urlsplit(store.settings.index.chroma_url or "").hostname,
-        now=now(),
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from zlib import crc32
 
 FORMAT: Final = 1
 EVENTS: Final = (
@@ -93,8 +94,15 @@ def session_of(payload: Mapping[str, Any]) -> str | None:
 
 
 def line_of(told: Mapping[str, Any]) -> bytes:
-    """An event as a line of the spool."""
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    """An event as a line of the spool, with a checksum of all else that the line says."""
+    line = {**told, "sum": sum_of(told)}
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def sum_of(told: Mapping[str, Any]) -> int:
+    """The checksum of what an event says."""
+    rest = {name: value for name, value in told.items() if name != "sum"}
+    return crc32(json.dumps(rest, sort_keys=True).encode())
 
 
 def really(client: str, payload: Mapping[str, Any]) -> str:

@@ -6,7 +6,10 @@ from here. The text is framed and marked as data already. The file is one JSON o
 
     {"format": 1, "branch": NAME, "at": COMMIT, "made_at": ISO 8601, "chars": NUMBER, "text": TEXT,
      "space": NAME or null, "stamp": [...], "pinned": [IDs], "ageless": [IDs],
-     "forgotten": NUMBER, "ends": [[LINE, MICROSECONDS UTC], ...]}
+     "forgotten": NUMBER, "ends": [[LINE, MICROSECONDS UTC], ...], "sum": NUMBER}
+
+The sum is one over all else, and a file to which it does not fit is damaged, and so no prime. One
+that an earlier day1 wrote has none.
 
 What nobody is to read any more is forgotten. A file counts how often, and a prime that was read
 from the memory before the last time is none.
@@ -21,6 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
+from zlib import crc32
 
 FORMAT: Final = 1
 FOLDER: Final = "prime"
@@ -158,7 +162,24 @@ def _said(path: Path) -> dict[str, Any] | None:
             said = json.loads(file.read(_LONGEST))
     except (OSError, ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
+    if not isinstance(said, dict) or said.get("sum") not in {None, _sum_of(said)}:
+        return None
+    return said
+
+
+def _sum_of(said: Mapping[str, Any]) -> int:
+    """The checksum of what a file says."""
+    rest = {name: value for name, value in said.items() if name != "sum"}
+    return crc32(json.dumps(rest, sort_keys=True).encode())
+
+
+def damaged(store: Path) -> list[str]:
+    """The names of what is in the place of a prime, or of their folder, and is none."""
+    folder = store / FOLDER
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        return [FOLDER]
+    paths = sorted(_paths(store, {_PRIME}))
+    return [f"{FOLDER}/{path.name}" for path in paths if _said(path) is None and path.exists()]
 
 
 def write(store: Path, said: Mapping[str, Any]) -> bool:
@@ -171,7 +192,11 @@ def write(store: Path, said: Mapping[str, Any]) -> bool:
         OSError: the folder of the store is gone, read-only or full; an earlier file stays.
     """
     path = path_of(store, said["branch"], said.get("space"))
-    content = json.dumps({"format": FORMAT, **said}, ensure_ascii=False).encode("utf-8", "replace")
+    # Halves of letters, which no file can hold, are replaced before the sum is taken.
+    text = json.dumps({"format": FORMAT, **said}, ensure_ascii=False).encode("utf-8", "replace")
+    whole = json.loads(text)
+    whole["sum"] = _sum_of(whole)
+    content = json.dumps(whole, ensure_ascii=False).encode()
     return _put(store, path, content, said.get("forgotten", 0))
 
 

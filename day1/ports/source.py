@@ -7,7 +7,10 @@ A source knows neither the store nor what was imported before. It derives ids
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
+
+PASSAGE: Final = "note"
+"""The category of a fact that is a passage of a document, and nothing that somebody noted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,42 @@ def test_pinned_facts_come_first_and_the_newest_of_them_before_the_others() -> N
     assert ordered([used, old, new], NOW) == [new, old, used]
 
 
+@given(
+    st.lists(st.integers(1, 200), max_size=40),
+    st.lists(st.integers(1, 200), max_size=40),
+    st.integers(500, 3_000),
+)
+def test_pinned_facts_take_at_most_half_of_the_room_from_others(pinned, others, most) -> None:
+    facts = [fact(f"p{n}", text="p" * size, pinned=True) for n, size in enumerate(pinned)]
+    facts += [fact(f"o{n}", text="o" * size) for n, size in enumerate(others)]
+    empty = size(prime_text(Situation("main", "c" * 40), most))
+    told = lines(prime_text(Situation("main", "c" * 40, facts=facts), most))
+    of_pinned = [line for line in told if line.startswith("- p")]
+    of_others = [line for line in told if line.startswith("- o")]
+    assert bool(of_pinned) == bool(pinned)
+    if len(of_others) < len(others):  # one of them found no room
+        assert sum(size(line) + 1 for line in of_pinned[1:]) <= (most - empty) / 2
+    assert told.index(of_pinned[0]) == told.index("Known:") + 1 if pinned else True
+
+
+def test_fifteen_pinned_facts_leave_room_for_the_others() -> None:
+    pinned = [fact(f"p{n}", text=f"Pinned {n} {'x' * 70}.", pinned=True) for n in range(15)]
+    others = [fact(f"o{n}", text=f"Other {n} {'x' * 70}.") for n in range(15)]
+    told = prime_text(Situation("main", "c" * 40, facts=ordered([*pinned, *others], NOW)), 1_200)
+    assert 3 <= told.count("- Pinned") <= 5
+    assert told.count("- Other") >= 3
+    alone = prime_text(Situation("main", "c" * 40, facts=ordered(pinned, NOW)), 1_200)
+    assert alone.count("- Pinned") > 7
+
+
+@given(st.booleans(), st.booleans(), st.floats(-1, 1), st.integers(0, 99))
+def test_a_passage_serves_only_if_somebody_said_so(pinned, verified, worth, times) -> None:
+    passage = fact("a", passage=True, pinned=pinned, verified=verified, worth=worth, times=times)
+    noted = fact("b", times=times)
+    assert noted in ordered([passage, noted], NOW)
+    assert (passage in ordered([passage, noted], NOW)) == (pinned or verified or worth > 0)
+
+
 def test_use_judgement_and_age_each_count() -> None:
     plain = fact("plain", at=NOW - 5 * DAY)
     changes: tuple[dict[str, Any], ...] = (

@@ -32,6 +32,20 @@ class Answer(NamedTuple):
     code: int
 
 
+class TerminalStream(io.TextIOWrapper):
+    """A stream that says that it is a terminal, and so do the bytes below it."""
+
+    def __init__(self, raw: io.BytesIO, **more: str) -> None:
+        """Write to bytes of its own."""
+        del raw
+        super().__init__(_TerminalBytes(), **more)  # type: ignore[arg-type]  # encoding and errors
+
+
+class _TerminalBytes(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
+
+
 class CommandLine:
     """Runs commands in one folder, with a home of its own and no model."""
 
@@ -55,7 +69,20 @@ class CommandLine:
 
     def __call__(self, *arguments: str, stdin: str = "", code: int = 0) -> Answer:
         """Run a command in this process; it must end with the exit code `code`."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        answer = self._run(arguments, stdin, io.TextIOWrapper)
+        assert answer.code == code, answer
+        return answer
+
+    def shown(self, *arguments: str) -> Answer:
+        """Run a command in this process whose stdout and stderr are terminals to it."""
+        return self._run(arguments, "", TerminalStream)
+
+    def _run(
+        self, arguments: tuple[str, ...], stdin: str, stream: type[io.TextIOWrapper]
+    ) -> Answer:
+        out, err = (
+            stream(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2)
+        )
         before, here, stdin_before = dict(os.environ), Path.cwd(), sys.stdin
         os.environ.clear()
         os.environ.update(self.env)
@@ -69,9 +96,7 @@ class CommandLine:
             os.chdir(here)
             os.environ.clear()
             os.environ.update(before)
-        answer = Answer(_text(out), _text(err), ended)
-        assert answer.code == code, answer
-        return answer
+        return Answer(_text(out), _text(err), ended)
 
     def json(self, *arguments: str, code: int = 0, stdin: str = "") -> Any:
         """The one JSON document that a command prints with `--json`."""

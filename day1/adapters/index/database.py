@@ -11,14 +11,25 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
 
-from day1.adapters.index.failures import UNUSABLE, behind, usable
+from typing_extensions import override
+
+from day1.adapters.index.failures import (
+    UNUSABLE,
+    behind,
+    error_name,
+    is_certain_damage,
+    is_damage,
+    usable,
+)
 from day1.adapters.index.lock import FileLock
+from day1.errors import Day1Error
 from day1.model.rows.kind import KINDS
 from day1.ports.index import IndexBehind, IndexLost
 
@@ -32,11 +43,8 @@ TOKENIZER = "porter unicode61"
 """What cuts texts and questions into stems."""
 _EMBEDDING_S = 60.0
 """How long a process waits for another one's batch of vectors, which takes some seconds."""
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-_UNUSABLE = (
-    *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_FULL", "SQLITE_IOERR"),
-    *("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
-)
+FileId = tuple[int, int]
+"""The device and the inode of a file."""
 _TABLES = """
 CREATE TABLE meta (generation TEXT NOT NULL);
 CREATE TABLE cursors (key TEXT PRIMARY KEY, "commit" TEXT NOT NULL, newest INTEGER, moved INTEGER);
@@ -84,8 +92,10 @@ class Database:
         """Whoever writes vectors holds it."""
         self._guard = threading.Lock()
         self._free: list[sqlite3.Connection] = []
-        self._file: tuple[int, int] | None = None
+        self._file: FileId | None = None
         self._generation = ""
+        self._mistrusted = False
+        """Whether the file was made anew because of an error that no code of SQLite explains."""
 
     def generation(self) -> str:
         """The file's generation: another one once the file was made anew."""
@@ -105,16 +115,38 @@ class Database:
             IndexLost: the file was damaged; it is empty now.
             IndexBehind: it cannot be opened.
         """
-        file: tuple[int, int] | None = None
+        file: FileId | None = None
         connection = None
+        with self.trusting(lambda: file):
+            try:
+                connection, file = self._borrow()
+                yield connection
+            finally:
+                if connection is not None:
+                    self._give_back(connection, file)
+
+    @contextmanager
+    def trusting(self, opened: Callable[[], FileId | None] = lambda: None) -> Iterator[None]:
+        """Take what a block raises for damage, unless it is a failure of the system.
+
+        A whole index makes nobody raise anything. If a file that was made anew for such an error
+        makes it again, the file was not the cause: then the index counts as unusable.
+
+        Args:
+            opened: says which file the block uses; None: the one that was opened last.
+
+        Raises:
+            IndexLost: the index was damaged; it is empty now.
+            IndexBehind: the system does not let this process use it.
+        """
         try:
-            connection, file = self._borrow()
-            yield connection
-        except sqlite3.DatabaseError as error:
-            self._translate(error, file)
-        finally:
-            if connection is not None:
-                self._give_back(connection, file)
+            yield
+        except (Day1Error, sqlite3.ProgrammingError):  # the latter: this process closed it
+            raise
+        except OSError as error:
+            raise behind(error, FILE) from error
+        except Exception as error:  # noqa: BLE001 - what a damaged file makes a reader raise is any
+            self._translate(error, opened())
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -131,7 +163,7 @@ class Database:
             yield connection
             connection.execute("COMMIT")
 
-    def lose(self, file: tuple[int, int] | None = None) -> NoReturn:
+    def lose(self, file: FileId | None = None) -> NoReturn:
         """Delete a damaged index, unless another process has done so since `file` was opened.
 
         Raises:
@@ -144,7 +176,7 @@ class Database:
             if self._identity() == (file or self._file):
                 log.warning("the index is damaged: it is deleted and built anew")
                 for path in [*self.folder.glob(f"{FILE}*"), *self.folder.glob(f"{VECTORS}/*")]:
-                    path.unlink(missing_ok=True)
+                    remove(path)
         raise IndexLost("The index was damaged and is being built anew; try again.")
 
     def close(self) -> None:
@@ -161,14 +193,14 @@ class Database:
         with self.reading() as connection:
             _checkpoint(connection)
 
-    def _identity(self) -> tuple[int, int] | None:
+    def _identity(self) -> FileId | None:
         try:
             found = self._path.stat()
         except FileNotFoundError:
             return None
         return found.st_dev, found.st_ino
 
-    def _borrow(self) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+    def _borrow(self) -> tuple[sqlite3.Connection, FileId | None]:
         try:
             file = self._identity()
             with self._guard:
@@ -183,16 +215,17 @@ class Database:
         except OSError as error:
             raise behind(error, FILE) from error
 
-    def _give_back(self, connection: sqlite3.Connection, file: tuple[int, int] | None) -> None:
+    def _give_back(self, connection: sqlite3.Connection, file: FileId | None) -> None:
         if connection.in_transaction:
-            connection.rollback()
+            with suppress(sqlite3.Error):  # closing it then ends the transaction
+                connection.rollback()
         with self._guard:
-            if file is not None and file == self._file:
+            if file is not None and file == self._file and not connection.in_transaction:
                 self._free.append(connection)
                 return
         connection.close()
 
-    def _connect(self) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+    def _connect(self) -> tuple[sqlite3.Connection, FileId | None]:
         if self.read_only:
             return self._opened("mode=ro&immutable=1")
         if self._identity() is None:
@@ -200,7 +233,7 @@ class Database:
         with self._making.held(wait=True):  # so nobody deletes or makes the file meanwhile
             return self._opened("mode=rwc")
 
-    def _opened(self, mode: str) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+    def _opened(self, mode: str) -> tuple[sqlite3.Connection, FileId | None]:
         connection = sqlite3.connect(
             f"file:{quote(os.fsencode(self._path.absolute()))}?{mode}",
             uri=True,
@@ -222,8 +255,10 @@ class Database:
         return connection, file
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-        if there and not there >= _OF_EVERY_VERSION:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+        if names and not names >= _OF_EVERY_VERSION:
+            if 2 * len(names & _own_names()) > len(names):
+                raise _NotOurs  # it was, until a name in it changed
             raise IndexBehind(FOREIGN, file=FILE)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _VERSION) or (self.read_only and version == 0):
@@ -234,16 +269,18 @@ class Database:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON")
         if version == 0:
-            _make_tables(connection)
+            make_tables(connection)
         connection.execute("SELECT count(*) FROM meta").fetchone()
 
-    def _translate(self, error: sqlite3.DatabaseError, file: tuple[int, int] | None) -> None:
-        name = getattr(error, "sqlite_errorname", "")
-        if isinstance(error, _NotOurs) or name.startswith(_DAMAGED):
+    def _translate(self, error: Exception, file: FileId | None) -> NoReturn:
+        name = error_name(error)
+        if isinstance(error, _NotOurs) or is_certain_damage(error):
             self.lose(file)
-        if name.startswith(_UNUSABLE):
+        if self._mistrusted or not is_damage(error):
             raise IndexBehind(UNUSABLE, file=FILE, engine_code=name) from error
-        raise error
+        log.warning("the index made a reader raise %s", name)
+        self._mistrusted = not self.read_only
+        self.lose(file)
 
 
 class MemoryDatabase(Database):
@@ -255,8 +292,13 @@ class MemoryDatabase(Database):
         self._turn, self._depth = threading.RLock(), 0
         self._only = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._only.execute("PRAGMA temp_store = MEMORY")  # nor is any other
-        _make_tables(self._only)
+        make_tables(self._only)
         self._generation = self._only.execute(_GENERATION).fetchone()[0]
+
+    @override
+    @contextmanager
+    def trusting(self, opened: Callable[[], FileId | None] = lambda: None) -> Iterator[None]:
+        yield  # nothing can damage it, and what lies in the folder is another index
 
     def _borrow(self) -> tuple[sqlite3.Connection, None]:
         self._turn.acquire()
@@ -275,14 +317,24 @@ class _NotOurs(sqlite3.DatabaseError):
     """The file is another version's."""
 
 
+def remove(path: Path) -> None:
+    """Delete a file or a link; a folder, which no index has there, stays."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+
+
 def _checkpoint(connection: sqlite3.Connection) -> None:
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.DatabaseError:  # somebody reads or writes; SQLite does it itself before long
+    except (
+        sqlite3.DatabaseError,
+        UnicodeDecodeError,
+    ):  # somebody reads or writes; SQLite does it itself before long
         log.info("the index could not be checkpointed now")
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of an empty index."""
     words = "".join(
         f"CREATE VIRTUAL TABLE {words_of(kind.table)}"
         " USING fts5 (text, content = 'texts', content_rowid = 'id',"
@@ -295,6 +347,15 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         f"BEGIN IMMEDIATE; {_TABLES} {words} INSERT INTO meta VALUES ('{generation}');"  # noqa: S608 - our own text
         f"PRAGMA user_version = {_VERSION}; COMMIT;"
     )
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    """The names of all tables and indexes of an index."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        make_tables(connection)
+        names = connection.execute("SELECT name FROM sqlite_schema")
+        return frozenset(name for (name,) in names)
 
 
 def changed_edition(connection: sqlite3.Connection) -> None:

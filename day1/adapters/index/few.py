@@ -64,7 +64,7 @@ class FewTexts:
 
         `edition` changes when numbers of texts mean something else, or nothing any more.
         """
-        total, length = _extent(connection, words_of(kind.table))
+        total, length = extent(connection, words_of(kind.table))
         if total < _FEW * len(texts):
             return None
         with self._guard:
@@ -170,7 +170,7 @@ def _times(stem: str, stems: str) -> int:
     return found
 
 
-def _extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
+def extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
     """How many texts an FTS5 table has, and how many stems they have together.
 
     FTS5 keeps both as its first record, as two numbers of SQLite's variable length.

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
+import os
+import sqlite3
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from day1.adapters.index import words
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import FILE, VECTORS, Database, MemoryDatabase
+from day1.adapters.index.failures import is_damage
+from day1.adapters.index.soundness import is_sound
 from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
 from day1.model.rows.kind import KINDS, Kind
@@ -76,7 +81,7 @@ class LocalIndex:
     def check(self) -> None:
         """Read all of it and compare what has a hash or a checksum."""
         with self._database.reading() as connection:
-            whole = words.are_whole(connection)
+            whole = is_sound(connection, read_only=self.read_only)
         if not whole:
             self._database.lose()
         self.vectors.check()
@@ -134,8 +139,19 @@ def chroma_trouble(folder: Path) -> str | None:
         return None
     except OSError as exc:
         return f"chroma/ cannot be read: {exc.strerror}"
-    damaged = "chroma/chroma.sqlite3 is damaged: a server that opens it builds it anew"
-    return None if head == _SQLITE else damaged
+    if head == _SQLITE and _is_whole(place / "chroma.sqlite3"):
+        return None
+    return "chroma/chroma.sqlite3 is damaged: a server that opens it builds it anew"
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether SQLite finds the structure of a file in order, as far as this user may read it."""
+    address = f"file:{quote(os.fsencode(file.absolute()))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
+    except Exception as error:  # noqa: BLE001 - what a damaged file makes a reader raise is any
+        return not is_damage(error)
 
 
 def _neighbours(database: Database, server: ChromaAddress | None) -> Neighbours:

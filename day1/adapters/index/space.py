@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from day1.adapters.index.database import VECTORS, Database, rows_written
+from day1.adapters.index.database import VECTORS, Database, remove, rows_written
 from day1.adapters.index.failures import usable
 from day1.adapters.index.sums import Sums, put
 from day1.model.values.ids import short_hash
@@ -29,6 +29,8 @@ _Number = TypeVar("_Number", np.int64, np.float32)
 
 _GATHERED = 512
 """Scattered rows compared at once: more fall out of the processor's cache."""
+_MOST_TEXTS = 2**26
+"""No index has had so many texts, so a higher number of one is damage."""
 _WASTE = 3
 """Reading the rows between is quicker than gathering while they are at most so many times more."""
 
@@ -69,7 +71,7 @@ class SpaceSnapshot:
     def firsts(self, texts: Integers) -> Integers:
         """Where the passages of each of `texts` begin, -1 for none."""
         found = np.full(len(texts), -1, np.int64)
-        inside = texts < len(self.first)
+        inside = (texts >= 0) & (texts < len(self.first))  # a damaged index names any number
         found[inside] = self.first[texts[inside]]
         return found
 
@@ -200,7 +202,7 @@ class Space:
         Raises:
             IndexLost: the file lacks rows that `index.db` speaks of.
         """
-        with self._guard, usable(self._file.name):
+        with self._guard, self._database.trusting(), usable(self._file.name):
             self._refresh()
             return self._seen
 
@@ -217,11 +219,13 @@ class Space:
         with self._database.reading() as connection:
             rows = connection.execute(
                 "SELECT position, text, passage FROM vectors"
-                " WHERE space = ? AND position BETWEEN ? AND ?",
+                " WHERE space = ? AND position BETWEEN ? AND ? ORDER BY position",
                 (self.number, known, end - 1),
             ).fetchall()
         matrix = np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
         positions, texts, passages = np.array(rows, np.int64).reshape(-1, 3).T
+        if not _are_in_order(texts, passages) or (seen.firsts(texts) >= 0).any():
+            self._database.lose()
         text_of = _grown(seen.text_of, end, -1)
         text_of[positions] = texts
         size = max(len(seen.first), int(texts.max(initial=-1)) + 1)
@@ -287,15 +291,35 @@ class Space:
 
     def sweep(self) -> None:
         """Delete files that a lost generation of the index left."""
-        for file in self._file.parent.glob("*.*"):
-            if self._generation not in file.name.split("."):
-                file.unlink(missing_ok=True)
+        with usable(self._file.parent.name):
+            for file in self._file.parent.glob("*.*"):
+                if self._generation not in file.name.split("."):
+                    remove(file)
 
 
 def _safe(name: str) -> str:
     """A name for files and collections, still unlike that of any other embedder."""
     safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).strip("._-")
     return safe if safe == name else f"{safe}-{short_hash(name)[:8]}"
+
+
+def _are_in_order(texts: Integers, passages: Integers) -> bool:
+    """Whether the passages of each text lie together, from the first on, and each text once.
+
+    A number of a text that is far too high would take all memory, since arrays go up to it.
+    """
+    if not len(texts):
+        return True
+    begins = passages == 0
+    follows = (texts[1:] == texts[:-1]) & (passages[1:] == passages[:-1] + 1)
+    first = texts[begins]
+    return bool(
+        begins[0]
+        and (begins[1:] | follows).all()
+        and len(np.unique(first)) == len(first)
+        and texts.min() > 0
+        and texts.max() < _MOST_TEXTS
+    )
 
 
 def _grown(values: NDArray[_Number], size: int, filler: int) -> NDArray[_Number]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from day1.adapters.index.database import Database, rows_written
+from day1.adapters.index.words import as_text
 from day1.model.rows.kind import Kind
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.ports.embedder import Embedder
@@ -319,7 +320,9 @@ class FileVectors(Vectors):
         statement = "SELECT id FROM spaces WHERE name = ? AND dimension = ?"
         with self._database.reading() as connection:
             found = connection.execute(statement, values).fetchone()
-        if found is None and not self._database.read_only:
+            if found is not None:
+                return int(found[0])
+        if not self._database.read_only:
             with self._database.writing() as connection:
                 connection.execute(
                     "INSERT OR IGNORE INTO spaces (name, dimension) VALUES (?, ?)", values
@@ -329,8 +332,8 @@ class FileVectors(Vectors):
                     " WHERE s.name = ? AND s.dimension = ?",
                     values,
                 )
-                found = connection.execute(statement, values).fetchone()
-        return None if found is None else int(found[0])
+                return int(connection.execute(statement, values).fetchone()[0])
+        return None
 
 
 def _waiting(
@@ -348,7 +351,8 @@ def _waiting(
         " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
         (space, limit),
     ).fetchall()
-    return dict(islice(dict(asked + newest).items(), limit))
+    texts = islice(dict(asked + newest).items(), limit)
+    return {text: as_text(content) for text, content in texts}
 
 
 def _in_strides(passages: Iterator[Passage], stride: int | None) -> Iterator[list[Passage]]:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from typing_extensions import override
@@ -10,7 +10,6 @@ from typing_extensions import override
 from day1.adapters.index.database import Database, changed_edition, words_of
 from day1.adapters.index.few import FewTexts
 from day1.model.rows.kind import Kind
-from day1.model.values.ids import content_hash
 from day1.ports.index import Cursor, TextId, Words
 
 _AT_ONCE = 2_000
@@ -33,14 +32,14 @@ class SqliteWords(Words):
         with self._database.reading() as connection:
             found = connection.execute(
                 'SELECT "commit", newest FROM cursors WHERE key = ?', (key,)
-            ).fetchone()
-        return Cursor(*found) if found else None
+            ).fetchall()
+            return next(_cursors(found), None)
 
     @override
     def cursors(self) -> list[Cursor]:
         with self._database.reading() as connection:
             found = connection.execute('SELECT "commit", newest FROM cursors ORDER BY moved DESC')
-            return [Cursor(*row) for row in found]
+            return list(_cursors(found.fetchall()))
 
     @override
     def move(self, key: str, cursor: Cursor) -> None:
@@ -176,7 +175,30 @@ class SqliteWords(Words):
                 " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
                 (json.dumps(texts), kind.table),
             )
-            return dict(found.fetchall())
+            return {number: as_text(value) for number, value in found.fetchall()}
+
+
+def as_text(value: object) -> str:
+    """A value of a column of texts.
+
+    Raises:
+        TypeError: it is none, because the file is damaged.
+    """
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _cursors(rows: Iterable[tuple[object, object]]) -> Iterator[Cursor]:
+    """The cursors of rows.
+
+    Raises:
+        TypeError: a cell is of another type, because the file is damaged.
+    """
+    for commit, newest in rows:
+        if not (newest is None or isinstance(newest, int)):
+            raise TypeError
+        yield Cursor(as_text(commit), newest)
 
 
 def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
@@ -186,14 +208,6 @@ def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) ->
         (json.dumps(hashes), kind.table),
     )
     return dict(found.fetchall())
-
-
-def are_whole(connection: sqlite3.Connection) -> bool:
-    """Whether SQLite finds every page in order, and every text has its hash."""
-    if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-        return False
-    every = connection.execute("SELECT content_hash, text FROM texts")
-    return all(content_hash(text) == known for known, text in every)
 
 
 def forget(connection: sqlite3.Connection, kind: Kind, text: TextId) -> None:

@@ -15,7 +15,7 @@ from typing_extensions import override
 from day1.adapters.sources.files import files_below
 from day1.errors import InvalidRequest, NotFound
 from day1.model.values.ids import derived_id
-from day1.ports.source import Draft, FactDraft, Source
+from day1.ports.source import PASSAGE, Draft, FactDraft, Source
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ class MarkdownSource(Source):
                 where = (self.name, key, *section.headings, str(ordinal))
                 title = " > ".join(section.headings) or file.stem
                 fact_id = derived_id("fact", None, *where)
-                notes.append(FactDraft(fact_id, f"{title}: {piece}", category="note"))
+                notes.append(FactDraft(fact_id, f"{title}: {piece}", category=PASSAGE))
         return notes
 
 

@@ -22,6 +22,9 @@ class Dialect(Protocol):
     """Expressions for the head of the connection's branch and for the engine's time, where it has
     them: whoever counts the pending rows asks for them in the same statement."""
 
+    tables: str
+    """The statement that lists the tables of a connection's state."""
+
     def head(self, connection: Connection) -> CommitId:
         """The newest commit of the connection's branch."""
 

@@ -22,7 +22,7 @@ from day1.adapters.versioned.dialect import Dialect
 from day1.errors import BranchExists, Json
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Ref
-from day1.model.rows.kind import Cell, Kind, Row, canonical
+from day1.model.rows.kind import FACT, Cell, Kind, Row, canonical
 from day1.model.values.instant import SECOND
 from day1.ports.history import History
 
@@ -273,6 +273,13 @@ class SqlHistory(History):
                 found = self._dialect.version(connection, commit)
             self._versions[commit] = found
         return found
+
+    def version_with_tables(self, connection: Connection, commit: CommitId) -> int | None:
+        """The version of a commit that the connection reads; None if it is one before `init`."""
+        if self.read(connection, commit).op != FOREIGN:
+            return self.version(connection, commit)
+        names = connection.exec_driver_sql(self._dialect.tables).scalars().all()
+        return self.version(connection, commit) if FACT.table in names else None
 
     @override
     def commit(self, commit: CommitId) -> Commit:

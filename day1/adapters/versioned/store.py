@@ -125,16 +125,19 @@ class SqlStore(Store):
         with self._connections.at_commit(str(past.commit)) as connection:
             yield self._past(connection, replace(past, branch=ref.branch, shown_at=ref.shown_at))
 
-    def _past(self, connection: Connection, ref: Ref) -> SqlReading:
-        """A state of the past, over a connection that is there."""
+    def _past(self, connection: Connection, ref: Ref) -> Reading:
+        """A state of the past, over a connection that is there; before `init` it is empty."""
         commit = str(ref.commit)
+        version = self.history.version_with_tables(connection, commit)
+        if version is None:
+            return EmptyReading(ref.branch)
         state = ReadState(
             commit,
             branch=ref.branch,
             until=ref.until,
             mask=self._mask(),
             shown_at=ref.shown_at,
-            version=self.history.version(connection, commit),
+            version=version,
         )
         return SqlReading(connection, state, self.history)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from day1.errors import InvalidRequest, NotFound
-from day1.interfaces.cli.render import leave
+from day1.interfaces.cli.render import escaped, leave
 
 
 @contextmanager
@@ -29,11 +29,14 @@ def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
 
 
 def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
-    """Write lines and answer how many. When the reader is gone, end the process silently."""
-    count = 0
+    """Write lines and answer how many. When the reader is gone, end the process silently.
+
+    On a terminal what would control it is escaped, as JSON escapes it.
+    """
+    count, terminal = 0, file.isatty()
     try:
         for line in lines:
-            file.write(line)
+            file.write(escaped(line.decode()).encode() if terminal else line)
             count += 1
         file.flush()
     except BrokenPipeError:

@@ -6,7 +6,7 @@ Exit codes are in the epilog below, which `day1 --help` prints.
 
 import difflib
 import importlib
-import json
+import io
 import keyword
 import os
 import sys
@@ -179,13 +179,15 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
 
 def _fail(exc: Exception, *, as_json: bool) -> int:
     """Say on stderr what went wrong; answers the exit code."""
-    if isinstance(exc, click.ClickException) and not as_json:
-        exc.show()
-    elif as_json:
-        print(json.dumps(_body(exc), ensure_ascii=False), file=sys.stderr)
-    else:
-        from day1.interfaces.cli.render import Screen
+    from day1.interfaces.cli.render import Screen, json_text, put, visible
 
+    if isinstance(exc, click.ClickException) and not as_json:
+        shown = io.StringIO()
+        exc.show(shown)
+        put(sys.stderr, visible(shown.getvalue()))  # it quotes what a script may have given
+    elif as_json:
+        put(sys.stderr, json_text(_body(exc)) + "\n")
+    else:
         Screen().note(("error: ", "error"), _message(exc))
     return exc.exit_code if isinstance(exc, click.ClickException) else FAILED
 

@@ -43,6 +43,16 @@ def visible(text: str) -> str:
     return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def json_text(document: object, indent: int | None = None) -> str:
+    """A JSON document in which what would control a terminal is escaped; its value is the same."""
+    return escaped(json.dumps(document, ensure_ascii=False, indent=indent))
+
+
+def escaped(text: str) -> str:
+    """JSON text with every letter escaped that nobody would see, or that acts on a terminal."""
+    return UNSEEN.sub(lambda letter: json.dumps(letter[0])[1:-1], text)
+
+
 def one_line(text: str) -> str:
     """Any text on one line."""
     return " ".join(text.split())
@@ -92,8 +102,7 @@ class Screen:
 
     def json(self, document: object) -> None:
         """Print one JSON document."""
-        indent = 2 if self.terminal else None
-        put(sys.stdout, json.dumps(document, ensure_ascii=False, indent=indent) + "\n")
+        put(sys.stdout, json_text(document, 2 if self.terminal else None) + "\n")
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
         """Print rows: a table on a terminal, one line each with tabs in a pipe."""
@@ -112,7 +121,9 @@ class Screen:
         table = Table(box=None, pad_edge=False, header_style="dim")
         for number, heading in enumerate(headings):
             wraps = number == len(headings) - 1
-            table.add_column(heading, no_wrap=not wraps, overflow="fold" if wraps else "ellipsis")
+            table.add_column(
+                visible(heading), no_wrap=not wraps, overflow="fold" if wraps else "ellipsis"
+            )
         for row in rows:
             table.add_row(*(Text.from_ansi(self._painted(p, colours=True)) for p in row))
         Console(file=sys.stdout, no_color=self._plain, highlight=False).print(table)
@@ -135,7 +146,7 @@ class Screen:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         console = Console(stderr=True, no_color=self._plain)
         with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-            task = bar.add_task(what, total=None)
+            task = bar.add_task(visible(what), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

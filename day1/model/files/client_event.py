@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from day1.hooks.events import EVENTS, FORMAT
+from day1.hooks.events import EVENTS, FORMAT, sum_of
 from day1.model.rows.origin import MAX_LABEL
 from day1.model.rows.validation import MAX_TEXT, clean
 from day1.model.values.ids import content_hash, derived_id
@@ -72,6 +72,8 @@ def read_event(line: bytes) -> ClientEvent:
     told = json.loads(line)
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise ValueError("no event of this format")
+    if told.get("sum") not in {None, sum_of(told)}:  # an earlier day1 wrote none
+        raise ValueError("the line is damaged")
     known = {field.name for field in fields(ClientEvent)}
     given: dict[str, Any] = {name: value for name, value in told.items() if name in known}
     at = given.get("at")

@@ -11,6 +11,9 @@ A fact's worth is a weighted sum of three things that are known of it, each from
 Its confidence multiplies the sum, and so do bad judgements. What is pinned comes before all else: a
 person or an agent gave it the category `pinned`. Facts of one session are worth less one after the
 other, so that the last session does not fill the prime by itself.
+
+A passage of an imported document, such as a table of a reference, serves who looks for it. At the
+begin nobody does, so only a passage that is pinned, judged useful or verified is among the facts.
 """
 
 from collections import Counter
@@ -37,6 +40,8 @@ class KnownFact:
     pinned: bool = False
     ageless: bool = False
     verified: bool = False
+    passage: bool = False
+    """Whether it is a passage of a document that was imported."""
     confidence: float = 1.0
     session_id: str | None = None
     times: int = 0
@@ -84,11 +89,11 @@ def worth_of(fact: KnownFact, now: int, weights: PrimeWeights = DEFAULT) -> floa
 def ordered(
     facts: Iterable[KnownFact], now: int, weights: PrimeWeights = DEFAULT
 ) -> list[KnownFact]:
-    """The facts, the one that serves best first; of equal texts the newest alone.
+    """The facts that serve, the one that serves best first; of equal texts the newest alone.
 
     Pinned ones come first, the newest of them before the others.
     """
-    newest = sorted(facts, key=lambda fact: (-fact.at, fact.id))
+    newest = sorted(filter(_serves, facts), key=lambda fact: (-fact.at, fact.id))
     once = list({" ".join(fact.text.split()): fact for fact in reversed(newest)}.values())
     scores = {fact.id: worth_of(fact, now, weights) for fact in once}
     ageless = sorted((f for f in once if f.ageless), key=lambda f: (-scores[f.id], -f.at, f.id))
@@ -102,6 +107,10 @@ def ordered(
             scores[fact.id] *= weights.same_session ** seen[fact.session_id]
             seen[fact.session_id] += 1
     return sorted(once, key=lambda f: (not f.pinned, -f.at if f.pinned else -scores[f.id], -f.at))
+
+
+def _serves(fact: KnownFact) -> bool:
+    return not fact.passage or fact.pinned or fact.verified or fact.worth > 0
 
 
 def _faded(age: int, half_life: float) -> float:

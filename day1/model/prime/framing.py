@@ -1,7 +1,8 @@
 """Memory as data in a model's context: marked, on one line each, within a number of characters.
 
-Whatever a text says, it cannot end the frame that it stands in: it has no line breaks, no letters
-that are not seen, and not the word that begins and ends the frame.
+Whatever a text says, it cannot end the frame that it stands in, nor begin or end another one of the
+client or of the model: it has no line breaks, no letters that are not seen, no angle brackets, and
+not the word that begins and ends the frame.
 """
 
 import re
@@ -10,9 +11,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from day1.hooks.prime_file import FRAME
+from day1.model.values.showing import seen
 
 _ZERO_WIDTH: Final = "\u200c\u200d"
-"""Joiners, which Persian and families of emoji need; all else that is not seen is left out."""
+_BRACKETS: Final = str.maketrans("<>\ufe64\ufe65\uff1c\uff1e", "\u2039\u203a" * 3)
+"""Angle brackets of every width, as marks of clients (`</system-reminder>`) and of models have."""
 _MARK: Final = re.compile(
     f"[{_ZERO_WIDTH}]*".join([*"day1", r"\s*[-_\u2010-\u2015\u2212]+\s*", *"memory"]), re.IGNORECASE
 )
@@ -27,12 +30,10 @@ def size(text: str) -> int:
 
 def one_line(text: str, most: int) -> str:
     """A text as data on one line of at most `most` characters; a longer one ends in an ellipsis."""
-    seen = text
-    if not (text.isascii() and text.isprintable()):
-        seen = "".join(" " if _breaks(letter) else letter for letter in text if not _hidden(letter))
-    if _MARK.search(unicodedata.normalize("NFKC", seen)):
-        seen = _MARK.sub("memory of day1", unicodedata.normalize("NFKC", seen))
-    line = " ".join(seen.split())
+    line = text if text.isascii() and text.isprintable() else seen(text)
+    if _MARK.search(unicodedata.normalize("NFKC", line)):
+        line = _MARK.sub("memory of day1", unicodedata.normalize("NFKC", line))
+    line = " ".join(line.translate(_BRACKETS).split())
     return line if size(line) <= most else _shortened(line, most)
 
 
@@ -46,19 +47,14 @@ def _shortened(line: str, most: int) -> str:
     whole = line[:kept]
     if not line[kept].isspace() and " " in whole:
         whole = whole[: whole.rindex(" ")]
-    while whole and (unicodedata.combining(line[len(whole)]) or line[len(whole)] in _ZERO_WIDTH):
+    while whole and _belongs_to_the_last(line[len(whole)]):
         whole = whole[:-1]  # a letter is not parted from its accents
     return f"{whole.rstrip()}{_CUT}"
 
 
-def _breaks(letter: str) -> bool:
-    return unicodedata.category(letter) in {"Zl", "Zp", "Zs"} or letter in "\n\r\t\v\f\x85"
-
-
-def _hidden(letter: str) -> bool:
-    """Controls, marks of direction, tags, and halves of letters."""
-    kind = unicodedata.category(letter)
-    return (kind in {"Cc", "Cf", "Cs"} and letter not in _ZERO_WIDTH) and not _breaks(letter)
+def _belongs_to_the_last(letter: str) -> bool:
+    """Whether a letter changes the one before it: an accent, a selector or a joiner."""
+    return unicodedata.category(letter).startswith("M") or letter in _ZERO_WIDTH
 
 
 class Frame:

@@ -6,7 +6,7 @@ from typing import Final
 
 from day1.errors import Advice
 from day1.model.prime.choosing import KnownFact
-from day1.model.prime.framing import Frame, one_line
+from day1.model.prime.framing import Frame, one_line, size
 from day1.model.values.instant import show
 
 _NOTICE: Final = (
@@ -54,8 +54,9 @@ def prime_text(found: Situation, most: int) -> str:
         frame.add(f"Waiting: {_waiting(found.reviews, found.held)}.")
     if found.handoff is not None:
         source, at, summary = found.handoff
-        frame.add(_note(f"Last handoff ({_day(at)}, from {source})", summary))
-    lines = [_said(fact) for fact in found.facts[: most // _SHORTEST_FACT]]
+        origin = f"{_day(at)}, from {one_line(source, _LONGEST_FACT)}"
+        frame.add(_note(f"Last handoff ({origin})", summary))
+    lines = _lines(found.facts, frame.room(), most // _SHORTEST_FACT)
     begun = 0
     while begun < len(lines) and not frame.add("Known:", lines[begun]):
         begun += 1
@@ -64,6 +65,22 @@ def prime_text(found: Situation, most: int) -> str:
     frame.release()
     frame.add(_MORE)
     return frame.text()
+
+
+def _lines(facts: Sequence[KnownFact], room: int, most: int) -> list[str]:
+    """The lines of facts, in the order in which they are tried; of each sort at most so many.
+
+    Pinned facts come first, but with no more than half of the room: else many of them would leave
+    none for anything else. One always does. The others come last, for what is left.
+    """
+    pinned = [_said(fact) for fact in facts if fact.pinned][:most]
+    others = [_said(fact) for fact in facts if not fact.pinned][:most]
+    first, later, half = pinned[:1], list[str](), room // 2 - sum(map(size, pinned[:1])) - 1
+    for line in pinned[1:]:
+        needed = size(line) + 1
+        (first if needed <= half else later).append(line)
+        half -= needed if needed <= half else 0
+    return [*first, *others, *later]
 
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:

@@ -19,6 +19,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, Cell
 from day1.model.search.worth import NO_VOTES
 from day1.ports.reading import Reading
+from day1.ports.source import PASSAGE
 from day1.ports.uses import Use
 from day1.services.branches.lookup import name_of
 from day1.services.merges.held import offers_on
@@ -30,6 +31,8 @@ from day1.services.search.filters import active_rows
 _NEWEST, _USED, _PINNED, _AGELESS = 100, 50, 20, 20
 """Facts that are looked at beside the best judged: the newest, the most used, pinned ones, and
 those that say how to work."""
+_BEHIND_AN_IMPORT = 2_000
+"""Of the newest so many are looked at if passages of imported documents are among the first."""
 _COLUMNS: Final = (
     "id",
     "fact_text",
@@ -43,6 +46,7 @@ _COLUMNS: Final = (
     "expires_at",
     "valid_until",
     "space",
+    "source",
 )
 
 
@@ -107,13 +111,12 @@ def _facts(
     named = sorted({*judged, *used, *lasting})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
     # The space is looked at here: an engine would choose its index, and read every row of none.
-    queries = [replace(active, created_after=-1, descending=True, limit=_NEWEST)]
-    queries += [replace(active, among={"id": named})] * bool(named)
-    rows = {
-        row[0]: dict(zip(_COLUMNS, row, strict=True))
-        for query in queries
-        for row in reading.scan(FACT, _COLUMNS, query)
-    }
+    newest = replace(active, created_after=-1, descending=True, limit=_NEWEST)
+    rows = _rows(reading, newest)
+    if len(rows) == _NEWEST and any(map(_is_passage, rows.values())):
+        rows |= _rows(reading, replace(newest, limit=_BEHIND_AN_IMPORT))
+    if named:
+        rows |= _rows(reading, replace(active, among={"id": named}))
     return [
         _known(row, used.get(str(row["id"])), votes.get(str(row["id"]), NO_VOTES).worth(_ASKED))
         for row in rows.values()
@@ -121,6 +124,11 @@ def _facts(
         and row["expires_at"] is None
         and row["content_hash"] != REDACTED_HASH
     ]
+
+
+def _rows(reading: Reading, query: Query) -> dict[str, dict[str, Cell]]:
+    found = reading.scan(FACT, _COLUMNS, query)
+    return {str(row[0]): dict(zip(_COLUMNS, row, strict=True)) for row in found}
 
 
 _ASKED: Final = frozenset[str]()
@@ -136,6 +144,7 @@ def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
         pinned=row["category"] == PINNED,
         ageless=row["category"] in AGELESS,
         verified=row["verification"] == "verified",
+        passage=_is_passage(row),
         confidence=float(row["confidence"] or 0.0),
         session_id=None if session is None else str(session),
         times=0 if use is None else use.times,
@@ -143,6 +152,11 @@ def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
         worth=votes,
         until=None if until is None else int(until),
     )
+
+
+def _is_passage(row: dict[str, Cell]) -> bool:
+    """Whether a fact came with a document, and nobody has said since what it is."""
+    return row["source"] == "import" and row["category"] == PASSAGE
 
 
 def _lasting(

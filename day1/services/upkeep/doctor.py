@@ -52,6 +52,8 @@ class StoreLocation:
     """Lines of hooks that could not be taken in, and are kept in `spool/aside`."""
     unheard_gone: int = 0
     """Such lines that were removed, as there were too many."""
+    damaged: tuple[str, ...] = ()
+    """Files for hooks and of counts, by their names in the folder, that cannot be read."""
     now: int | None = None
     """This machine's clock, microseconds UTC; None if times are not to be compared with it."""
 
@@ -97,6 +99,7 @@ def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterat
         "index": lambda: _index(repo, search),
         "chroma": lambda: _chroma(place),
         "hooks": lambda: _hooks(place),
+        "files": lambda: _files(place),
     }
     for name, look in checks.items():
         try:
@@ -281,6 +284,20 @@ def _hooks(place: StoreLocation) -> Finding:
         f"{gone}",
         "They are in the store's folder, in spool/aside: look at them, and remove them"
         + (", and spool/aside.gone with them." if gone else "."),
+    )
+
+
+def _files(place: StoreLocation) -> Finding:
+    if not place.damaged:
+        return Finding("files", "ok", "those for hooks, and of what was shown, can be read")
+    names = ", ".join(place.damaged[:5]) + ", …" * (len(place.damaged) > 5)  # noqa: PLR2004 - as above
+    return Finding(
+        "files",
+        "warn",
+        f"{len(place.damaged)} cannot be read: {names}",
+        "No memory is lost. Remove uses.db: counting begins anew. A prime is made anew when its "
+        "branch is written to. What lies in spool/ and cannot be read was not taken in: look at "
+        "it, and remove it.",
     )
 
 

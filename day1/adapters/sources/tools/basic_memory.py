@@ -13,7 +13,7 @@ from typing_extensions import override
 from day1.adapters.sources.files import files_below
 from day1.adapters.sources.markdown import Section, front_matter, is_note, sections, unfenced
 from day1.adapters.sources.tools.tool import ToolSource, instant_of
-from day1.ports.source import Draft, Machine
+from day1.ports.source import PASSAGE, Draft, Machine
 
 _OBSERVATION = re.compile(r"\s*[-*]\s+\[(?P<category>[^\[\]]*)\](?!\()\s+(?P<text>\S.*)$")
 _NO_CATEGORY = re.compile(r"[ xX/-]?|\d{1,2}(?::\d\d){1,2}")
@@ -78,7 +78,7 @@ class _Note:
             for target in _LINK.findall(piece):
                 self.relate("links_to", target)
             heading = " > ".join(dict.fromkeys((self._title, *section.headings)))
-            self._say((*section.headings, str(number)), f"{heading}: {piece}", "note")
+            self._say((*section.headings, str(number)), f"{heading}: {piece}", PASSAGE)
 
     def _take_line(self, line: str) -> bool:
         if relation := _RELATION.match(line):

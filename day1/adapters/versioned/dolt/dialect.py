@@ -23,6 +23,7 @@ class DoltDialect(SystemTables, Dialect):
     """Dolt's procedures, system tables and table functions."""
 
     told: tuple[str, ...] = "dolt_hashof('HEAD')", "utc_timestamp(6)"
+    tables: str = "SHOW TABLES"
     _hash_of = "SELECT DOLT_HASHOF(%s)"
 
     def __init__(self, database: str) -> None:

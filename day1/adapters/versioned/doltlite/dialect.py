@@ -37,6 +37,7 @@ _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 class DoltLiteDialect(SystemTables, Dialect):
     """DoltLite's functions and virtual tables."""
 
+    tables: str = "SELECT name FROM sqlite_master WHERE type = 'table'"
     _hash_of = "SELECT dolt_hashof(?)"
 
     @override

@@ -26,6 +26,7 @@ class MatrixOneDialect(Dialect):
     """The `Dialect` of MatrixOne: differences are the server's, commits and merges day1's."""
 
     told: tuple[str, ...] = ()
+    tables: str = "SHOW TABLES"
 
     def __init__(self, connections: MatrixOneConnections) -> None:
         """Share the store's connections, which know where states are."""

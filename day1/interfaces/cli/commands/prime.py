@@ -34,4 +34,4 @@ def prime_command(
         said = sys.stdin.read() if prompt == _STDIN else prompt
         answer = session.call("memory_recall_hint", prompt=said, branch=branch, space=space)
     if not session.answer(answer) and answer["text"]:
-        click.echo(answer["text"])
+        session.screen.line(answer["text"])

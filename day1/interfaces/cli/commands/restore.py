@@ -8,7 +8,7 @@ import click
 
 from day1.errors import Refused
 from day1.interfaces.cli.options import agent_option, branch_option
-from day1.interfaces.cli.render import plural
+from day1.interfaces.cli.render import plural, visible
 from day1.interfaces.cli.session import Session, porcelain
 from day1.model.rows.kind import MEMORIES
 
@@ -35,7 +35,8 @@ def restore_command(session: Session, row: str | None, **given: Any) -> None:
     whole = None if row is None else _anywhere(session, name, row, str(to))
     yes = given["yes"]
     if whole is None and not yes and session.asks:
-        yes = click.confirm(f"Bring every memory of {name} back to {given['to']}?", err=True)
+        asked = visible(f"Bring every memory of {name} back to {given['to']}?")
+        yes = click.confirm(asked, err=True)
         if not yes:
             raise Refused("Nothing was changed.")
     if whole is None and not yes:

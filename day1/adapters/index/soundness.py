@@ -1,0 +1,80 @@
+"""Reading all of `index.db` and comparing what can be compared: what a look-up would not notice.
+
+SQLite has no checksums of pages. What is in the file twice, or follows from the texts, is compared:
+each text with its hash, the words of the full-text index with those of the texts, the texts with
+their vectors.
+"""
+
+import sqlite3
+from contextlib import closing
+from itertools import zip_longest
+
+from day1.adapters.index.database import make_tables, words_of
+from day1.adapters.index.few import extent
+from day1.model.rows.kind import KINDS, Kind
+from day1.model.values.ids import content_hash
+
+_SPACES_AT_ODDS = """
+SELECT 1 FROM spaces AS s WHERE s.vectors <= (SELECT coalesce(max(position), -1) FROM vectors
+    WHERE space = s.id)
+UNION ALL SELECT 1 FROM vectors WHERE space NOT IN (SELECT id FROM spaces)
+UNION ALL SELECT 1 FROM waiting WHERE space NOT IN (SELECT id FROM spaces)
+UNION ALL SELECT 1 FROM waiting AS w JOIN vectors AS v ON v.text = w.text AND v.space = w.space
+UNION ALL SELECT 1 FROM vectors WHERE text NOT IN (SELECT id FROM texts)
+UNION ALL SELECT 1 FROM waiting WHERE text NOT IN (SELECT id FROM texts)
+UNION ALL SELECT 1 FROM sqlite_sequence WHERE seq < (SELECT max(id) FROM texts) OR seq >= 1 << 40
+LIMIT 1"""
+"""A space that has fewer vectors than are in use, a vector or a waiting text of no space or text, a
+text that waits for a vector and has one, and a number for texts that cannot be the last one."""
+
+
+def is_sound(connection: sqlite3.Connection, *, read_only: bool) -> bool:
+    """Whether SQLite finds every page in order, and what can be compared is equal.
+
+    Raises:
+        sqlite3.DatabaseError: FTS5 finds its own pages at odds, which it looks for in a file that
+            may be written.
+    """
+    for kind in KINDS if not read_only else ():
+        if kind.text:
+            words = words_of(kind.table)
+            connection.execute(f"INSERT INTO {words} ({words}) VALUES ('integrity-check')")  # noqa: S608 - our own names
+    connection.execute("BEGIN")  # else what others write meanwhile would look like damage
+    if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        return False
+    every = connection.execute("SELECT content_hash, text FROM texts")
+    return (
+        all(content_hash(text) == known for known, text in every)
+        and connection.execute(_SPACES_AT_ODDS).fetchone() is None
+        and _words_are_sound(connection)
+    )
+
+
+def _words_are_sound(connection: sqlite3.Connection) -> bool:
+    """Whether the full-text index of each kind is the one that its texts make."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        make_tables(fresh)
+        fresh.execute("BEGIN")
+        return all(_are_same(connection, fresh, kind) for kind in KINDS if kind.text)
+
+
+def _are_same(connection: sqlite3.Connection, fresh: sqlite3.Connection, kind: Kind) -> bool:
+    """Compare where each term occurs, and how long the texts are, in two full-text indexes."""
+    words, both = words_of(kind.table), (connection, fresh)
+    fresh.executemany(
+        f"INSERT INTO {words} (rowid, text) VALUES (?, ?)",  # noqa: S608 - our own names
+        connection.execute("SELECT id, text FROM texts WHERE kind = ?", (kind.table,)),
+    )
+    for each in both:  # it goes when the transaction is rolled back
+        each.execute(
+            f"CREATE VIRTUAL TABLE temp.{words}_terms USING fts5vocab (main, {words}, instance)"
+        )
+    for statement in (
+        f"SELECT term, doc, offset FROM temp.{words}_terms",  # noqa: S608 - our own names
+        f"SELECT id, sz FROM {words}_docsize ORDER BY id",  # noqa: S608 - our own names
+        f"SELECT k, v FROM {words}_config ORDER BY k",  # noqa: S608 - our own names
+    ):
+        pairs = zip_longest(*(each.execute(statement) for each in both))
+        if not all(entry == expected for entry, expected in pairs):
+            return False
+    return extent(connection, words) == extent(fresh, words)
