@@ -229,6 +229,11 @@ class ScopedStore(Store):
         """
         raise Forbidden("A copy is of every branch: use a token without limits.")
 
+    def sealed(self, branch: str) -> AbstractContextManager[CommitId]:
+        """Keep writers from a visible branch."""
+        self._access.check(branch)
+        return self._store.sealed(branch)
+
     def commit_pending(self, branch: str) -> CommitId:
         """Commit the pending rows of a visible branch."""
         self._access.check(branch)
