@@ -10,8 +10,10 @@ import pytest
 from day1.call.context import Caller
 from day1.errors import Refused
 from day1.interfaces.open_store import OpenStore
+from day1.model.branches.branch import MAIN
 from day1.model.values.ids import is_made
 from day1.model.values.instant import DAY
+from day1.services.branches.lookup import find
 from day1.services.lessons import tidying
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
@@ -77,7 +79,7 @@ def test_what_is_old_unused_and_rated_low_is_stale(
         call(store, "memory_judge", memory_id=made, score=judged)
     now = store.repo.clock() + round(days * DAY)
     if shown:
-        store.search.uses.shown([made], now)
+        store.search.uses.shown([made], now, find(store.repo, MAIN).id)
     ctx = replace(store.context(Caller()), clock=lambda: now)
     found = ENGRAM.tools["memory_consolidate_preview"].call(ctx, more)
     assert found["stale_ids"] == [made] * stale

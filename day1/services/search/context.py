@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 from day1.model.search.ranking import words_in_context
 from day1.model.search.wording import Usual, subject, usual
+from day1.services.search.views import CachedView, asks_again
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
-    from day1.ports.index import Index, TextId
+    from day1.ports.index import Again, Index, TextId
     from day1.services.search.entries import Entry
     from day1.services.search.live_query import LiveQuery
     from day1.services.search.nearest import Best, CandidateQuery
-    from day1.services.search.views import CachedView, ViewKey
+    from day1.services.search.views import ViewKey
 
 _SAMPLE = 400
 """Texts, and pairs of texts, by which a state is judged; a share of a quarter is known to 2 %."""
@@ -94,6 +95,16 @@ def _ordered(
     return fmean(beside) - fmean(any_two) > _MORE_ALIKE
 
 
+def weighed_by(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Again:
+    """Whether texts will be asked for again; for who sees not all branches, all texts to weigh by.
+
+    Those of more rows than a view holds are weighed by all texts of the index.
+    """
+    if looking.reach.apart and isinstance(visible, CachedView):
+        return visible.every()
+    return asks_again(looking.wanted, visible, looking.reach.candidates)
+
+
 def lines_around(
     looking: CandidateQuery, visible: CachedView | LiveQuery, near: Best, worded: Best
 ) -> list[list[Entry]]:
@@ -109,7 +120,7 @@ def in_context(
     texts: Collection[TextId],
     cosines: Mapping[TextId, float],
     *,
-    again: bool,
+    again: Again,
 ) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
     """What the words of `texts` score, each alone, and how the rows of `lines` stand.
 

@@ -162,6 +162,10 @@ class CachedView:
         over = {text for text in over if not self.entries((text,), wanted)}
         return [text for text in self._texts if text not in over] if over else self._texts
 
+    def every(self) -> list[TextId]:
+        """The texts of all rows, each once."""
+        return list(self._by_text)
+
     def sample(self, most: int) -> list[TextId]:
         """Texts from all of the view, evenly."""
         texts = list(self._by_text)

@@ -88,7 +88,7 @@ def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
 
 
 Act = Callable[[Bench, Branch], object]
-LEAVE: dict[str, Callable[[Repository, Branch], object]] = {
+LEAVE: dict[str, Callable[[Repository, Branch], Branch]] = {
     "delete": lambda repo, branch: deleting.delete(repo, branch, MAIN, 1_000),
     "retire": lambda repo, branch: retiring.retire(repo, branch, 1_000),
 }
