@@ -195,6 +195,12 @@ class Unauthorized(Day1Error):
     code = "unauthorized"
 
 
+class TokenRequired(Unauthorized):
+    """The store requires tokens, and its ledger has none: it was lost, or is another one."""
+
+    code = "token_required"
+
+
 class ForeignStore(Refused):
     """The database or file is another program's: it is left as it is."""
 
