@@ -194,7 +194,7 @@ def test_every_method_of_a_port_has_a_way_here(port: type) -> None:
 @pytest.mark.parametrize(
     ("port", "method"),
     [(port, method) for port, ways in WAYS.items() for method in ways],
-    ids=lambda one: one if isinstance(one, str) else one.__name__,
+    ids=str,
 )
 def test_a_limited_token_comes_by_no_method_to_a_hidden_branch(
     scene: Scene, port: type, method: str

@@ -114,6 +114,22 @@ def test_news_while_the_server_leaves_break_nothing() -> None:
     anyio.run(leave)
 
 
+def test_the_name_of_a_client_or_its_session_tells_it_from_others() -> None:
+    store = Mock()
+    store.settings.space = None
+    store.context.side_effect = lambda caller: caller
+    callers: Any = Callers(store, Mock())
+    for headers, meta, client in (
+        ([], None, None),
+        ([(b"day1-client", b"laptop")], None, "laptop"),
+        ([(b"day1-client", b"laptop")], {"day1/client": "desktop"}, "desktop"),
+        ([(b"mcp-session-id", b"one")], None, "one"),
+        ([(b"mcp-session-id", b"one"), (b"day1-client", b"laptop")], None, "laptop"),
+    ):
+        request = HTTPConnection({"type": "http", "headers": headers, ACCESS: EVERYTHING})
+        assert callers.context(request, meta).client == client
+
+
 def test_a_server_whose_ledger_was_lost_says_on_every_path_what_to_do(tmp_path: Path) -> None:
     needs_files()
     folder = tmp_path / "store"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from day1.model.search.ranking import words_in_context
 from day1.model.search.wording import Usual, subject, usual
-from day1.services.search.views import CachedView, asks_again
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from day1.services.search.entries import Entry
     from day1.services.search.live_query import LiveQuery
     from day1.services.search.nearest import Best, CandidateQuery
-    from day1.services.search.views import ViewKey
+    from day1.services.search.views import CachedView, ViewKey
 
 _SAMPLE = 400
 """Texts, and pairs of texts, by which a state is judged; a share of a quarter is known to 2 %."""
@@ -93,16 +92,6 @@ def _ordered(
     if min(len(beside), len(any_two)) < _FEWEST_PAIRS:
         return None
     return fmean(beside) - fmean(any_two) > _MORE_ALIKE
-
-
-def weighed_by(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Again:
-    """Whether texts will be asked for again; for who sees not all branches, all texts to weigh by.
-
-    Those of more rows than a view holds are weighed by all texts of the index.
-    """
-    if looking.reach.apart and isinstance(visible, CachedView):
-        return visible.every()
-    return asks_again(looking.wanted, visible, looking.reach.candidates)
 
 
 def lines_around(

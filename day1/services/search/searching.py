@@ -27,7 +27,7 @@ from day1.model.search.ranking import Candidate, Question, Scored, rank
 from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
-from day1.services.search.context import in_context, lines_around, weighed_by
+from day1.services.search.context import in_context, lines_around
 from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
@@ -41,7 +41,7 @@ from day1.services.search.nearest import (
     nearest,
 )
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
-from day1.services.search.views import CachedView, among, state_of
+from day1.services.search.views import CachedView, among, state_of, weighed_by
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -349,7 +349,8 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
         near, missing = nearest(looking, visible, meaning)
     asked = looking.asked.terms and looking.question.mode != "vector"
     worded = _by_words(looking, visible) if asked else Best()
-    again = weighed_by(looking, visible)
+    reach = looking.reach
+    again = weighed_by(looking.wanted, visible, reach.candidates, apart=reach.apart)
     lines = lines_around(looking, visible, near, worded) if looking.in_order else []
     beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
     entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
@@ -379,7 +380,8 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
 
 def _by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """The visible rows with the best scores by words."""
-    most, again = looking.reach.candidates, weighed_by(looking, visible)
+    most = looking.reach.candidates
+    again = weighed_by(looking.wanted, visible, most, apart=looking.reach.apart)
     if isinstance(visible, CachedView) and again is not False:
         texts = list(visible.texts(looking.wanted))
         terms, kind = looking.asked.terms, looking.wanted.kind

@@ -22,7 +22,7 @@ from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.ports.history import History
-from day1.ports.index import Index, TextId
+from day1.ports.index import Again, Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, WritingOrder
 from day1.services.search.filters import Filter
@@ -112,6 +112,16 @@ def asks_again(wanted: Filter, visible: object, most: int) -> bool:
     if not wanted.scope or not isinstance(visible, CachedView):
         return False
     return wanted.only is not None or len(visible) <= _FEW * most
+
+
+def weighed_by(wanted: Filter, visible: object, most: int, *, apart: bool) -> Again:
+    """What `Words.scores` is told: whether it will be asked again, or `apart` what to weigh by.
+
+    More rows than a view holds are weighed by all texts of the index in any case.
+    """
+    if apart and isinstance(visible, CachedView):
+        return visible.every()
+    return asks_again(wanted, visible, most)
 
 
 class CachedView:
