@@ -183,11 +183,11 @@ def content(scene: Scene) -> object:
     )
 
 
-@pytest.mark.parametrize("port", WAYS, ids=lambda port: port.__name__)
+@pytest.mark.parametrize("port", WAYS, ids=str)
 def test_every_method_of_a_port_has_a_way_here(port: type) -> None:
     methods = {n for n, _ in inspect.getmembers(port) if not n.startswith("_")}
     assert methods == WAYS[port].keys()
-    (guard,) = [one for one in port.__subclasses__() if one.__name__ == f"Scoped{port.__name__}"]
+    (guard,) = [each for each in port.__subclasses__() if each.__name__ == f"Scoped{port.__name__}"]
     assert methods <= vars(guard).keys()
 
 
@@ -267,9 +267,7 @@ def test_a_record_of_a_visible_branch_replaces_none_of_a_hidden_one(scene: Scene
 
 def test_no_intent_is_about_more_than_visible_branches(scene: Scene) -> None:
     made = Branch("b", "theirs/a", scene.mine.id, scene.own, 1)
-    merge = MergeIntent(
-        "m", scene.mine.id, scene.main.id, scene.own, "auto", [], None, 1, None, "mine/a"
-    )
+    merge = MergeIntent("m", scene.mine.id, scene.main.id, scene.own, "auto", [], None, 1, "mine/a")
     payloads: list[tuple[Any, Any]] = [
         (DELETE, DeleteIntent(scene.main.id, MAIN)),
         (RETIRE, RetireIntent(MAIN)),

@@ -42,13 +42,18 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
     with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
         with leaving(repo, branch) as (gone, tip):
-            repo.history.keep(f"keep/{branch.id}", tip)
+            repo.history.keep(kept_as(branch.id), tip)
             repo.point("delete.after_keep")
             repo.history.drop(name)
             repo.point("delete.after_engine")
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
     return gone
+
+
+def kept_as(branch_id: str) -> str:
+    """The tag that keeps what a deleted branch had."""
+    return f"keep/{branch_id}"
 
 
 def refuse_loss(branch: Branch) -> Branch:
