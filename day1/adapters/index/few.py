@@ -11,7 +11,7 @@ import math
 import sqlite3
 import threading
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from day1.adapters.index.database import TOKENIZER, words_of
 from day1.model.rows.kind import Kind
@@ -84,21 +84,19 @@ class FewTexts:
         edition: str,
         kind: Kind,
         terms: Sequence[str],
-        texts: Collection[TextId],
-        every: Sequence[TextId],
+        texts: Sequence[TextId],
     ) -> list[dict[TextId, float]]:
-        """What `Words.each` says of some of `every`, as if the index had no other texts."""
+        """What `Words.each` says of texts, as if the index had no others."""
         with self._guard:
-            self._learn(connection, edition, kind, terms, every)
-            there = [(text, *self._texts[text]) for text in every if text in self._texts]
+            self._learn(connection, edition, kind, terms, texts)
+            there = [(text, *self._texts[text]) for text in texts if text in self._texts]
             length = sum(size for _, size, _ in there) / max(1, len(there))
             found = []
             for term in terms:
                 stem = self._stems[term]
                 having = [one for one in there if stem and stem in one[2]]
                 weight = _weight_of(len(having), len(there))
-                some = [one for one in having if one[0] in texts]
-                found.append(_scores(stem, some, weight, length))
+                found.append(_scores(stem, having, weight, length))
             return found
 
     def _learn(
