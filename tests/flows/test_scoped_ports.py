@@ -187,7 +187,8 @@ def content(scene: Scene) -> object:
 def test_every_method_of_a_port_has_a_way_here(port: type) -> None:
     methods = {n for n, _ in inspect.getmembers(port) if not n.startswith("_")}
     assert methods == WAYS[port].keys()
-    guards: dict[str, type] = {guard.__name__: guard for guard in port.__subclasses__()}
+    subclasses: list[type] = port.__subclasses__()
+    guards = {guard.__name__: guard for guard in subclasses}
     assert methods <= vars(guards[f"Scoped{port.__name__}"]).keys()
 
 

@@ -150,9 +150,9 @@ class SqliteWords(Words):
         edition = "" if again is False else self._database.edition()
         with self._database.reading() as connection:
             if not isinstance(again, bool):
-                asked = frozenset(texts)
+                wanted = frozenset(texts)
                 found = self._few.apart(connection, edition, kind, terms, again)
-                return [{t: score for t, score in one.items() if t in asked} for one in found]
+                return [{t: score for t, score in one.items() if t in wanted} for one in found]
             few = self._few.each(connection, edition, kind, terms, texts) if again else None
             if few is not None:
                 return few
