@@ -8,7 +8,7 @@ message or detail holds memory text, a token or a password.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import ClassVar
 
@@ -21,6 +21,8 @@ class Step:
 
     operation: str
     arguments: Mapping[str, Json] = field(default_factory=dict)
+    toolset: str = ""
+    """The toolset that was called: of operations with one name its own is meant."""
 
     def __str__(self) -> str:
         """The step in the words of MCP: an argument where there is one, else the tool."""
@@ -57,6 +59,15 @@ class Advice:
             parts += [" "] if parts else []
             parts += [text] if isinstance(text, str) else text._parts
         made._parts = tuple(parts)
+        return made
+
+    def by(self, toolset: str) -> "Advice":
+        """The advice as the tools of a toolset give it."""
+        made = Advice("")
+        made._parts = tuple(
+            replace(part, toolset=toolset) if isinstance(part, Step) else part
+            for part in self._parts
+        )
         return made
 
     @property
@@ -109,6 +120,30 @@ class InvalidRequest(Day1Error):
     """The arguments do not fit: each problem is named in `details["problems"]`."""
 
     code = "invalid_request"
+
+
+class BodyAmbiguous(InvalidRequest):
+    """An HTTP request says the length of its body in two ways; its connection is closed."""
+
+    code = "body_ambiguous"
+
+
+class BodyTooLong(InvalidRequest):
+    """The body of an HTTP request has more bytes than the server takes."""
+
+    code = "body_too_long"
+
+
+class BodyTooSlow(InvalidRequest):
+    """The body of an HTTP request did not come in time."""
+
+    code = "body_too_slow"
+
+
+class HostUnknown(InvalidRequest):
+    """The server is not called as the HTTP request says: DAY1_HTTP__NAMES names it."""
+
+    code = "host_unknown"
 
 
 class NotFound(Day1Error):
@@ -195,6 +230,12 @@ class Unauthorized(Day1Error):
     code = "unauthorized"
 
 
+class TokenRequired(Unauthorized):
+    """The store requires tokens, and its ledger has none: it was lost, or is another one."""
+
+    code = "token_required"
+
+
 class ForeignStore(Refused):
     """The database or file is another program's: it is left as it is."""
 
@@ -211,6 +252,12 @@ class Forbidden(Refused):
     """The caller's token does not allow it."""
 
     code = "forbidden"
+
+
+class OriginForbidden(Forbidden):
+    """A page of another site asks."""
+
+    code = "origin_forbidden"
 
 
 class BranchProtected(Refused):

@@ -26,6 +26,7 @@ class WriteLock:
         """Lock the file `path` (made when first needed), waiting at most `limit_s` seconds."""
         self._path = path
         self._limit_s = limit_s
+        self._mine = threading.local()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -41,6 +42,19 @@ class WriteLock:
                     f"Another writer has held this store for {self._limit_s:g} s; try again.",
                     limit_s=self._limit_s,
                 )
+            self._mine.holds = True
+            try:
+                yield
+            finally:
+                self._mine.holds = False
+
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        """Hold the lock for the block, which may stand inside a `held` block of this thread."""
+        if getattr(self._mine, "holds", False):
+            yield
+            return
+        with self.held():
             yield
 
     @contextmanager

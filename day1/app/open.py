@@ -29,6 +29,7 @@ from day1.model.redaction.mask import Mask
 from day1.model.search.ranking import Weights
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import new_id, short_hash
+from day1.services.access.authentication import note_tokens
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half
@@ -106,6 +107,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
         if not read_only:
             _recover(repo)
             forget_redacted(repo)
+            note_tokens(repo)
         opened.callback(closing)
         prime = PrimePorts(FileUses(folder, read_only=read_only), primes)
         search = _search_ports(settings, repo, index, serves=serves)

@@ -54,6 +54,8 @@ class Caller:
     """The space of calls that name none; None: all spaces, and for new rows none."""
     head: Head | None = None
     access: Access = EVERYTHING
+    client: str | None = None
+    """What tells this client from others of its token: the name it gives, or its session."""
 
 
 BranchRule = Callable[[Caller], str]

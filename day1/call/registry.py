@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from day1.call.toolset import Tool, Toolset
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import InvalidRequest, NotFound, Step
 
 _NAME: Final = re.compile("[a-z][a-z0-9_]*")
 
@@ -73,6 +73,28 @@ class Registry(Mapping[str, Toolset]):
     def tool(self, name: str) -> Tool | None:
         """The tool of a bare or a qualified name, if there is one."""
         return self._first.get(name) or self._qualified.get(name)
+
+    def of(self, toolset: Toolset, operation: str) -> Tool:
+        """The tool that an operation's name means in a toolset.
+
+        It is the toolset's own, else one of its namespace, else the first that was registered.
+
+        Raises:
+            KeyError: there is none.
+        """
+        beside = (other for other in self.values() if other.namespace is toolset.namespace)
+        for one in (toolset, *beside):
+            if operation in one.tools:
+                return one.tools[operation]
+        return self._first[operation]
+
+    def meant(self, step: Step) -> Tool:
+        """The tool that a step means: that of the toolset which advised it.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.of(self.get(step.toolset) or self[self.default], step.operation)
 
     def choose(self, names: str) -> tuple[Tool, ...]:
         """The tools of toolsets, named lists or single tools, named with commas, in order.

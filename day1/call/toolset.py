@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from day1.call.context import BranchRule, Context, active_branch
 from day1.call.operation import Operation
-from day1.errors import Day1Error, Json, Say
+from day1.errors import Day1Error, Json, Say, Step
 
 _FAILURE: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -198,7 +198,14 @@ class Tool:
             InvalidRequest: the arguments do not fit; every problem is named.
             Day1Error: as the operation says.
         """
-        rule = self.toolset.branch_rule
-        if ctx.branch_rule is not rule:
-            ctx = replace(ctx, branch_rule=rule)
-        return self.operation.call(ctx, arguments)
+        toolset, say = self.toolset.name, ctx.say
+
+        def said(step: Step) -> str:
+            return say(replace(step, toolset=toolset))
+
+        ctx = replace(ctx, branch_rule=self.toolset.branch_rule, say=said)
+        try:
+            return self.operation.call(ctx, arguments)
+        except Day1Error as exc:
+            exc.advice = exc.advice.by(toolset)
+            raise

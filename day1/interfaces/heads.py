@@ -97,4 +97,5 @@ def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | N
         branch=said_in(meta, "branch"),
         space=spaced(said_in(meta, "space") or settings.space),
         head=head,
+        client=said_in(meta, "client"),
     )

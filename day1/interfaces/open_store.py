@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from day1.call.context import Caller, Context, Limits
 from day1.errors import Day1Error
 from day1.services.access.scoped import scoped
+from day1.services.access.scoped_ledger import ScopedUses
 from day1.services.prime.request import PrimePorts
 from day1.services.repository.repository import Repository
 from day1.services.search.request import SearchPorts
@@ -47,10 +48,19 @@ class OpenStore:
         """What one call works with, limited to what the caller may see and do."""
         write = self.settings.write
         limits = Limits(write.raw_characters, write.secrets, self.settings.prime.chars)
-        repo, search = self.repo, self.search
+        repo, search, prime = self.repo, self.search, self.prime
         if caller.access.branches:
             repo = scoped(repo, caller.access)
-            search = replace(search, store=repo.store, history=repo.history)
+            uses = ScopedUses(search.uses, repo.ledger)
+            search = replace(
+                search,
+                store=repo.store,
+                history=repo.history,
+                votes=repo.ledger.votes,
+                uses=uses,
+                reach=replace(search.reach, apart=True),
+            )
+            prime = replace(prime, uses=uses)
         return Context(
             repo,
             search,
@@ -60,7 +70,7 @@ class OpenStore:
             limits,
             self.chat,
             configuration=self.settings.told,
-            prime=self.prime,
+            prime=prime,
         )
 
     def obstacles(self) -> list[Day1Error]:

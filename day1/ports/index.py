@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a typ
 
 TextId = int
 """The index's number of a kind and content hash; never used twice."""
+Again = bool | Sequence[TextId]
+"""Whether texts will be asked for again; or all texts by which words are weighed."""
 
 
 class IndexLost(StoreUnavailable):
@@ -80,17 +82,18 @@ class Words(Protocol):
         """
 
     def scores(
-        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: bool = False
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> dict[TextId, float]:
         """BM25 of those of `texts` in which any of `terms` occurs: the sum of what `each` says."""
 
     def each(
-        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: bool = False
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> list[dict[TextId, float]]:
         """For each of `terms`, a word or a phrase in quotes, the BM25 of those of `texts` with it.
 
         With `again`, as for a small space, the same texts will be asked for again: their words may
         be remembered, and a term is then weighed by a count of texts that is a tenth off at most.
+        Where `again` names texts, terms are weighed as if the index had no others.
         """
 
     def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:

@@ -120,6 +120,13 @@ class Store(Protocol):
             IntegrityBroken: the branch has another tip, or other rows changed than `writes` says.
         """
 
+    def sealed(self, branch: str) -> AbstractContextManager[CommitId]:
+        """Keep every writer from a branch during the block, in which its ref may be deleted.
+
+        Yields the branch's last commit, which has all of its rows. Writers wait for the end of
+        the block, as they wait for one another.
+        """
+
     def commit_pending(self, branch: str) -> CommitId:
         """Commit a branch's pending rows as one `add`; returns the tip."""
 

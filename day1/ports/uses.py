@@ -15,16 +15,20 @@ class Use:
     last: int
 
 
+Branches = frozenset[str] | None
+"""By id, those on which rows were shown; None: all, and those that are not known any more."""
+
+
 class Uses(Protocol):
     """Counts what is shown; no method fails where the file cannot be used."""
 
-    def shown(self, row_ids: Sequence[str], at: int) -> None:
-        """Count that rows were shown."""
+    def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
+        """Count that rows of a branch were shown."""
 
-    def known(self) -> Mapping[str, Use]:
+    def known(self, branches: Branches = None) -> Mapping[str, Use]:
         """Every row that was shown, by id."""
 
-    def most(self, count: int) -> Mapping[str, Use]:
+    def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         """So many of those that were shown most often, and of those that were shown last."""
 
 
@@ -32,13 +36,13 @@ class NoUses(Uses):
     """Counts nothing."""
 
     @override
-    def shown(self, row_ids: Sequence[str], at: int) -> None:
+    def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
         pass
 
     @override
-    def known(self) -> Mapping[str, Use]:
+    def known(self, branches: Branches = None) -> Mapping[str, Use]:
         return {}
 
     @override
-    def most(self, count: int) -> Mapping[str, Use]:
+    def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         return {}

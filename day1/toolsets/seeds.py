@@ -55,7 +55,7 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
     asked = request.model_copy(update={"space": _space(request)})
     branch, answer = core.searched(ctx, asked)
-    note_shown(ctx, answer.hits)
+    note_shown(ctx, answer.hits, ctx.find(branch).id)
     return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch, answer))
 
 

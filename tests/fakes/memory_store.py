@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from day1.errors import BranchExists, Conflict, Json, NotFound, UnknownBranch, Unsupported
+from day1.errors import (
+    BranchExists,
+    Conflict,
+    Json,
+    NotFound,
+    StoreBusy,
+    UnknownBranch,
+    Unsupported,
+)
 from day1.model.branches.branch import MAIN
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.redaction.veil import is_expired, is_secret, shown_row
@@ -166,6 +174,7 @@ class MemoryStore:
         self.added: dict[str, Tables] = {}
         """What is pending, by branch: all rows of its state."""
         self.tags: dict[str, CommitId] = {}
+        self.sealed_branches: set[str] = set()
         self.history = MemoryHistory(self)
         empty: Tables = {kind.table: {} for kind in KINDS}
         first = Commit("c0", (), "init", clock(), "", "init")
@@ -221,6 +230,8 @@ class MemoryStore:
         yield MemoryReading(self, ref.branch, tip, pending, tables)
 
     def work(self, branch: str) -> MemoryReading:
+        if branch in self.sealed_branches:
+            raise StoreBusy("Another writer has held this store for 0 s; try again.")
         tables = self._state(branch)
         now = max(self.clock(), self.commits[self.tips[branch]].ts + 1)
         return MemoryReading(self, branch, self.tips[branch], self._pending(branch), tables, now)
@@ -236,6 +247,15 @@ class MemoryStore:
     def changing(self, branch: str) -> Iterator[MemoryReading]:
         self.commit_pending(branch)
         yield self.work(branch)
+
+    @contextmanager
+    def sealed(self, branch: str) -> Iterator[CommitId]:
+        tip = self.commit_pending(branch)
+        self.sealed_branches.add(branch)
+        try:
+            yield tip
+        finally:
+            self.sealed_branches.remove(branch)
 
     def commit_pending(self, branch: str) -> CommitId:
         pending = self._pending(branch)

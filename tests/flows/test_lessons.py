@@ -10,13 +10,17 @@ import pytest
 from day1.call.context import Caller
 from day1.errors import Refused
 from day1.interfaces.open_store import OpenStore
+from day1.model.access.permissions import Access
+from day1.model.branches.branch import MAIN
 from day1.model.values.ids import is_made
 from day1.model.values.instant import DAY
+from day1.services.branches.lookup import find
 from day1.services.lessons import tidying
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
+from day1.toolsets.engram.consolidation import _client
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import opened
 
@@ -77,7 +81,7 @@ def test_what_is_old_unused_and_rated_low_is_stale(
         call(store, "memory_judge", memory_id=made, score=judged)
     now = store.repo.clock() + round(days * DAY)
     if shown:
-        store.search.uses.shown([made], now)
+        store.search.uses.shown([made], now, find(store.repo, MAIN).id)
     ctx = replace(store.context(Caller()), clock=lambda: now)
     found = ENGRAM.tools["memory_consolidate_preview"].call(ctx, more)
     assert found["stale_ids"] == [made] * stale
@@ -245,3 +249,18 @@ def test_whatever_a_memory_was_called_elsewhere_it_is_a_fact_here(store: OpenSto
     assert {m["id"] for m in call(store, "memory_export")["memories"]} == set(names)
     for name in names:
         call(store, "memory_judge", memory_id=name, score=0.5)
+
+
+def test_each_client_of_a_branch_has_a_desk_of_its_own(store: OpenStore) -> None:
+    """Else one that looks at a plan puts away what another one looked at."""
+    whose = [
+        Caller(),
+        Caller(agent_id="ann"),
+        Caller(client="laptop"),
+        Caller(client="desktop"),
+        Caller(client="desktop", agent_id="ann"),
+        Caller(client="desktop", access=Access("token_1")),
+    ]
+    desks = [_client(store.context(caller)) for caller in whose]
+    assert len(set(desks)) == len(whose)
+    assert desks[:2] == ["", "ann"]  # as an earlier day1 calls them

@@ -96,7 +96,7 @@ def test_pinned_judged_and_used_facts_come_before_newer_ones(store) -> None:
     for agent in ("a", "b", "c"):
         store.repo.ledger.put(rating_of(judged, agent, None, 1.0, now))
     for _ in range(9):
-        store.search.uses.shown([used], now)
+        store.search.uses.shown([used], now, find(store.repo, "main").id)
     assert set(known(primed(store))[1:3]) == {"Ask Ann first.", "Logs are in /var."}
     assert known(primed(store))[0] == "Run the checks."
     call(store, "memory_update_fact", fact_id=pinned, category="plain")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from day1.interfaces.open_store import OpenStore
+from day1.services.branches import deleting, lookup
 from day1.services.exchange.bundles import export_bundle, take_bundle
 from tests.flows.opened_store import call, facts, opened
 from tests.flows.tiered_store import by, merge, person, protect
@@ -51,3 +52,60 @@ def test_a_bundle_does_not_merge_unseen_by_whose_it_says_it_is(store: OpenStore,
     assert (merge(store)["merged_count"], facts(store)) == (1, ["By hand."])
     protect(store, "unseen source=user,import")
     assert (merge(store)["merged_count"], set(facts(store))) == (1, {"By hand.", FORGED})
+
+
+def carry(store: OpenStore, way: str) -> None:
+    """Bring what `first` has to `side`, on one of the ways that copy rows."""
+    ends = {"branch_name": "side", "parent_branch": "first"}
+    if way == "fork":
+        by(store, "ann", "memory_branch_create", "write", **ends)
+        return
+    if way == "curate":
+        (row,) = call(store, "memory_timeline", branch="first")["result"]
+        by(store, "ann", "memory_branch_create_curated", "write", **ends, fact_ids=[row["id"]])
+        return
+    by(store, "ann", "memory_branch_create", "write", branch_name="side")
+    both = {"source_branch": "first", "target_branch": "side"}
+    if way == "handoff":
+        by(store, "ann", "memory_handoff_create", "write", **both, include_unverified=True)
+    elif way == "pick":
+        (row,) = call(store, "memory_timeline", branch="first")["result"]
+        given = {"strategy": "cherry_pick", "items": [row["id"]]}
+        by(store, "ann", "memory_branch_merge", "merge", **both, **given)
+    else:
+        by(store, "ann", "memory_branch_merge", "merge", **both, strategy=way)
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+@pytest.mark.parametrize("way", ["fork", "curate", "handoff", "pick", "squash", "auto"])
+def test_a_bundle_on_a_branch_that_is_gone_is_still_what_a_file_says(
+    store: OpenStore, monkeypatch: pytest.MonkeyPatch, way: str, *, tagged: bool
+) -> None:
+    """A deleted branch leaves a tag; where there is none, nobody knows who wrote what came."""
+    carry(store, way)
+    deleting.delete(store.repo, lookup.find(store.repo, "first"), "main", store.clock())
+    if not tagged:
+        monkeypatch.setattr(type(store.repo.history), "kept", lambda _: {})
+    assert (merge(store)["merged_count"], facts(store)) == (0, [])
+    protect(store, "unseen source=user,import")
+    assert (merge(store)["merged_count"], facts(store)) == (1, [FORGED])
+
+
+@pytest.mark.parametrize("way", ["curate", "handoff", "auto"])
+def test_what_is_known_of_a_branch_that_is_gone_is_believed(store: OpenStore, way: str) -> None:
+    """A person wrote the row there: it merges unseen as it did before."""
+    person(store, "memory_branch_create", branch_name="second")
+    person(store, "memory_write_fact", fact_text="By hand.", branch="second")
+    ends = {"branch_name": "side", "parent_branch": "second"}
+    if way == "curate":
+        (row,) = call(store, "memory_timeline", branch="second")["result"]
+        person(store, "memory_branch_create_curated", **ends, fact_ids=[row["id"]])
+    else:
+        person(store, "memory_branch_create", branch_name="side")
+        both = {"source_branch": "second", "target_branch": "side"}
+        if way == "handoff":
+            person(store, "memory_handoff_create", **both, include_unverified=True)
+        else:
+            person(store, "memory_branch_merge", **both, strategy="auto")
+    deleting.delete(store.repo, lookup.find(store.repo, "second"), "main", store.clock())
+    assert (merge(store)["merged_count"], facts(store)) == (1, ["By hand."])

@@ -3,17 +3,25 @@
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from string import Formatter
 from typing import Any
+from unittest.mock import Mock
 
 import click
 import pytest
 
+from day1.call.context import Context
+from day1.call.fields import Note, Request, Response
+from day1.call.operation import Effect, Operation
+from day1.call.toolset import Tool, Toolset
 from day1.errors import Advice, Conflict, Step, UnknownBranch
 from day1.interfaces.cli.main import day1
 from day1.interfaces.cli.wording import COMMANDS, OPTIONS, command_of
 from day1.interfaces.http.failures import route_of
+from day1.interfaces.mcp.server import _named
 from day1.toolsets import TOOLSETS
 
 ROOT = Path(__file__).parents[2] / "day1"
@@ -128,3 +136,73 @@ def test_an_argument_that_is_advised_is_data_too() -> None:
     assert told["next"] == [
         {"operation": "knowledge_bundle_create", "arguments": {"only_verified": False}}
     ]
+
+
+def words(step: Step) -> dict[str, str]:
+    """A step as each wire says it to a client of the step's toolset."""
+    served = TOOLSETS[step.toolset].tools
+    return {
+        "http": route_of(step),
+        "command line": command_of(step).strip("`"),
+        "mcp": partial(_named, served)(step),
+    }
+
+
+def meant(wire: str, text: str, toolset: Toolset) -> Tool:
+    """The tool that a client of a toolset finds by the words of a wire."""
+    if wire == "http":
+        routes = {
+            f"{route.method} {each.namespace.prefix}{route.path}": each.tools[
+                route.binding.operation
+            ]
+            for each in TOOLSETS.values()
+            for route in each.served_routes
+        }
+        return routes[text]
+    if wire == "command line":
+        name = next((name for name, command in COMMANDS.items() if command == text), None)
+        tool = TOOLSETS.tool(name or text.removeprefix("day1 call "))
+    else:
+        tool = toolset.tools.get(text) or TOOLSETS.tool(text)
+    assert tool is not None, text
+    return tool
+
+
+@pytest.mark.parametrize("toolset", TOOLSETS.values(), ids=list(TOOLSETS))
+def test_a_step_is_the_tool_of_the_product_that_was_called(toolset: Toolset) -> None:
+    """Two products have tools of one name, and a client of one knows nothing of the other."""
+    beside = [each for each in TOOLSETS.values() if each.namespace is toolset.namespace]
+    for operation in TOOLSETS.tools:
+        for wire, text in words(Step(operation, toolset=toolset.name)).items():
+            tool = meant(wire, text, toolset)
+            assert tool.name == operation
+            if any(operation in each.tools for each in beside):
+                assert tool.toolset.namespace is toolset.namespace, (wire, text)
+
+
+def test_an_error_and_the_notes_of_an_answer_are_worded_by_the_toolset_that_was_called() -> None:
+    class Asked(Request):
+        fails: bool = False
+
+    class Noted(Response):
+        note: Note
+
+    def look(ctx: Context, request: Asked) -> Noted:
+        advice = Advice("{memory_search} finds those there are.")
+        if request.fails:
+            raise Conflict("There is none.", advice)
+        return Noted(note=advice)
+
+    operation = Operation("look", Asked, Noted, look, Effect.READ)
+    context: Any = Context(Mock(), Mock(), Mock(), Mock(), say=route_of)
+    context.repo.ledger.steady = nullcontext
+    for name in TOOLSETS:
+        own = "engram" if name == "engram" else "core"
+        said = route_of(Step("memory_search", toolset=own)) + " finds those there are."
+        toolset = Toolset(name, (operation,), TOOLSETS[name].namespace)
+        tool = toolset.tools["look"]
+        assert tool.call(context, {}) == {"note": said}
+        with pytest.raises(Conflict) as refused:
+            tool.call(context, {"fails": True})
+        assert refused.value.worded(route_of) == f"There is none. {said}"
+    assert route_of(Step("memory_search", toolset="engram")) != route_of(Step("memory_search"))

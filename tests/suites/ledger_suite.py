@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from day1.model.lessons.rating import Rating, rating_of
+from day1.model.lessons.rating import Rating, given_on, rating_of
 from day1.model.records.desk import next_desk
 from day1.model.search.worth import Vote
 from day1.ports.ledger import Ledger
@@ -35,11 +35,26 @@ class LedgerContract:
         for at, score in ((10, 1 / 3), (20, 0.5), (5, 0.7)):
             rating = rating_of("fact_1", f"agent {at}", "deploys wait", score, at * 1_000_000)
             ledger.put(rating)
-            vote = Vote(score, frozenset({"deploys", "wait"}))
+            words = frozenset({"deploys", "wait"})
+            vote = Vote(score, words, rating.voter, rating.created_at)
             assert ledger.votes()["fact_1"].by_rating[rating.id] == vote
         ledger.put(rating_of("fact_1", "agent 5", "deploys wait", 0.1, 30_000_000))
         votes = ledger.votes()["fact_1"].by_rating.values()
         assert sorted(vote.score for vote in votes) == [0.1, 1 / 3, 0.5]
+
+    def test_of_votes_on_several_branches_the_newest_of_each_voter_counts(
+        self, ledger: Ledger
+    ) -> None:
+        later = rating_of("fact_1", "ada", None, 0.9, 20).on("branch_a")
+        earlier = rating_of("fact_1", "ada", None, 0.2, 10).on("branch_b")
+        ledger.put(later)
+        ledger.put(earlier, rating_of("fact_2", "bo", None, 0.5, 10).on("branch_b"))
+        assert len(ledger.records(Rating, row_id="fact_1")) == 2
+        votes = ledger.votes()
+        assert [vote.score for vote in votes["fact_1"].counted.values()] == [0.9]
+        seen = given_on(votes, {"branch_b"})
+        assert [vote.score for vote in seen["fact_1"].counted.values()] == [0.2]
+        assert given_on(votes, {"branch_a"}).keys() == {"fact_1"}
 
     def test_a_desk_is_written_only_by_who_saw_it_as_it_is(self, ledger: Ledger) -> None:
         first = next_desk(None, WHOSE, '{"a":1}', 5)

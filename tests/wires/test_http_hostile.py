@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
+from day1.call.toolset import ErrorShape
 from day1.interfaces.http import bodies
 from tests.waiting import until
 from tests.wires.http_server import HttpServer
@@ -168,10 +169,31 @@ def test_a_body_that_comes_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch
     async def tell(message: Any) -> None:
         told.append(message)
 
-    app = bodies.WholeBodies(PlainTextResponse("reached"), 100)
-    asyncio.run(app({"type": "http", "headers": [], "method": "POST"}, never, tell))
+    app = bodies.WholeBodies(PlainTextResponse("reached"), 100, lambda _: ErrorShape())
+    request = {"type": "http", "headers": [], "method": "POST", "path": "/"}
+    asyncio.run(app(request, never, tell))
     assert told[0]["status"] == 408
     assert b"body_too_slow" in told[1]["body"]
+
+
+@pytest.mark.parametrize(
+    "headers", [b"Content-Length: 5\r\n" + CHUNKED, CHUNKED + b"Content-Length: 44\r\n"]
+)
+@pytest.mark.parametrize("path", [b"/api/v1/memory_timeline", b"/mcp", b"/health", b"/nothing"])
+def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_is_read(
+    server: HttpServer, headers: bytes, path: bytes
+) -> None:
+    """Else a proxy that goes by the other length passes on a request that nobody made."""
+    smuggled = b"0\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = sent(server, b"POST " + path + b" HTTP/1.1\r\n", headers, smuggled, leaves=False)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert answer[:12] == b"HTTP/1.1 400"
+    assert b"body_ambiguous" in answer
+
+
+def test_a_chunked_body_is_not_of_the_first_http(server: HttpServer) -> None:
+    answer = sent(server, b"POST /health HTTP/1.0\r\n", CHUNKED, b"0\r\n\r\n", leaves=False)
+    assert answer.split(b" ")[1] == b"400"
 
 
 def test_slow_and_half_closed_clients_keep_nobody_waiting(server: HttpServer) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +15,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from day1.errors import Day1Error, StoreUnavailable, TooManyRequests, Unauthorized
+from day1.call.toolset import ErrorShape
+from day1.errors import BodyTooLong, Day1Error, StoreUnavailable, TooManyRequests, Unauthorized
 from day1.interfaces.http.middleware import AccessMiddleware, AccessRules
 from day1.interfaces.http.probes import Metrics
 from day1.services.access.authentication import without_place
@@ -190,3 +193,76 @@ def test_who_has_no_token_is_not_told_where_the_store_is(
     assert ready.status == status
     (error,) = ready.body.get("wrong") or [ready.body["error"]]
     assert (error["code"], "`day1 doctor`" in error["message"]) == ("store_unavailable", True)
+
+
+@pytest.mark.parametrize(
+    ("origin", "forwarded", "status"),
+    [
+        ("http", None, 200),
+        ("https", None, 403),
+        ("https", "https", 200),
+        ("http", "https", 403),
+        ("ftp", None, 403),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_page_of_this_server_has_its_scheme_too(
+    tmp_path: Path, origin: str, forwarded: str | None, status: int, *, named: bool
+) -> None:
+    """Behind a proxy that adds TLS it is that of the proxy, if the proxy is named."""
+    if forwarded and not named:
+        status = 200 if origin == "http" else 403
+    trusted = ("127.0.0.1",) if named else ()
+
+    async def run() -> tuple[int, str]:
+        inner: Any = refusing_app(Unauthorized("No."))
+        app: Any = ProxyHeadersMiddleware(inner, trusted_hosts=[*trusted])
+        transport = httpx2.ASGITransport(app, client=("127.0.0.1", 1))
+        headers = {"Origin": f"{origin}://localhost"}
+        headers |= {"X-Forwarded-Proto": forwarded} if forwarded else {}
+        async with httpx2.AsyncClient(transport=transport) as http:
+            answer = await http.get("http://localhost/x", headers=headers)
+            return answer.status_code, answer.text
+
+    code, text = anyio.run(run)
+    assert code == (401 if status == 200 else 403)
+    assert ("DAY1_HTTP__TRUSTED_PROXIES" in text) == (status == 403)
+
+
+def test_what_is_refused_before_a_tool_has_the_form_of_its_path() -> None:
+    """Whoever has the contract of a product reads its errors, whatever stops the request."""
+
+    def body(error: Day1Error, _: object) -> dict[str, Any]:
+        return {"fault": error.code}
+
+    shape = ErrorShape(body, {}, {BodyTooLong: 499})
+    rules = AccessRules(
+        names=(),
+        rate=0,
+        body_bytes=10,
+        public=lambda _: True,
+        page=lambda _: False,
+        cookie=lambda _: None,
+        refused=lambda _error, _request: PlainTextResponse("a page"),
+        shape=lambda path: shape if path.startswith("/api/other") else ErrorShape(),
+    )
+    app = AccessMiddleware(
+        PlainTextResponse("inside"), cast("Any", None), rules, Metrics(), lambda: 0
+    )
+
+    async def run(path: str, **request: Any) -> tuple[int, Any]:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
+            answer = await http.post(f"http://localhost{path}", **request)
+            return answer.status_code, answer.json()
+
+    both = {"Content-Length": "1", "Transfer-Encoding": "chunked"}
+    requests: dict[str, tuple[int, dict[str, Any]]] = {
+        "body_too_long": (499, {"content": b"x" * 11}),
+        "host_unknown": (421, {"headers": {"Host": "elsewhere"}}),
+        "origin_forbidden": (403, {"headers": {"Origin": "http://elsewhere"}}),
+        "body_ambiguous": (400, {"headers": both}),
+    }
+    for code, (status, request) in requests.items():
+        assert anyio.run(partial(run, "/api/other/x", **request)) == (status, {"fault": code})
+        own, document = anyio.run(partial(run, "/api/v1/x", **request))
+        assert (own, document["error"]["code"]) == (413 if status == 499 else status, code)

@@ -1,8 +1,12 @@
 """What belongs to a token: the HEADs of its sessions, its streams, and no more than it may see."""
 
+import json
+import os
+import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 from typing import Any, NamedTuple
 from unittest.mock import AsyncMock, Mock
@@ -15,7 +19,11 @@ from day1.interfaces.http.callers import ACCESS, Callers
 from day1.interfaces.web.events import Events
 from day1.model.access.permissions import EVERYTHING
 from day1.services.upkeep.poller import Moved
+from tests.engine import needs_files
+from tests.forkserver import python
 from tests.wires.http_server import HttpServer, HttpSession
+from tests.wires.mcp_session import environment
+from tests.wires.scriptless_browser import Browser
 
 
 class Guarded(NamedTuple):
@@ -104,3 +112,53 @@ def test_news_while_the_server_leaves_break_nothing() -> None:
         assert [line async for line in told] == []
 
     anyio.run(leave)
+
+
+def test_the_name_of_a_client_or_its_session_tells_it_from_others() -> None:
+    store = Mock()
+    store.settings.space = None
+    store.context.side_effect = lambda caller: caller
+    callers: Any = Callers(store, Mock())
+    for headers, meta, client in (
+        ([], None, None),
+        ([(b"day1-client", b"laptop")], None, "laptop"),
+        ([(b"day1-client", b"laptop")], {"day1/client": "desktop"}, "desktop"),
+        ([(b"mcp-session-id", b"one")], None, "one"),
+        ([(b"mcp-session-id", b"one"), (b"day1-client", b"laptop")], None, "laptop"),
+    ):
+        request = HTTPConnection({"type": "http", "headers": headers, ACCESS: EVERYTHING})
+        assert callers.context(request, meta).client == client
+
+
+def test_a_server_whose_ledger_was_lost_says_on_every_path_what_to_do(tmp_path: Path) -> None:
+    needs_files()
+    folder = tmp_path / "store"
+    with HttpServer(folder) as server:
+        server.token("root")
+    for file in folder.glob("ledger.db*"):
+        file.unlink()
+    with HttpServer(folder) as server:
+        called = ("/api/v1/memory_timeline", "/mcp", "/mcp/all")
+        for path in (*called, "/metrics", "/api/v1/openapi.json", "/nothing"):
+            for token in (None, "day1_guessed"):
+                method = "POST" if path in called else "GET"
+                answer = server.ask(method, path, token, json={} if method == "POST" else None)
+                assert (answer.status, answer.code) == (401, "token_required"), path
+                assert "day1 token create" in str(answer.body), path
+        for path in ("/api/kompanion/v1/memory:search", "/api/engram/v1/status"):
+            answer = server.ask("POST", path, json={})
+            assert answer.status == 401
+            assert "day1 token create" in str(answer.body), path
+        browser = Browser(server)
+        refused = browser.send(browser.get("/review").form("/review/login"), 401, token="day1_x")
+        assert "day1 token create" in refused.text
+        assert server.ask("GET", "/ready").status == 200
+        made = subprocess.run(
+            [*python(), "-m", "day1", "token", "create", "root", "--scope", "admin", "--json"],
+            env={**os.environ, **environment(folder)},
+            cwd=folder.parent,
+            capture_output=True,
+            check=True,
+        )
+        secret = json.loads(made.stdout)["secret"]
+        assert server.post("memory_timeline", secret).status == 200

@@ -68,24 +68,52 @@ class FewTexts:
         if total < _FEW * len(texts):
             return None
         with self._guard:
-            if edition != self._edition or max(len(self._texts), len(self._stems)) > _KEPT:
-                self._texts, self._counts, self._numbers, self._stems = {}, {}, {}, {}
-                self._edition = edition
-            self._read(connection, kind, texts)
-            new = [term for term in terms if term not in self._stems]
-            self._stems.update(zip(new, self._cut_up(new), strict=True))
+            self._learn(connection, edition, kind, terms, texts)
             there = [(text, *self._texts[text]) for text in texts if text in self._texts]
             found = []
             for term in terms:
-                stem, scores = self._stems[term], {}
+                stem = self._stems[term]
                 having = [one for one in there if stem and stem in one[2]]
                 weight = self._weight(connection, kind, term, total) if having else 0.0
-                for text, size, stems in having:
-                    times = _times(stem, stems)
-                    short = _K1 * (1 - _B + _B * size * total / length)
-                    scores[text] = weight * times * (_K1 + 1) / (times + short)
-                found.append(scores)
+                found.append(_scores(stem, having, weight, length / total))
             return found
+
+    def apart(
+        self,
+        connection: sqlite3.Connection,
+        edition: str,
+        kind: Kind,
+        terms: Sequence[str],
+        texts: Sequence[TextId],
+    ) -> list[dict[TextId, float]]:
+        """What `Words.each` says of texts, as if the index had no others."""
+        with self._guard:
+            self._learn(connection, edition, kind, terms, texts)
+            there = [(text, *self._texts[text]) for text in texts if text in self._texts]
+            length = sum(size for _, size, _ in there) / max(1, len(there))
+            found = []
+            for term in terms:
+                stem = self._stems[term]
+                having = [one for one in there if stem and stem in one[2]]
+                weight = _weight_of(len(having), len(there))
+                found.append(_scores(stem, having, weight, length))
+            return found
+
+    def _learn(
+        self,
+        connection: sqlite3.Connection,
+        edition: str,
+        kind: Kind,
+        terms: Sequence[str],
+        texts: Sequence[TextId],
+    ) -> None:
+        """Learn the stems of texts and terms that are not known yet."""
+        if edition != self._edition or max(len(self._texts), len(self._stems)) > _KEPT:
+            self._texts, self._counts, self._numbers, self._stems = {}, {}, {}, {}
+            self._edition = edition
+        self._read(connection, kind, texts)
+        new = [term for term in terms if term not in self._stems]
+        self._stems.update(zip(new, self._cut_up(new), strict=True))
 
     def _read(self, connection: sqlite3.Connection, kind: Kind, texts: Sequence[TextId]) -> None:
         """Learn the stems of texts that are not known yet."""
@@ -109,7 +137,7 @@ class FewTexts:
         if counted < 0 or abs(total - counted) * 10 > having:
             counted, having = total, self._having(connection, words_of(kind.table), term, total)
             self._counts[kind.table, term] = counted, having
-        return max(_LEAST, math.log((counted - having + 0.5) / (having + 0.5)))
+        return _weight_of(having, counted)
 
     def _having(self, connection: sqlite3.Connection, words: str, term: str, total: int) -> int:
         """How many texts have a term: counted, which takes FTS5 longer the more there are, or told.
@@ -160,6 +188,23 @@ class FewTexts:
             stems[number].append(f"{_OPEN}{stem}{_SHUT}")
         self._cut.execute("ROLLBACK")
         return ["".join(each) for each in stems]
+
+
+def _weight_of(having: int, total: int) -> float:
+    """How much a term tells that so many of all texts have."""
+    return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
+
+
+def _scores(
+    stem: str, having: Sequence[tuple[TextId, int, str]], weight: float, mean_size: float
+) -> dict[TextId, float]:
+    """The BM25 of texts that have a stem, each with its size and all of its stems."""
+    scores = {}
+    for text, size, stems in having:
+        times = _times(stem, stems)
+        short = _K1 * (1 - _B + _B * size / mean_size)
+        scores[text] = weight * times * (_K1 + 1) / (times + short)
+    return scores
 
 
 def _times(stem: str, stems: str) -> int:

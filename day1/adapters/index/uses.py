@@ -3,6 +3,7 @@
 A damaged file is moved aside, and counting begins anew.
 """
 
+import json
 import logging
 import os
 import sqlite3
@@ -14,21 +15,27 @@ from typing_extensions import override
 
 from day1.adapters.index.failures import error_name, is_damage
 from day1.adapters.index.words import as_text
-from day1.ports.uses import Use, Uses
+from day1.ports.uses import Branches, Use, Uses
 
 log = logging.getLogger(__name__)
 
 FILE = "uses.db"
 _WAIT_S = 1.0
 _TABLE = """
-CREATE TABLE IF NOT EXISTS uses (
-    row_id TEXT PRIMARY KEY, times INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID"""
-_ALL = "SELECT row_id, times, last FROM uses"
-_OFTEN = f"{_ALL} ORDER BY times DESC, last DESC LIMIT ?"
-_LAST = f"{_ALL} ORDER BY last DESC LIMIT ?"
+CREATE TABLE IF NOT EXISTS shown (
+    row_id TEXT, branch_id TEXT, times INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (row_id, branch_id)) WITHOUT ROWID"""
+_EARLIER = "SELECT row_id, NULL AS branch_id, times, last FROM uses"
+"""What an earlier day1 has counted, without branches."""
+_SOME = " WHERE branch_id IN (SELECT value FROM json_each(?))"
+_ALL = "SELECT row_id, sum(times) AS times, max(last) AS last FROM ({}){} GROUP BY row_id"
+_OFTEN = " ORDER BY times DESC, last DESC LIMIT ?"
+_LAST = " ORDER BY last DESC LIMIT ?"
 _SHOWN = """
-INSERT INTO uses (row_id, times, last) VALUES (?, 1, ?)
-ON CONFLICT (row_id) DO UPDATE SET times = times + 1, last = max(last, excluded.last)"""
+INSERT INTO shown (row_id, branch_id, times, last) VALUES (?, ?, 1, ?)
+ON CONFLICT (row_id, branch_id) DO UPDATE SET times = times + 1, last = max(last, excluded.last)"""
+_MOST_KEPT = 50
+"""Sets of branches of which it is remembered what was shown most; then all are forgotten."""
 
 
 class FileUses(Uses):
@@ -38,42 +45,43 @@ class FileUses(Uses):
         """Open nothing yet."""
         self._path = folder / FILE
         self._read_only = read_only
-        self._most: tuple[tuple[int, ...], dict[str, Use]] = (), {}
+        self._most: dict[Branches, tuple[tuple[int, ...], dict[str, Use]]] = {}
         """What was read last: to look through the file takes 10 ms for 50,000 memories."""
         self._file: tuple[int, int] | None = None
         """The device and the inode of the file that was opened last."""
 
     @override
-    def shown(self, row_ids: Sequence[str], at: int) -> None:
+    def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
         if self._read_only or not row_ids:
             return
         with self._usable(), self._opened() as connection, connection:
             connection.execute(_TABLE)
-            connection.executemany(_SHOWN, [(row_id, at) for row_id in row_ids])
+            connection.executemany(_SHOWN, [(row_id, branch_id, at) for row_id in row_ids])
 
     @override
-    def known(self) -> Mapping[str, Use]:
-        return self._read(_ALL)
+    def known(self, branches: Branches = None) -> Mapping[str, Use]:
+        return self._read(branches)
 
     @override
-    def most(self, count: int) -> Mapping[str, Use]:
+    def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         try:
             found = self._path.stat()
         except OSError:
             return {}
         state = (count, found.st_ino, found.st_size, found.st_mtime_ns)
-        known, most = self._most
+        known, most = self._most.get(branches, ((), {}))
         if state != known:
-            most = {**self._read(_OFTEN, count), **self._read(_LAST, count)}
-            self._most = state, most
+            most = {**self._read(branches, _OFTEN, count), **self._read(branches, _LAST, count)}
+            if len(self._most) >= _MOST_KEPT:
+                self._most.clear()
+            self._most[branches] = state, most
         return most
 
-    def _read(self, statement: str, *limit: int) -> dict[str, Use]:
+    def _read(self, branches: Branches, order: str = "", *limit: int) -> dict[str, Use]:
         with self._usable():
             if self._path.exists():
                 with self._opened() as connection:
-                    rows = connection.execute(statement, limit)
-                    return {as_text(row_id): _use(times, last) for row_id, times, last in rows}
+                    return _counted(connection, branches, order, *limit)
         return {}
 
     def is_whole(self) -> bool:
@@ -81,8 +89,7 @@ class FileUses(Uses):
         try:
             if self._path.exists():
                 with self._opened() as connection:
-                    for row_id, times, last in connection.execute(_ALL):
-                        as_text(row_id), _use(times, last)
+                    _counted(connection, None)
                     return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
         except Exception:  # noqa: BLE001 - what a damaged file makes a reader raise is any
             return False
@@ -119,6 +126,22 @@ class FileUses(Uses):
         if self._file is not None and self._identity() == self._file:
             self._path.with_name(f"{FILE}-journal").unlink(missing_ok=True)
             self._path.replace(self._path.with_name(f"{FILE}.damaged"))
+
+
+def _counted(
+    connection: sqlite3.Connection, branches: Branches, order: str = "", *limit: int
+) -> dict[str, Use]:
+    """How often, and when, memories were shown on some branches."""
+    listed = "SELECT name FROM sqlite_schema WHERE name IN ('shown', 'uses')"
+    names = {name for (name,) in connection.execute(listed)}
+    tables = ["SELECT * FROM shown"] if "shown" in names else []
+    tables += [_EARLIER] if "uses" in names and branches is None else []
+    if not tables:
+        return {}
+    some = [] if branches is None else [json.dumps(sorted(branches))]
+    statement = _ALL.format(" UNION ALL ".join(tables), _SOME * len(some)) + order
+    rows = connection.execute(statement, (*some, *limit))
+    return {as_text(row_id): _use(times, last) for row_id, times, last in rows}
 
 
 def _use(times: object, last: object) -> Use:

@@ -30,7 +30,7 @@ from day1.model.rows.kind import canonical
 
 T = TypeVar("T")
 
-VERSION: Final = 8
+VERSION: Final = 9
 """To be raised with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"

@@ -292,15 +292,28 @@ class SqlStore(Store):
             return work.repeat(commit, writes)
 
     @override
-    def commit_pending(self, branch: str) -> CommitId:
+    @contextmanager
+    def sealed(self, branch: str) -> Iterator[CommitId]:
         with self._connections.exclusive(branch) as connection:
             begun = self._begin(connection, branch, writes=True)
-            if not begun.pending.count:
-                return begun.tip.id
-            self.point("pending.before_commit")
-            commit = self._commit_pending(connection, begun)
-            self.point("pending.after_commit")
-            return commit
+            tip = self._settled(connection, begun)
+            if not begun.pending.count:  # no ref is changed beside an open transaction
+                connection.exec_driver_sql("ROLLBACK")
+            yield tip
+
+    @override
+    def commit_pending(self, branch: str) -> CommitId:
+        with self._connections.exclusive(branch) as connection:
+            return self._settled(connection, self._begin(connection, branch, writes=True))
+
+    def _settled(self, connection: Connection, begun: _Begun) -> CommitId:
+        """The tip of a branch, after its pending rows are committed."""
+        if not begun.pending.count:
+            return begun.tip.id
+        self.point("pending.before_commit")
+        commit = self._commit_pending(connection, begun)
+        self.point("pending.after_commit")
+        return commit
 
     def _commit_pending(self, connection: Connection, begun: _Begun) -> CommitId:
         made = commit_rows(connection, self._dialect, begun.rows(CLEAR))

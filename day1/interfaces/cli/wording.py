@@ -45,7 +45,16 @@ def command_of(step: Step) -> str:
     """A step as a person types it."""
     if step.arguments:
         return f"`{OPTIONS[str(step)]}`"
-    return f"`{COMMANDS.get(step.operation, f'day1 call {step.operation}')}`"
+    own = _own_name(step) if step.toolset else step.operation
+    return f"`{COMMANDS.get(own, f'day1 call {own}')}`"
+
+
+def _own_name(step: Step) -> str:
+    """The name by which `day1 call` finds the tool of a step."""
+    from day1.toolsets import TOOLSETS  # which takes long to import
+
+    tool = TOOLSETS.meant(step)
+    return tool.name if tool is TOOLSETS.tool(tool.name) else tool.qualified_name
 
 
 def said(text: str | Advice) -> str:

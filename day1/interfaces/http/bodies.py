@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import anyio
@@ -10,7 +11,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from day1.interfaces.http.failures import refusal
+from day1.call.toolset import ErrorShape
+from day1.errors import BodyTooLong, BodyTooSlow
+from day1.interfaces.http.failures import failure
 from day1.interfaces.http.replies import reply_unread
 
 _SLOWEST_S: Final = 60.0
@@ -20,9 +23,12 @@ _SLOWEST_S: Final = 60.0
 class WholeBodies:
     """ASGI middleware that hands the app each body in one piece."""
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        """Wrap an app; a body may have at most `most` bytes."""
-        self._app, self._most = app, most
+    def __init__(self, app: ASGIApp, most: int, shape: Callable[[str], ErrorShape]) -> None:
+        """Wrap an app; a body may have at most `most` bytes.
+
+        `shape` is the form of errors at a path.
+        """
+        self._app, self._most, self._shape = app, most, shape
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body and call the app, or refuse the request.
@@ -39,7 +45,7 @@ class WholeBodies:
                 body = await self._read(scope, receive)
         except TimeoutError:
             message = f"A body comes within {_SLOWEST_S:.0f} seconds: send it again, faster."
-            body = refusal("body_too_slow", message, 408)
+            body = failure(BodyTooSlow(message), self._shape(scope["path"]))
         if isinstance(body, Response):
             await reply_unread(body, scope)(scope, receive, send)
             return
@@ -52,7 +58,7 @@ class WholeBodies:
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | Response:
         message = f"A body has at most {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
-        too_long = refusal("body_too_long", message, 413)
+        too_long = failure(BodyTooLong(message), self._shape(scope["path"]))
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > self._most:
             return too_long

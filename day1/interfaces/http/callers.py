@@ -55,6 +55,7 @@ class Callers:
                 _text(request.headers.get(header)), f"The header {header}"
             )
 
+        client = said("client")
         caller = Caller(
             agent_id=access.writes_as(said("agent_id")),
             session_id=said("session_id"),
@@ -62,8 +63,9 @@ class Callers:
             source=source,
             branch=said("branch"),
             space=spaced(said("space") or self.store.settings.space),
-            head=self._head(request, access, said("client")),
+            head=self._head(request, access, client),
             access=access,
+            client=client or request.headers.get(_SESSION),
         )
         return self.store.context(caller)
 

@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 
 STATUS: Final[Mapping[type[Day1Error], int]] = {
     errors.InvalidRequest: 400,
+    errors.BodyTooSlow: 408,
+    errors.BodyTooLong: 413,
+    errors.HostUnknown: 421,
     errors.ImportBroken: 400,
     errors.Unsupported: 400,
     errors.Unauthorized: 401,
@@ -45,7 +48,7 @@ def status_of(error: type[Day1Error], shape: ErrorShape = SHAPE) -> int:
 
 def route_of(step: Step) -> str:
     """A step as HTTP has it: the method and path of its first route."""
-    tool = TOOLSETS.tools[step.operation]
+    tool = TOOLSETS.meant(step)
     route = next(r for r in tool.toolset.served_routes if r.binding.operation == tool.name)
     call = f"{route.method} {tool.toolset.namespace.prefix}{route.path}"
     return f"{call} with {step}" if step.arguments else call
@@ -59,11 +62,6 @@ def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
     if error.retryable:
         headers["Retry-After"] = RETRY_S
     return JSONResponse(shape.body(error, route_of), status_of(type(error), shape), headers)
-
-
-def refusal(code: str, message: str, status: int) -> JSONResponse:
-    """An answer for what is refused before any operation, and for which day1 has no error class."""
-    return JSONResponse({"error": {"code": code, "message": message, "details": {}}}, status)
 
 
 def fault(exc: Exception, shape: ErrorShape = SHAPE) -> JSONResponse:

@@ -22,10 +22,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from day1.call.toolset import ErrorShape
-from day1.errors import Day1Error, TooManyRequests
+from day1.errors import (
+    BodyAmbiguous,
+    Day1Error,
+    HostUnknown,
+    OriginForbidden,
+    TooManyRequests,
+)
 from day1.interfaces.http.bodies import WholeBodies
 from day1.interfaces.http.callers import ACCESS
-from day1.interfaces.http.failures import SHAPE, failure, fault, refusal
+from day1.interfaces.http.failures import SHAPE, failure, fault
 from day1.interfaces.http.probes import Metrics
 from day1.interfaces.http.replies import reply
 from day1.model.access.permissions import Access
@@ -44,6 +50,9 @@ _ASKING: Final = 8
 """Threads that only look tokens up: those that run calls may all be waiting for the store."""
 _TRUSTED_S: Final = 1.0
 """A call that answers within this time does so to the end, even if it revokes its own token."""
+_BEHIND_TLS: Final = (
+    "name a proxy that adds TLS in DAY1_HTTP__TRUSTED_PROXIES, and let it send X-Forwarded-Proto."
+)
 _CLIENT_LEFT: Final = 499
 """The status that is logged, never sent, where the client did not wait for an answer."""
 
@@ -109,8 +118,8 @@ class AccessMiddleware:
     ) -> None:
         """Check the requests of an app."""
         self._app = app
-        self._limited = WholeBodies(app, rules.body_bytes)
-        self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES))
+        self._limited = WholeBodies(app, rules.body_bytes, rules.shape)
+        self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES), rules.shape)
         self._authenticator, self._rules, self._metrics, self._clock = (
             authenticator,
             rules,
@@ -169,14 +178,24 @@ class AccessMiddleware:
             )
 
     async def _refusal(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
+        headers, shape = Headers(scope=scope), self._rules.shape(scope["path"])
+        if "transfer-encoding" in headers and (
+            "content-length" in headers or scope["http_version"] == "1.0"
+        ):  # a proxy may take another place for the end of the body than this server
+            message = "A body has one length: send Content-Length, or Transfer-Encoding."
+            refused = failure(BodyAmbiguous(message), shape)
+            refused.headers["Connection"] = "close"
+            return refused
         host = headers.get("host", "")
         if not self._is_ours(host):
             message = f"This server is not called {host[:100]!r}: name it in DAY1_HTTP__NAMES."
-            return refusal("host_unknown", message, 421)
+            return failure(HostUnknown(message), shape)
         origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != host:
-            return refusal("origin_forbidden", "Pages of other sites may not call this one.", 403)
+        if origin is not None and origin != f"{scope['scheme']}://{host}":
+            message = "Pages of other sites may not call this one."
+            if origin.partition("://")[2] == host:
+                message += f" This server is asked by {scope['scheme']}: {_BEHIND_TLS}"
+            return failure(OriginForbidden(message), shape)
         if self._rules.public(scope["path"]):
             return None
         try:
@@ -185,10 +204,10 @@ class AccessMiddleware:
         except Day1Error as exc:
             said = without_place(exc)
             if not self._rules.page(scope["path"]) or "authorization" in headers:
-                return failure(said, self._rules.shape(scope["path"]))
+                return failure(said, shape)
             return self._rules.refused(said, Request(scope))
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
-            return fault(exc, self._rules.shape(scope["path"]))
+            return fault(exc, shape)
         scope[ACCESS] = access
         if access.token_id is not None:  # what the SDK ties MCP sessions to
             known = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])

@@ -17,11 +17,14 @@ from mcp.types import (
 )
 
 from day1.call.context import Context
-from day1.call.toolset import Prompt
+from day1.call.toolset import Prompt, Toolset
 from day1.toolsets import TOOLSETS
 
+Offered = Mapping[str, tuple[Toolset, Prompt]]
+"""Prompts by name, each with the toolset that brings it."""
 
-def listed(offered: Mapping[str, Prompt]) -> ListPromptsResult:
+
+def listed(offered: Offered) -> ListPromptsResult:
     """The prompts as MCP lists them."""
     return ListPromptsResult(
         prompts=[
@@ -38,14 +41,12 @@ def listed(offered: Mapping[str, Prompt]) -> ListPromptsResult:
                     for number, (name, what) in enumerate(one.arguments.items())
                 ],
             )
-            for one in offered.values()
+            for _, one in offered.values()
         ]
     )
 
 
-def worded(
-    offered: Mapping[str, Prompt], ctx: Context, params: GetPromptRequestParams
-) -> GetPromptResult:
+def worded(offered: Offered, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
     """A prompt with its arguments, and what it asks memory for, put in.
 
     Raises:
@@ -53,17 +54,17 @@ def worded(
         Day1Error: as the operation says that it asks.
     """
     name, given = params.name, params.arguments
-    one = offered.get(name)
-    if one is None:
+    if name not in offered:
         known = ", ".join(offered) or "none"
         raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}; there are {known}.")
+    toolset, one = offered[name]
     values = {key: (given or {}).get(key) or one.defaults.get(key) for key in one.arguments}
     missing = [key for key, value in values.items() if value is None]
     if missing:
         raise MCPError(INVALID_PARAMS, f"The prompt {name!r} needs: {', '.join(missing)}.")
     if one.operation is not None:
         asked = {key: value for key, value in values.items() if value}
-        values["answer"] = str(TOOLSETS.tools[one.operation].call(ctx, asked)["text"])
+        values["answer"] = str(TOOLSETS.of(toolset, one.operation).call(ctx, asked)["text"])
     text = TextContent(type="text", text=one.text.format(**values))
     message = PromptMessage(role="user", content=text)
     return GetPromptResult(description=one.description, messages=[message])

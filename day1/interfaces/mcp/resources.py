@@ -184,7 +184,8 @@ def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
 
 
 def _call(ctx: Context, name: str, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = TOOLSETS.tools[name].call(ctx, arguments)
+    own = TOOLSETS[TOOLSETS.default]
+    answer: dict[str, Any] = TOOLSETS.of(own, name).call(ctx, arguments)
     return answer
 
 

@@ -33,11 +33,12 @@ from day1 import __version__
 from day1.call.context import Context
 from day1.call.operation import Effect, Operation
 from day1.call.toolset import ErrorShape, Tool
-from day1.errors import Day1Error, UnknownTool
+from day1.errors import Day1Error, Step, UnknownTool
 from day1.interfaces.mcp import apps, prompts, resources
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.schemas import listed_schema, output_schema
 from day1.interfaces.mcp.skills import FRESH_MS, add_skills, contents
+from day1.toolsets import TOOLSETS
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ def build_server(
     by_name = {tool.name: tool for tool in tools}
     called = _unlisted(tools) | by_name | _dotted(tools)
     listed = {tool.name: listing(tool.operation) for tool in tools}
-    offered = {p.name: p for tool in tools for p in tool.toolset.hints.prompts}
+    offered = {p.name: (t.toolset, p) for t in tools for p in t.toolset.hints.prompts}
     skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))
     fixed = {**contents(skills), **apps.documents(listed)}
 
@@ -183,16 +184,25 @@ def _call(
         listed = (one for one in by_name.values() if one.name in one.toolset.tools)
         there = sorted({one.name for one in listed})
         return result(shape.body(UnknownTool(unknown, tools=there), str), is_error=True)
-    shape = tool.toolset.errors
+    shape, say = tool.toolset.errors, partial(_named, by_name)
     try:
-        answer = tool.call(context(), params.arguments or {})
+        answer = tool.call(replace(context(), say=say), params.arguments or {})
     except Day1Error as exc:
-        return result(shape.body(exc, str), is_error=True)
+        return result(shape.body(exc, say), is_error=True)
     except Exception:
         log.exception("%s failed", params.name[:80])
         failed = Day1Error("day1 failed on this call; its log on stderr says more.")
-        return result(shape.body(failed, str), is_error=True)
+        return result(shape.body(failed, say), is_error=True)
     return result(answer, text=tool.operation.text)
+
+
+def _named(served: Mapping[str, Tool], step: Step) -> str:
+    """A step as a client of these tools has it; a tool of another product by its whole name."""
+    if step.arguments or step.operation in served:
+        return str(step)
+    tool, called = TOOLSETS.meant(step), TOOLSETS.get(step.toolset)
+    same = called is None or called.namespace is tool.toolset.namespace
+    return tool.name if same else tool.qualified_name
 
 
 def _stopped() -> bool:

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from starlette.requests import Request
 from starlette.responses import Response
 
-from day1.errors import TooManyRequests, Unauthorized
+from day1.errors import TokenRequired, TooManyRequests, Unauthorized
 from day1.interfaces.web.site import HOME, LOGIN, SESSION, Visit, cookie_name, cookie_of, keep
 
 log = logging.getLogger(__name__)
@@ -71,6 +71,8 @@ class Signing:
         token = visit.form.get("token", "").strip()
         try:
             cookie = authenticator.sign_in(token, visit.site.server.clock())
+        except TokenRequired as error:
+            return visit.page("login.html", 401, back=back, problem=str(error))
         except Unauthorized:
             # Asked after the token: a live one is let in, whatever failed before.
             address = _address(visit.request)

@@ -1,7 +1,7 @@
 """Ratings: how useful somebody found a memory for what was asked. They are no memory."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from day1.model.search.worth import RowVotes, Vote, asked_words
@@ -19,6 +19,22 @@ class Rating:
     score: float
     """From 0, of no use, to 1, it solved the problem."""
     created_at: int
+    branch_id: str | None = None
+    """Where it was given; None of one that an earlier day1 kept."""
+
+    @property
+    def voter(self) -> str:
+        """What votes have in common of which the newest counts: row, agent, words of the query."""
+        agent = [] if self.agent_id is None else [f"={self.agent_id}"]
+        words = "" if self.query is None else " ".join(sorted(asked_words(self.query)))
+        return short_hash("rating", self.row_id, words, *agent)
+
+    def on(self, branch_id: str) -> "Rating":
+        """The vote as given on a branch: it replaces none of another branch.
+
+        So whoever sees some branches finds every vote that was given there.
+        """
+        return replace(self, id=short_hash(self.voter, branch_id), branch_id=branch_id)
 
 
 def rating_of(
@@ -28,9 +44,8 @@ def rating_of(
 
     Queries of the same words are the same.
     """
-    agent = [] if agent_id is None else [f"={agent_id}"]
-    words = "" if query is None else " ".join(sorted(asked_words(query)))
-    return Rating(short_hash("rating", row_id, words, *agent), row_id, agent_id, query, score, now)
+    vote = Rating("", row_id, agent_id, query, score, now)
+    return replace(vote, id=vote.voter)
 
 
 Votes = Mapping[str, RowVotes]
@@ -57,9 +72,20 @@ class KnownVotes:
         new: dict[str, dict[str, Vote]] = {}
         for one in fresh:
             words = frozenset[str]() if one.query is None else asked_words(one.query)
-            new.setdefault(one.row_id, {})[one.id] = Vote(one.score, words)
+            vote = Vote(one.score, words, one.voter, one.created_at, one.branch_id)
+            new.setdefault(one.row_id, {})[one.id] = vote
         votes = dict(self.votes)
         for row_id, of_row in new.items():
             known = votes[row_id].by_rating if row_id in votes else {}
             votes[row_id] = RowVotes({**known, **of_row})
         return KnownVotes(votes, max(self.newest or 0, *(one.created_at for one in fresh)))
+
+
+def given_on(votes: Votes, branches: Container[str | None]) -> Votes:
+    """Those of the votes that were given on some branches, by the ids of these."""
+    found = {}
+    for row_id, of_row in votes.items():
+        some = {i: vote for i, vote in of_row.by_rating.items() if vote.branch_id in branches}
+        if some:
+            found[row_id] = of_row if len(some) == len(of_row.by_rating) else RowVotes(some)
+    return found

@@ -30,6 +30,10 @@ class Vote:
 
     score: float
     words: frozenset[str] = frozenset()
+    voter: str = ""
+    """Of votes with one voter the newest counts; each one without counts."""
+    at: int = 0
+    branch_id: str | None = None
 
 
 def asked_words(query: str) -> frozenset[str]:
@@ -56,6 +60,14 @@ class RowVotes:
 
     by_rating: Mapping[str, Vote]
 
+    @cached_property
+    def counted(self) -> Mapping[str, Vote]:
+        """The votes that count, by their voters."""
+        found: dict[str, Vote] = {}
+        for rating_id, vote in sorted(self.by_rating.items(), key=lambda one: (one[1].at, one[0])):
+            found[vote.voter or rating_id] = vote
+        return found
+
     def worth(self, asked: frozenset[str]) -> float:
         """What they say of the row for a query: from -1, useless, over 0, nothing, to 1.
 
@@ -77,7 +89,7 @@ class RowVotes:
     def _sum(self) -> _Sum:
         total = weight = 0.0
         queries: dict[frozenset[str], tuple[float, int]] = {}
-        for vote in self.by_rating.values():
+        for vote in self.counted.values():
             counts = _OTHER_WEIGHT if vote.words else 1.0
             total += counts * vote.score
             weight += counts

@@ -1,7 +1,9 @@
 """Create, list and revoke tokens, and authenticate callers by them."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from day1.errors import (
     Conflict,
@@ -10,16 +12,23 @@ from day1.errors import (
     NotFound,
     StoreBusy,
     StoreUnavailable,
+    TokenRequired,
     TooManyRequests,
     Unauthorized,
 )
 from day1.model.access.permissions import EVERYTHING, Access, Scope
 from day1.model.access.tokens import SignIn, Token, access_of, digest, new_secret
+from day1.services.branches.lookup import first_commit
 from day1.services.repository.repository import Repository
+
+log = logging.getLogger(__name__)
 
 _DAY = 86_400_000_000
 SIGNED_IN_S = 12 * 3_600
 """How long a browser stays signed in."""
+_MARK: Final = "access/tokens"
+"""The tag of the first commit of a store that requires tokens. It is kept with the rows, so that a
+ledger that is lost takes the tokens with it and opens nothing to anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,7 @@ def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str
     Raises:
         Conflict: a live token has the name.
     """
+    require_tokens(repo)  # first: should the process die in between, nothing is open
     secret = new_secret()
     token = Token(
         id=repo.new_id("token", now),
@@ -59,6 +69,24 @@ def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str
             )
         repo.ledger.put(token)
     return token, secret
+
+
+def require_tokens(repo: Repository) -> None:
+    """Note in the store that callers over HTTP need tokens, from now on and for good."""
+    repo.history.keep(_MARK, first_commit(repo))
+
+
+def note_tokens(repo: Repository) -> None:
+    """Note that a store requires tokens which an earlier day1 made tokens for.
+
+    A store that cannot be written now is noted when it is opened the next time.
+    """
+    if not tokens(repo):
+        return
+    try:
+        require_tokens(repo)
+    except Day1Error as exc:
+        log.warning("it could not be noted that the store requires tokens: %s", exc.code)
 
 
 def tokens(repo: Repository) -> list[Token]:
@@ -102,16 +130,29 @@ class Authenticator:
         """Authenticate callers of a memory; with `closed` they need a token in any case."""
         self._repo, self._closed = repo, closed
         self._made = False
+        self._asked: tuple[Hashable, bool] = (None, False)
 
     def _any(self) -> bool:
         """Whether a token was ever made. Records of tokens are never removed."""
         self._made = self._made or bool(tokens(self._repo))
         return self._made
 
+    def _required(self) -> bool:
+        """Whether the store says that tokens are required; asked again where the ledger moved.
+
+        A mark is made with a token: so it is news only where the ledger is another one.
+        """
+        stamp = self._repo.ledger.stamp()
+        asked, required = self._asked
+        if stamp is None or stamp != asked:
+            required = _MARK in self._repo.history.kept()
+            self._asked = stamp, required
+        return required
+
     @property
     def open(self) -> bool:
         """Whether nobody needs a token. One that was ever made ends this, even if it is revoked."""
-        return not self._closed and not self._any()
+        return not (self._closed or self._any() or self._required())
 
     @property
     def shut(self) -> bool:
@@ -141,6 +182,12 @@ class Authenticator:
         return self._access(token, now)
 
     def _access(self, token: Token | None, now: int) -> Access:
+        if token is None and not self._any():
+            raise TokenRequired(
+                "This store requires tokens, and has none any more: its ledger was lost, or is "
+                "another one. Put the ledger back from a backup; or make a token on the server's "
+                "machine, with `day1 token create NAME --scope admin`."
+            )
         if token is None or not token.live(now):
             raise Unauthorized(
                 "This server needs a live token: `Authorization: Bearer ...`, made by "

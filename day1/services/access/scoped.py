@@ -7,23 +7,16 @@ visible branch has it in its past.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from day1.errors import Forbidden, NotFound
+from day1.errors import NotFound
 from day1.model.access.permissions import Access
-from day1.model.access.tokens import SignIn, Token
-from day1.model.branches.branch import Branch
-from day1.model.lessons.rating import Votes
-from day1.model.records.intent import Intent, IntentKind
-from day1.model.records.merge_record import MergeRecord
-from day1.model.records.sharing import Bundle
-from day1.model.redaction.mask import Mask
 from day1.ports.history import History
-from day1.ports.ledger import Ledger
 from day1.ports.store import Store
+from day1.services.access.scoped_ledger import ScopedLedger, of_every_branch
 from day1.services.repository.repository import Repository
 
 if TYPE_CHECKING:
@@ -33,14 +26,10 @@ if TYPE_CHECKING:
     from day1.ports.reading import Reading
     from day1.ports.store import AddingUnit, Capabilities, Work
 
-P = TypeVar("P")
-T = TypeVar("T")
 _LIMITS_KEPT: Final = 64
 """Limits of tokens whose commits are remembered."""
 _FEW: Final = 100
 """So many new commits are looked up one by one (1 ms each) before the whole graph is walked."""
-_NAMING: Final = ("branch_id", "source_id", "target_id")
-"""Fields of records that name branches: all of them must be within the limits."""
 
 
 def scoped(repo: Repository, access: Access) -> Repository:
@@ -48,7 +37,7 @@ def scoped(repo: Repository, access: Access) -> Repository:
     if not access.branches:
         return repo
     history = ScopedHistory(repo, access)
-    ledger = ScopedLedger(repo, access, history.reaches)
+    ledger = ScopedLedger(repo, access, history)
     store = ScopedStore(repo.store, access, history)
     return replace(repo, store=store, history=history, ledger=ledger)
 
@@ -175,7 +164,7 @@ class ScopedHistory(History):
         Raises:
             Forbidden: always.
         """
-        raise Forbidden("A redaction is of every branch: use a token without limits.")
+        raise of_every_branch("A redaction")
 
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
         """One row at a commit that is reached."""
@@ -226,7 +215,12 @@ class ScopedStore(Store):
         Raises:
             Forbidden: always.
         """
-        raise Forbidden("A copy is of every branch: use a token without limits.")
+        raise of_every_branch("A copy")
+
+    def sealed(self, branch: str) -> AbstractContextManager[CommitId]:
+        """Keep writers from a visible branch."""
+        self._access.check(branch)
+        return self._store.sealed(branch)
 
     def commit_pending(self, branch: str) -> CommitId:
         """Commit the pending rows of a visible branch."""
@@ -243,141 +237,36 @@ class ScopedStore(Store):
         return self._store.stamp()
 
     def size(self) -> int:
-        """Bytes that the store takes on disk."""
-        return self._store.size()
+        """Refuse: the size is that of all branches.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise of_every_branch("The size")
 
     def compact(self) -> dict[str, Json]:
-        """Give unused space back."""
-        return self._store.compact()
+        """Refuse: all branches wait meanwhile.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise of_every_branch("A compaction")
 
     def check(self) -> list[str]:
-        """Read every page and index of the store."""
-        return self._store.check()
+        """Refuse: every page is read.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise of_every_branch("A check")
 
     def doubts(self) -> list[str]:
-        """What should be known about the store and is not."""
-        return self._store.doubts()
+        """Refuse: they are about the whole store.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise of_every_branch("What is not known of a store")
 
     def close(self) -> None:
         """Leave the store open: others use it."""
-
-
-class ScopedLedger(Ledger):
-    """Records of visible branches, and of no other; tokens and intents are not shown at all."""
-
-    def __init__(
-        self, repo: Repository, access: Access, reaches: Callable[[CommitId], bool]
-    ) -> None:
-        """Look at a memory's ledger through an access."""
-        self._repo, self._ledger, self._access = repo, repo.ledger, access
-        self._reaches = reaches
-
-    def _shows(self, record: object) -> bool:
-        if isinstance(record, Token | SignIn | Intent):
-            return False
-        if isinstance(record, Branch):
-            return self._access.sees(record.name)
-        if isinstance(record, Bundle):
-            return self._access.sees(record.source_branch) and self._reaches(record.commit)
-        # The target's own log tells where a merge came from.
-        fields = ("target_id",) if isinstance(record, MergeRecord) else _NAMING
-        named = [getattr(record, field) for field in fields if hasattr(record, field)]
-        return all(self.record(Branch, branch_id) is not None for branch_id in named)
-
-    def together(self) -> AbstractContextManager[None]:
-        """Make the puts inside one transaction."""
-        return self._ledger.together()
-
-    def check(self) -> list[str]:
-        """Read all of the ledger."""
-        return self._ledger.check()
-
-    def steady(self) -> AbstractContextManager[None]:
-        """Let this thread ask for the stamp only once during the block."""
-        return self._ledger.steady()
-
-    def stamp(self) -> Hashable:
-        """A value that changes with every write."""
-        return self._ledger.stamp()
-
-    def mask(self) -> Mask:
-        """What is redacted, on any branch."""
-        return self._ledger.mask()
-
-    def votes(self) -> Votes:
-        """All ratings, on any branch: a row is the same on each."""
-        return self._ledger.votes()
-
-    def branches(self) -> list[Branch]:
-        """Every visible branch, retired ones too, oldest first."""
-        return [branch for branch in self._ledger.branches() if self._shows(branch)]
-
-    def branch(self, name: str) -> Branch | None:
-        """A branch by name.
-
-        Raises:
-            Forbidden: the name is outside the limits.
-        """
-        self._access.check(name)
-        return self._ledger.branch(name)
-
-    def put_branch(self, branch: Branch) -> None:
-        """Write a visible branch by id."""
-        self._access.check(branch.name)
-        self._ledger.put_branch(branch)
-
-    def remove_branch(self, branch_id: str) -> None:
-        """Delete a branch's record."""
-        self._ledger.remove_branch(branch_id)
-
-    def record(self, kind: type[T], record_id: str) -> T | None:
-        """A record by id, if it is visible."""
-        found = self._ledger.record(kind, record_id)
-        return found if found is not None and self._shows(found) else None
-
-    def records(self, kind: type[T], **equal: str) -> list[T]:
-        """The visible records of a kind with these values."""
-        return [record for record in self._ledger.records(kind, **equal) if self._shows(record)]
-
-    def swap(self, there: T | None, record: T) -> bool:
-        """Write a record if the one of its id is still as `there`."""
-        return self._ledger.swap(there, record)
-
-    def put(self, *records: object) -> None:
-        """Write records by id."""
-        self._ledger.put(*records)
-
-    def remove(self, kind: type, *record_ids: str) -> None:
-        """Delete records of a kind."""
-        self._ledger.remove(kind, *record_ids)
-
-    def open_intent(
-        self, kind: IntentKind[Any, P], payload: P, now: int
-    ) -> AbstractContextManager[None]:
-        """Open an intent; intents that others left are recovered with all rights."""
-        return self._ledger.open_intent(kind, payload, now)
-
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Keep other intents from being opened during the block."""
-        return self._ledger.exclusive()
-
-    def recover_orphans(self) -> int:
-        """Recover intents whose process is gone."""
-        return self._ledger.recover_orphans()
-
-    def open_intents(self) -> list[Intent]:
-        """None: intents of others are not shown."""
-        return []
-
-    def head(self, key: str) -> str | None:
-        """The branch id that a client's HEAD points at."""
-        return self._ledger.head(key)
-
-    def heads(self) -> dict[str, str]:
-        """HEADs that point at visible branches."""
-        every = self._ledger.heads().items()
-        return {key: branch for key, branch in every if self.record(Branch, branch) is not None}
-
-    def set_head(self, key: str, branch_id: str) -> None:
-        """Point a client's HEAD at a branch."""
-        self._ledger.set_head(key, branch_id)

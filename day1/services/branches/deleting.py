@@ -1,8 +1,10 @@
 """Archiving and deleting branches."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from day1.errors import BranchProtected, Conflict, Refused
+from day1.errors import BranchProtected, Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
 from day1.model.rows.change import CommitId
@@ -29,7 +31,7 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
         Refused: it is `main` or the caller's current branch.
         BranchProtected: it is protected.
         UnknownBranch: it was deleted or retired meanwhile.
-        Conflict: it was written to meanwhile; it stays.
+        StoreBusy: writers held the branch for longer than the limit; it stays.
     """
     name = refuse_loss(branch).name
     if name in {MAIN, current}:
@@ -39,14 +41,19 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
         )
     with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
-        gone, tip = stop_writes(repo, branch)
-        repo.history.keep(f"keep/{branch.id}", tip)
-        repo.point("delete.after_keep")
-        repo.history.drop(name)
-        repo.point("delete.after_engine")
+        with leaving(repo, branch) as (gone, tip):
+            repo.history.keep(kept_as(branch.id), tip)
+            repo.point("delete.after_keep")
+            repo.history.drop(name)
+            repo.point("delete.after_engine")
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
     return gone
+
+
+def kept_as(branch_id: str) -> str:
+    """The tag that keeps what a deleted branch had."""
+    return f"keep/{branch_id}"
 
 
 def refuse_loss(branch: Branch) -> Branch:
@@ -64,28 +71,22 @@ def refuse_loss(branch: Branch) -> Branch:
     return branch
 
 
-def stop_writes(repo: Repository, branch: Branch) -> tuple[Branch, CommitId]:
-    """Mark a branch whose ref is to be deleted as retired, so that it takes no more writes.
+@contextmanager
+def leaving(repo: Repository, branch: Branch) -> Iterator[tuple[Branch, CommitId]]:
+    """Keep writers from a branch during the block, which deletes its ref.
 
-    The caller holds the lock of intents. When the ref stays, recovery takes the mark back.
-
-    Returns:
-        The marked branch, and its last commit, which has all of its rows.
+    Yields the branch, marked as retired, and its last commit, which has all of its rows. The caller
+    holds the lock of intents. When the ref stays, recovery takes the mark back.
 
     Raises:
         BranchProtected: it was protected meanwhile.
         UnknownBranch: it was deleted or retired meanwhile.
-        Conflict: it was written to meanwhile.
     """
-    tip = repo.store.commit_pending(find_again(repo, branch).name)
-    # Marked before the ref is deleted: later writers are refused, earlier writes are noticed.
-    marked = refuse_loss(mark(repo, branch, retired_tip=tip))
-    if repo.store.commit_pending(branch.name) != tip:
-        raise Conflict(
-            f"{branch.name!r} was written to meanwhile, so it stays.", branch=branch.name
-        )
-    repo.forget_primes()  # of a branch that is marked so nobody makes one any more
-    return marked, tip
+    with repo.store.sealed(find_again(repo, branch).name) as tip:
+        # Marked before the ref is deleted: from now on nobody protects the branch.
+        marked = refuse_loss(mark(repo, branch, retired_tip=tip))
+        repo.forget_primes()  # of a branch that is marked so nobody makes one any more
+        yield marked, tip
 
 
 @dataclass(frozen=True, slots=True)

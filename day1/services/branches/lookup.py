@@ -1,8 +1,16 @@
 """Branches by name, and checks that a branch takes writes."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
-from day1.errors import Advice, BranchClosed, BranchProtected, UnknownBranch
+from day1.errors import (
+    Advice,
+    BranchClosed,
+    BranchProtected,
+    StoreBusy,
+    StoreReadOnly,
+    UnknownBranch,
+)
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import Kind
@@ -14,8 +22,9 @@ def find(repo: Repository, name: str) -> Branch:
 
     Raises:
         UnknownBranch: there is none; the message names one that differs in case only.
+        StoreBusy: it is being deleted or retired, and may stay.
     """
-    branch = repo.ledger.branch(name)
+    branch = _decided(repo, name)
     if branch is not None and branch.name == name and branch.retired_tip is None:
         return branch
     hint = Advice("{memory_branch_list} shows those there are.")
@@ -24,6 +33,21 @@ def find(repo: Repository, name: str) -> Branch:
     elif branch is not None:
         hint = Advice("It was retired; `day1 switch` brings it back.")
     raise UnknownBranch(f"There is no branch {name!r}.", hint, branch=name)
+
+
+def _decided(repo: Repository, name: str) -> Branch | None:
+    """The branch of a name, after what a dead process left of its deletion is recovered.
+
+    Raises:
+        StoreBusy: a process that lives is deleting or retiring it.
+    """
+    branch = repo.ledger.branch(name)
+    if branch is None or branch.retired_tip is None or branch.name not in repo.history.branches():
+        return branch
+    with suppress(StoreReadOnly):  # who may not write here cannot recover either
+        if repo.ledger.recover_orphans():
+            return _decided(repo, name)
+    raise StoreBusy(f"{branch.name!r} is being deleted or retired: try again.", branch=branch.name)
 
 
 def find_again(repo: Repository, branch: Branch) -> Branch:

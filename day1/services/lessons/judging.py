@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from day1.errors import ChatUnavailable, EmbedderUnavailable, Json
-from day1.model.lessons.rating import Rating, rating_of
+from day1.model.lessons.rating import Rating
 from day1.model.search.wording import content_words
 from day1.ports.chat import Chat
 from day1.ports.judge import Judge
@@ -75,21 +75,17 @@ def _by_rules(ports: SearchPorts, query: str, text: str) -> Opinion:
     return Opinion(round(min(1.0, score), 2), f"{reason}.", degraded=True)
 
 
-def rate(
-    repo: Repository, row_id: str, agent_id: str | None, opinion: tuple[str | None, float], now: int
-) -> int:
-    """Keep a vote on a memory (`opinion` is the query and the score); returns how many it has."""
-    repo.ledger.put(rating_of(row_id, agent_id, *opinion, now))
-    return len(repo.ledger.records(Rating, row_id=row_id))
+def rate(repo: Repository, rating: Rating) -> int:
+    """Keep a vote on a memory; returns how many it has."""
+    repo.ledger.put(rating)
+    return len({vote.voter for vote in repo.ledger.records(Rating, row_id=rating.row_id)})
 
 
 def mean_scores(repo: Repository) -> dict[str, float]:
     """The mean of the votes of each memory that has some."""
     votes = repo.ledger.votes()
     return {
-        row_id: round(
-            math.fsum(v.score for v in known.by_rating.values()) / len(known.by_rating), 6
-        )
+        row_id: round(math.fsum(v.score for v in known.counted.values()) / len(known.counted), 6)
         for row_id, known in votes.items()
     }
 

@@ -195,7 +195,7 @@ def bring_in(
                 # Before the commit: a row that is there is not looked at again.
                 repo.ledger.put(
                     *(
-                        rating_of(row_id, _RATED_BY, None, score, work.now)
+                        rating_of(row_id, _RATED_BY, None, score, work.now).on(branch.id)
                         for row_id, score in scored.items()
                         if row_id in new
                     )

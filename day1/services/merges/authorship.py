@@ -1,8 +1,9 @@
 """Who wrote what a merge would bring: these must not judge it where somebody else has to."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from day1.model.branches.branch import Branch
 from day1.model.merge.plan import MergePlan
@@ -14,6 +15,7 @@ from day1.model.records.session import Session
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Commit, CommitId, Ref
 from day1.model.rows.kind import EDIT
+from day1.services.branches.deleting import kept_as
 from day1.services.repository.repository import Repository
 
 
@@ -30,15 +32,29 @@ def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
 def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
     """The ids of the rows that imports brought to where a branch has its rows from.
 
-    Who wrote such a row is known by what a file says, and by nothing else.
+    Who wrote such a row is known by what a file says, and by nothing else. The same holds for rows
+    that were copied from a branch of which nothing is known any more.
     """
     refs = repo.history.branches()
-    found = (repo.ledger.record(Branch, place) for place in _sources(repo, source, target))
-    tips = [one.retired_tip or refs.get(one.name) for one in found if one is not None]
-    own = _own(repo, [tip for tip in tips if tip is not None], refs[target.name])
-    imports = [commit for commit in own if commit.op == "import"]
+    places = [*_sources(repo, source, target)]
+    found = {place: _last(repo, place, refs) for place in places}
+    own = _own(repo, [tip for tip in found.values() if tip is not None], refs[target.name])
+    ops = {"import"} if all(found.values()) else {"import", *_COPIES}
+    imports = [commit for commit in own if commit.op in ops and not commit.parents[1:]]
     every = (repo.history.changes(one.parents[0], Ref(commit=one.id)) for one in imports)
     return frozenset(c.id for changes in every for rows in changes.values() for c in rows)
+
+
+_COPIES: Final = frozenset({"pick", "squash"})
+"""What commits do that have rows of another branch, and not its commits."""
+
+
+def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> CommitId | None:
+    """The last commit of a branch, which may be retired or deleted; None if it is not known."""
+    branch = repo.ledger.record(Branch, branch_id)
+    if branch is None:
+        return repo.history.kept().get(kept_as(branch_id))
+    return branch.retired_tip or refs.get(branch.name)
 
 
 def _own(repo: Repository, tips: Iterable[CommitId], there: CommitId) -> Iterator[Commit]:

@@ -71,7 +71,7 @@ def hint_of(
     near = new[:ROWS] if speaks else []
     told.add(map(_text, near))
     ids = tuple(str(hit.row["id"]) for hit in near)
-    ports.uses.shown(ids, ports.clock())
+    ports.uses.shown(ids, ports.clock(), branch.id)
     rows = [(_text(hit), when(hit.row)) for hit in near]
     text = hint_text(branch.name, last.commit, rows, CHARACTERS)
     return Hint(text, ids, last.commit, last.pending.count, last.mode_used)

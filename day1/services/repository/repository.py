@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
+from day1.model.lessons.rating import Votes
 from day1.model.rows.change import CommitId, Ref
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.ids import NewId
@@ -40,6 +41,10 @@ class Repository:
         default_factory=dict
     )
     """By limits of tokens: tips, and every commit in their past (`services.access.scoped`)."""
+    votes_kept: dict[tuple[str, ...], tuple[Votes, frozenset[str], Votes]] = field(
+        default_factory=dict
+    )
+    """By limits of tokens: all votes, the branches that are seen, and the votes given on these."""
     of_request: bool = False
     """The ids are those of a request, so what it makes may be there already."""
 

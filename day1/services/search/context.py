@@ -13,7 +13,7 @@ from day1.model.search.wording import Usual, subject, usual
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
-    from day1.ports.index import Index, TextId
+    from day1.ports.index import Again, Index, TextId
     from day1.services.search.entries import Entry
     from day1.services.search.live_query import LiveQuery
     from day1.services.search.nearest import Best, CandidateQuery
@@ -109,7 +109,7 @@ def in_context(
     texts: Collection[TextId],
     cosines: Mapping[TextId, float],
     *,
-    again: bool,
+    again: Again,
 ) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
     """What the words of `texts` score, each alone, and how the rows of `lines` stand.
 

@@ -1,10 +1,13 @@
 """Which rows a search wants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
-from day1.model.rows.kind import FACT, Cell, Kind
+from day1.model.rows.kind import FACT, Cell, Kind, Row, kind_of
+from day1.model.values.space import EVERY
+from day1.ports.reading import Reading
 
 SCOPES = ("task_id", "agent_id", "space")
 """The columns by which a view itself is narrowed, so that a question about the few rows of a task
@@ -75,3 +78,19 @@ def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Quer
     if superseded:
         return Query(without={**without, "status": ("archived",)}, public=True)
     return Query(equal={"status": "active"}, without=without, public=True)
+
+
+def shown_rows(
+    reading: Reading, filters: Iterable[Filter], row_ids: Iterable[str]
+) -> dict[str, Row]:
+    """Found rows as they are shown, by id; without those that were made of hidden rows."""
+    ids, rows = list(row_ids), dict[str, Row]()
+    for wanted in filters:
+        mine = [row_id for row_id in ids if kind_of(row_id) is wanted.kind]
+        query = Query(among={"id": mine}, alive_at=wanted.alive_at, public=True)
+        found = reading.scan(wanted.kind, wanted.kind.columns, query) if mine else ()
+        # The space is looked at here: an engine would choose its index.
+        space = wanted.scope.get("space", EVERY)
+        some = (row for row in map(wanted.kind.row, found) if row["content_hash"] != REDACTED_HASH)
+        rows |= {str(row["id"]): row for row in some if space in {EVERY, row.get("space")}}
+    return rows

@@ -35,6 +35,8 @@ class SearchLimits:
     neighbours: tuple[int, ...] = (200, 800, 3_200)
     """How many are asked for, one number after the other, until `enough` are visible."""
     enough: int = 50
+    apart: bool = False
+    """Whether words are weighed by the visible texts alone: for who may not see all branches."""
 
 
 class QueryVectorCache:

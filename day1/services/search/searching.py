@@ -28,7 +28,7 @@ from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, k
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
 from day1.services.search.context import in_context, lines_around
-from day1.services.search.filters import SCOPES, Filter
+from day1.services.search.filters import SCOPES, Filter, shown_rows
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.nearest import (
@@ -41,7 +41,7 @@ from day1.services.search.nearest import (
     nearest,
 )
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
-from day1.services.search.views import CachedView, among, asks_again, shown_rows, state_of
+from day1.services.search.views import CachedView, among, state_of, weighed_by
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -254,9 +254,8 @@ class _Search:
                 texts |= self._index.words.texts(wanted.kind, mine)
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
-        every = (each.candidate for each in found.values())
         asked = replace(self._question(), votes=self._ports.votes())
-        ranked = rank(every, asked, self._request.limit, read)
+        ranked = rank((f.candidate for f in found.values()), asked, self._request.limit, read)
         rows = shown_rows(reading, self._filters, [s.row_id for s in ranked])
         if len(rows) < len(ranked):  # some were made of hidden rows: others come in their place
             every = (found[i].candidate for i in shown_rows(reading, self._filters, found))
@@ -333,9 +332,8 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
         if equal.keys() <= {*kind.facets, *SCOPES} & kind.column.keys():
             scope = {name: cell for name, cell in equal.items() if name in SCOPES}
             facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-            held = Filter(kind, inactive, facets, *window, scope, superseded=event is not None)
-            held = replace(held, among=request.among, only=request.only)
-            filters.append(replace(held, alive_at=now, present_at=present))
+            held = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
+            filters.append(replace(held, only=request.only, alive_at=now, present_at=present))
     return filters
 
 
@@ -352,7 +350,8 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
         near, missing = nearest(looking, visible, meaning)
     asked = looking.asked.terms and looking.question.mode != "vector"
     worded = _by_words(looking, visible) if asked else Best()
-    again = asks_again(looking.wanted, visible, looking.reach.candidates)
+    reach = looking.reach
+    again = weighed_by(looking.wanted, visible, reach.candidates, apart=reach.apart)
     lines = lines_around(looking, visible, near, worded) if looking.in_order else []
     beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
     entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
@@ -383,10 +382,11 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
 def _by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """The visible rows with the best scores by words."""
     most = looking.reach.candidates
-    if isinstance(visible, CachedView) and asks_again(looking.wanted, visible, most):
+    again = weighed_by(looking.wanted, visible, most, apart=looking.reach.apart)
+    if isinstance(visible, CachedView) and again is not False:
         texts = list(visible.texts(looking.wanted))
         terms, kind = looking.asked.terms, looking.wanted.kind
-        found = looking.index.words.scores(kind, terms, texts, again=True)
+        found = looking.index.words.scores(kind, terms, texts, again=again)
         best = sorted(found, key=lambda text: (-found[text], -text))
         return Best(visible.entries(best, looking.wanted)[:most], found)
     limit, seen = most, 0

@@ -20,11 +20,10 @@ from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.basis import may_derive
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import is_secret
-from day1.model.rows.change import Changes, CommitId, Query, Ref
-from day1.model.rows.kind import FACT, Cell, Kind, Row, kind_of
-from day1.model.values.space import EVERY
+from day1.model.rows.change import Changes, CommitId, Ref
+from day1.model.rows.kind import FACT, Cell, Kind, Row
 from day1.ports.history import History
-from day1.ports.index import Index, TextId
+from day1.ports.index import Again, Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, WritingOrder
 from day1.services.search.filters import Filter
@@ -116,20 +115,14 @@ def asks_again(wanted: Filter, visible: object, most: int) -> bool:
     return wanted.only is not None or len(visible) <= _FEW * most
 
 
-def shown_rows(
-    reading: Reading, filters: Iterable[Filter], row_ids: Iterable[str]
-) -> dict[str, Row]:
-    """Found rows as they are shown, by id; without those that were made of hidden rows."""
-    ids, rows = list(row_ids), dict[str, Row]()
-    for wanted in filters:
-        mine = [row_id for row_id in ids if kind_of(row_id) is wanted.kind]
-        query = Query(among={"id": mine}, alive_at=wanted.alive_at, public=True)
-        found = reading.scan(wanted.kind, wanted.kind.columns, query) if mine else ()
-        # The space is looked at here: an engine would choose its index.
-        space = wanted.scope.get("space", EVERY)
-        some = (row for row in map(wanted.kind.row, found) if row["content_hash"] != REDACTED_HASH)
-        rows |= {str(row["id"]): row for row in some if space in {EVERY, row.get("space")}}
-    return rows
+def weighed_by(wanted: Filter, visible: object, most: int, *, apart: bool) -> Again:
+    """What `Words.scores` is told: whether it will be asked again, or `apart` what to weigh by.
+
+    More rows than a view holds are weighed by all texts of the index in any case.
+    """
+    if apart and isinstance(visible, CachedView):
+        return visible.every()
+    return asks_again(wanted, visible, most)
 
 
 class CachedView:
@@ -179,6 +172,10 @@ class CachedView:
         over = {e.text for e in self._ending.values() if wanted.is_over(*e.ends)}
         over = {text for text in over if not self.entries((text,), wanted)}
         return [text for text in self._texts if text not in over] if over else self._texts
+
+    def every(self) -> list[TextId]:
+        """The texts of all rows, each once."""
+        return list(self._by_text)
 
     def sample(self, most: int) -> list[TextId]:
         """Texts from all of the view, evenly."""

@@ -8,7 +8,7 @@ from day1.model.records.intent import IntentKind
 from day1.model.records.sharing import KEPT
 from day1.model.rows.change import CommitId
 from day1.model.values.instant import DAY
-from day1.services.branches.deleting import refuse_loss, stop_writes
+from day1.services.branches.deleting import leaving, refuse_loss
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import unmark_retired
 from day1.services.branches.tree import BranchState, states
@@ -51,20 +51,20 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
         UnknownBranch: it was deleted or retired meanwhile.
         Refused: it is main.
         BranchProtected: it is protected.
-        Conflict: it was written to meanwhile; it stays.
+        StoreBusy: writers held the branch for longer than the limit; it stays.
     """
     name = refuse_loss(branch).name
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
     with repo.ledger.open_intent(RETIRE, RetireIntent(name), now):
         repo.point("retire.after_intent")
-        gone, tip = stop_writes(repo, branch)
-        repo.point("retire.marked")
-        if not _reached_elsewhere(repo, name, tip):
-            # The tip is in the tag's name: a branch may be retired again, further on.
-            repo.history.keep(f"keep/{branch.id}.{tip[:8]}", tip)
-        repo.history.drop(name)
-        repo.point("retire.after_engine")
+        with leaving(repo, branch) as (gone, tip):
+            repo.point("retire.marked")
+            if not _reached_elsewhere(repo, name, tip):
+                # The tip is in the tag's name: a branch may be retired again, further on.
+                repo.history.keep(f"keep/{branch.id}.{tip[:8]}", tip)
+            repo.history.drop(name)
+            repo.point("retire.after_engine")
     return gone
 
 

@@ -195,7 +195,10 @@ def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> TidyReques
 
 
 def _client(ctx: Context) -> str:
-    return ctx.agent(None) or ""
+    """Whose desk it is: an agent's, of one client of one token where that is known."""
+    caller, agent = ctx.caller, ctx.agent(None) or ""
+    known = caller.access.token_id, caller.client
+    return "/".join((*(name or "" for name in known), agent)) if any(known) else agent
 
 
 def _read(ctx: Context, branch: Branch, found: Findings, *notes: Note) -> Read:

@@ -8,6 +8,7 @@ from day1.call.context import Context
 from day1.call.fields import Label, Note, Read, Repeatable, Request, Response, Text
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, InvalidRequest, NotFound, Refused, Unsupported
+from day1.model.lessons.rating import rating_of
 from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
@@ -75,8 +76,8 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
             )
         found = opinion(ctx.search, ctx.chat, ctx.judge, request.query, str(row["fact_text"]))
         score, reason, degraded = found.score, found.reason, found.degraded
-    vote = (request.query, score)
-    count = rate(ctx.repo, row_id, ctx.agent(None), vote, ctx.clock())
+    vote = rating_of(row_id, ctx.agent(None), request.query, score, ctx.clock())
+    count = rate(ctx.repo, vote.on(branch.id))
     return MemoryJudged(
         memory_id=request.memory_id,
         score=score,
@@ -92,7 +93,7 @@ class MemoryStatus(Request):
 
 
 class Status(Response):
-    """How things stand (S4-008); `index_size` is in bytes."""
+    """How things stand (S4-008); `index_size` is in bytes, for all branches; else 0."""
 
     memory_count: int
     indexed_count: int
@@ -124,7 +125,7 @@ def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG00
     return Status(
         memory_count=len(ids),
         indexed_count=indexed,
-        index_size=ctx.search.index.size(),
+        index_size=0 if ctx.caller.access.branches else ctx.search.index.size(),
         pending_judgments=len(pending),
         hints=hints,
         read=read,

@@ -67,6 +67,7 @@ class MemoryStored(Response):
     updated: bool
     created_at: str
     indexed: bool
+    """Never for a token with limits: another branch may have the text."""
     deduplicated: bool
     merged_into: str | None = absent()
     near_duplicate_of: str | None = absent()
@@ -84,12 +85,12 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     lesson = Lesson(parts, kind, tags_of(request.tags), space)
     done = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
     row_id = str(done.row["id"])
-    known = ctx.search.index.words.known(FACT, [str(done.row["content_hash"])])
+    hashes = [] if ctx.caller.access.branches else [str(done.row["content_hash"])]
     return MemoryStored(
         id=row_id,
         updated=done.updated,
         created_at=show(int(done.row["created_at"] or 0)),
-        indexed=bool(known),
+        indexed=bool(ctx.search.index.words.known(FACT, hashes)),
         deduplicated=done.updated or done.deduplicated,
         merged_into=row_id if done.updated or done.deduplicated else None,
         near_duplicate_of=done.near,
@@ -141,13 +142,14 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     equal = ctx.in_space(space_of(request.project))
     asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
-    note_shown(ctx, answer.hits)
+    note_shown(ctx, answer.hits, branch.id)
     return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch.name, answer))
 
 
-def note_shown(ctx: Context, hits: Sequence[Hit]) -> None:
-    """Count that facts were shown: they wait for a judgement."""
-    ctx.search.uses.shown([str(h.row["id"]) for h in hits if h.kind is FACT], ctx.clock())
+def note_shown(ctx: Context, hits: Sequence[Hit], branch_id: str) -> None:
+    """Count that facts of a branch were shown: they wait for a judgement."""
+    facts = [str(hit.row["id"]) for hit in hits if hit.kind is FACT]
+    ctx.search.uses.shown(facts, ctx.clock(), branch_id)
 
 
 def lesson_fields(row: Row) -> dict[str, str | None]:

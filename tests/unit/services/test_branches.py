@@ -9,9 +9,9 @@ from day1.errors import (
     BranchClosed,
     BranchExists,
     BranchProtected,
-    Conflict,
     InvalidRequest,
     Refused,
+    StoreBusy,
     UnknownBranch,
 )
 from day1.model.branches.branch import MAIN, Branch
@@ -88,7 +88,7 @@ def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
 
 
 Act = Callable[[Bench, Branch], object]
-LEAVE: dict[str, Callable[[Repository, Branch], object]] = {
+LEAVE: dict[str, Callable[[Repository, Branch], Branch]] = {
     "delete": lambda repo, branch: deleting.delete(repo, branch, MAIN, 1_000),
     "retire": lambda repo, branch: retiring.retire(repo, branch, 1_000),
 }
@@ -111,22 +111,33 @@ def test_a_branch_that_is_protected_meanwhile_stays_with_its_rows(bench: Bench, 
 
 
 @pytest.mark.parametrize("how", LEAVE)
-def test_a_branch_that_is_written_to_meanwhile_stays_with_its_rows(
+def test_a_branch_goes_with_the_rows_of_writers_that_were_quicker_and_no_others(
     bench: Bench, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     side = bench.fork("side")
     put = bench.repo.ledger.put_branch
 
     def put_late(branch: Branch) -> None:
-        if branch.retired_tip is not None:  # by one that found the branch before it was marked
-            bench.add("fact_a", "a", "side")
+        if branch.retired_tip is not None:  # by a writer that found the branch before its mark
+            with pytest.raises(StoreBusy):
+                bench.add("fact_late", "late", "side")
         put(branch)
 
+    def quicker(name: str) -> None:
+        if name == f"{how}.after_intent":
+            bench.add("fact_a", "a", "side")
+
     monkeypatch.setattr(bench.repo.ledger, "put_branch", put_late)
-    with pytest.raises(Conflict, match="written to meanwhile"):
-        LEAVE[how](bench.repo, side)
-    assert bench.branch("side").retired_tip is None
-    assert bench.facts("side") == {"fact_a"}
+    gone = LEAVE[how](replace(bench.repo, point=quicker), side)
+    assert bench.store.rows[str(gone.retired_tip)]["facts"].keys() == {"fact_a"}
+    assert "side" not in bench.repo.history.branches()
+
+
+def test_a_branch_that_a_living_process_takes_away_is_asked_for_again(bench: Bench) -> None:
+    side = bench.fork("side")
+    bench.repo.ledger.put_branch(replace(side, retired_tip=side.fork_commit))
+    with pytest.raises(StoreBusy, match="being deleted or retired: try again"):
+        bench.branch("side")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ LARGE_CACHE = "PRAGMA cache_size = -131072"
 """At most 128 MB for a connection that merges: its `info` says that it does. The engine reads
 three states of a table, and all of the merged one; where these do not fit, it reads most pages
 several times. Connections of one branch keep it, since the next merge is most often into that."""
+_GONE_TOO = "SQLITE_BUSY_SNAPSHOT"
+"""What the engine says of a write to a branch that is gone, too."""
 _MAGIC, _FORMAT = b"CTLD", 12
 """How a file begins that the engine reads: these bytes, then this number."""
 _OWN_TABLES = (
@@ -185,11 +187,7 @@ class DoltLiteConnections(Connections):
                 raise
             if what == "commit":
                 raise NotFound(f"There is no commit {name}.", commit=name) from exc
-            raise UnknownBranch(
-                f"There is no branch {name!r}.",
-                Advice("{memory_branch_list} shows those there are."),
-                branch=name,
-            ) from exc
+            raise _no_branch(name) from exc
 
     def _look(self) -> set[str]:
         """The branches that the file has, if it is a store's.
@@ -232,6 +230,9 @@ class DoltLiteConnections(Connections):
                     if is_sqlite(exc) and not error_name(exc).startswith(HARMLESS):
                         connection.invalidate()
                         check_head(self.path)  # the file may be gone, or another
+                    if error_name(exc) == _GONE_TOO and name not in self._look():
+                        connection.invalidate()  # another process deleted the branch
+                        raise _no_branch(name) from exc
                     raise
                 finally:
                     self._leave(connection)
@@ -307,6 +308,14 @@ class DoltLiteConnections(Connections):
             self._engines.clear()
         for engine in engines:
             engine.dispose()
+
+
+def _no_branch(name: str) -> UnknownBranch:
+    return UnknownBranch(
+        f"There is no branch {name!r}.",
+        Advice("{memory_branch_list} shows those there are."),
+        branch=name,
+    )
 
 
 def away(path: Path) -> str:

@@ -36,6 +36,6 @@ class DoltLiteHistory(DoltFamilyHistory):
 
     @override
     def _change_ref(self, statement: str, values: tuple[str, ...]) -> None:
-        with self._connections.lock.held(), self._connections.fresh() as connection:
+        with self._connections.lock.joined(), self._connections.fresh() as connection:
             # Changing a ref commits, and frees the engine's lock: never do it in a transaction.
             connection.exec_driver_sql(statement, values).all()

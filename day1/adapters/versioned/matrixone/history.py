@@ -110,8 +110,11 @@ class MatrixOneHistory(SqlHistory):
 
     @override
     def drop(self, name: str) -> None:
-        """Delete a branch; its commits can be read while the server keeps its past."""
-        with self._connections.exclusive(name) as connection:
+        """Delete a branch; its commits can be read while the server keeps its past.
+
+        No lock is taken: who keeps writers from the branch has it already.
+        """
+        with self._connections.plain() as connection:
             found = self._graph.branch(connection, name)
             connection.exec_driver_sql("START TRANSACTION")
             self._graph.remove_branch(connection, name)

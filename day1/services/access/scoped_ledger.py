@@ -1,0 +1,272 @@
+"""A ledger, and what is known of the use of memories, as a token with limits sees them.
+
+Each kind of record says by which branches it is visible. A record of another kind is not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from typing import Any, Final, Protocol, TypeVar
+
+from typing_extensions import override
+
+from day1.errors import Forbidden
+from day1.model.access.permissions import Access
+from day1.model.branches.branch import Branch
+from day1.model.branches.protection_change import ProtectionChange
+from day1.model.lessons.rating import Rating, Votes, given_on
+from day1.model.records.desk import Desk
+from day1.model.records.intent import Intent, IntentKind
+from day1.model.records.merge_record import MergeRecord
+from day1.model.records.review import Review
+from day1.model.records.session import Session
+from day1.model.records.sharing import Bundle, Handoff, Template
+from day1.model.records.snapshot import Snapshot
+from day1.model.records.task import Objective, Task, TaskAgent
+from day1.model.redaction.mask import Mask
+from day1.model.rows.change import CommitId
+from day1.ports.ledger import Ledger
+from day1.ports.uses import Branches, Use, Uses
+from day1.services.repository.repository import Repository
+
+P = TypeVar("P")
+T = TypeVar("T")
+_LIMITS_KEPT: Final = 64
+"""Limits of tokens whose votes are remembered."""
+_BY_BRANCH: Final[Mapping[type, tuple[str, ...]]] = {
+    Session: ("branch_id",),
+    Snapshot: ("branch_id",),
+    MergeRecord: ("target_id",),  # the target's own log tells where a merge came from
+    Task: ("branch_id",),
+    TaskAgent: ("branch_id",),
+    Template: ("branch_id",),
+    Handoff: ("source_id", "target_id"),
+    Review: ("source_id", "target_id"),
+    ProtectionChange: ("branch_id",),
+    Rating: ("branch_id",),
+    Desk: ("branch_id",),
+}
+"""The fields of records that name branches: all of these must be within the limits."""
+
+
+class Reached(Protocol):
+    """Says what the visible branches have in their past."""
+
+    def reaches(self, commit: CommitId) -> bool:
+        """Whether a visible branch has a commit in its past."""
+
+
+def of_every_branch(what: str) -> Forbidden:
+    """The refusal of what is about a whole store."""
+    return Forbidden(f"{what} is of every branch: use a token without limits.")
+
+
+class ScopedLedger(Ledger):
+    """Records of visible branches, and of no other; tokens and intents are not shown at all."""
+
+    def __init__(self, repo: Repository, access: Access, history: Reached) -> None:
+        """Look at a memory's ledger through an access."""
+        self._repo, self._ledger, self._access = repo, repo.ledger, access
+        self._history = history
+
+    def _shows(self, record: object) -> bool:
+        if isinstance(record, Branch):
+            return self._access.sees(record.name)
+        if isinstance(record, Bundle):
+            return self._access.sees(record.source_branch) and self._history.reaches(record.commit)
+        if isinstance(record, Objective):
+            return self.record(Task, record.task_id) is not None
+        named = [getattr(record, field) for field in _BY_BRANCH.get(type(record), ())]
+        return bool(named) and all(self._sees(branch_id) for branch_id in named)
+
+    def _sees(self, branch_id: str | None) -> bool:
+        return branch_id is not None and self.record(Branch, branch_id) is not None
+
+    def _check(self, records: Sequence[object]) -> None:
+        """Refuse to write records of branches that are not visible, or over such records.
+
+        Raises:
+            Forbidden: one is.
+        """
+        for record in records:
+            there = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
+            if not self._shows(record) or not (there is None or self._shows(there)):
+                raise Forbidden("This token may not write what is about other branches.")
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make the puts inside one transaction."""
+        return self._ledger.together()
+
+    def check(self) -> list[str]:
+        """Refuse: all of the ledger is read.
+
+        Raises:
+            Forbidden: always.
+        """
+        raise of_every_branch("A check")
+
+    def steady(self) -> AbstractContextManager[None]:
+        """Let this thread ask for the stamp only once during the block."""
+        return self._ledger.steady()
+
+    def stamp(self) -> Hashable:
+        """A value that changes with every write."""
+        return self._ledger.stamp()
+
+    def mask(self) -> Mask:
+        """What is redacted, on any branch."""
+        return self._ledger.mask()
+
+    def votes(self) -> Votes:
+        """The ratings that were given on visible branches."""
+        every, kept = self._ledger.votes(), self._repo.votes_kept
+        seen = frozenset(branch.id for branch in self.branches())
+        known = kept.get(self._access.branches)
+        if known is None or known[0] is not every or known[1] != seen:
+            if len(kept) >= _LIMITS_KEPT:
+                kept.clear()
+            known = kept[self._access.branches] = every, seen, given_on(every, seen)
+        return known[2]
+
+    def branches(self) -> list[Branch]:
+        """Every visible branch, retired ones too, oldest first."""
+        return [branch for branch in self._ledger.branches() if self._shows(branch)]
+
+    def branch(self, name: str) -> Branch | None:
+        """A branch by name.
+
+        Raises:
+            Forbidden: the name is outside the limits.
+        """
+        self._access.check(name)
+        return self._ledger.branch(name)
+
+    def put_branch(self, branch: Branch) -> None:
+        """Write a visible branch by id."""
+        self._access.check(branch.name)
+        self._ledger.put_branch(branch)
+
+    def remove_branch(self, branch_id: str) -> None:
+        """Delete the record of a visible branch."""
+        self.remove(Branch, branch_id)
+
+    def record(self, kind: type[T], record_id: str) -> T | None:
+        """A record by id, if it is visible."""
+        found = self._ledger.record(kind, record_id)
+        return found if found is not None and self._shows(found) else None
+
+    def records(self, kind: type[T], **equal: str) -> list[T]:
+        """The visible records of a kind with these values."""
+        return [record for record in self._ledger.records(kind, **equal) if self._shows(record)]
+
+    def swap(self, there: T | None, record: T) -> bool:
+        """Write a visible record if the one of its id is still as `there`."""
+        self._check([record])
+        return self._ledger.swap(there, record)
+
+    def put(self, *records: object) -> None:
+        """Write visible records by id."""
+        with self._ledger.together():
+            for record in records:  # the next one may be about a branch that this one is
+                self._check([record])
+                self._ledger.put(record)
+
+    def remove(self, kind: type, *record_ids: str) -> None:
+        """Delete visible records of a kind.
+
+        Raises:
+            Forbidden: one is of a branch that is not visible.
+        """
+        with self._ledger.together():
+            for record_id in record_ids:
+                self._check(self._ledger.records(kind, id=record_id))
+            self._ledger.remove(kind, *record_ids)
+
+    def open_intent(
+        self, kind: IntentKind[Any, P], payload: P, now: int
+    ) -> AbstractContextManager[None]:
+        """Open an intent about visible branches; those that others left are recovered anyway.
+
+        Raises:
+            Forbidden: it is about other branches.
+        """
+        told = asdict(payload)  # type: ignore[call-overload]  # a dataclass
+        branch = told.get("branch", {})
+        names = [told.get("name"), told.get("target"), branch.get("name")]
+        ids = [told[field] for field in ("source_id", "target_id") if field in told]
+        named = [name for name in names if name is not None]
+        if not named and not ids:
+            raise of_every_branch(f"To {kind.name}")
+        for name in named:
+            self._access.check(name)
+        if not all(map(self._sees, ids)):
+            raise Forbidden("This token may not change other branches.")
+        return self._ledger.open_intent(kind, payload, now)
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Keep other intents from being opened during the block."""
+        return self._ledger.exclusive()
+
+    def recover_orphans(self) -> int:
+        """Recover intents whose process is gone."""
+        return self._ledger.recover_orphans()
+
+    def open_intents(self) -> list[Intent]:
+        """None: intents of others are not shown."""
+        return []
+
+    def head(self, key: str) -> str | None:
+        """The branch id that a client's HEAD points at; None where it is not visible."""
+        found = self._ledger.head(key)
+        return found if self._sees(found) else None
+
+    def heads(self) -> dict[str, str]:
+        """HEADs that point at visible branches."""
+        every = self._ledger.heads().items()
+        return {key: branch for key, branch in every if self.record(Branch, branch) is not None}
+
+    def set_head(self, key: str, branch_id: str) -> None:
+        """Point a client's HEAD at a visible branch.
+
+        Raises:
+            Forbidden: it is not visible.
+        """
+        if not self._sees(branch_id):
+            raise Forbidden("This token may not work on other branches.")
+        self._ledger.set_head(key, branch_id)
+
+
+class ScopedUses(Uses):
+    """Which memories were shown on visible branches."""
+
+    def __init__(self, uses: Uses, ledger: Ledger) -> None:
+        """Look at what a node has shown through the limits of a ledger."""
+        self._uses, self._ledger = uses, ledger
+
+    @override
+    def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
+        """Count that rows of a visible branch were shown.
+
+        Raises:
+            Forbidden: it is not visible.
+        """
+        if branch_id not in self._seen():
+            raise Forbidden("This token may not work on other branches.")
+        self._uses.shown(row_ids, at, branch_id)
+
+    @override
+    def known(self, branches: Branches = None) -> Mapping[str, Use]:
+        return self._uses.known(self._within(branches))
+
+    @override
+    def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
+        return self._uses.most(count, self._within(branches))
+
+    def _within(self, branches: Branches) -> Branches:
+        seen = self._seen()
+        return seen if branches is None else seen & branches
+
+    def _seen(self) -> frozenset[str]:
+        return frozenset(branch.id for branch in self._ledger.branches())
