@@ -25,7 +25,7 @@ from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
 from day1.adapters.ledger.roles import Lock, Watch
-from day1.adapters.ledger.schema import make_tables
+from day1.adapters.ledger.schema import add_sums, make_tables
 from day1.adapters.ledger.tables import BRANCHES, HEADS, TABLES, as_record, as_row, is_changed
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
@@ -120,6 +120,7 @@ class SqlLedger(Ledger):
         """
         self._engine = engine
         self._own_sums = engine.dialect.name == "sqlite"
+        """Whether rows are compared with their checksums: a server checks what it stores itself."""
         self._lock = lock
         self._name = name
         self._if_damaged = if_damaged
@@ -140,6 +141,8 @@ class SqlLedger(Ledger):
         """
         with self._writing() as connection:
             make_tables(connection, version, self._name, self._marks)
+            if self._own_sums:
+                add_sums(connection)
 
     @override
     def check(self) -> list[str]:

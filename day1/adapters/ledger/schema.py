@@ -1,6 +1,6 @@
 """The tables of a ledger: made, brought up to date, and told from those of other programs."""
 
-from sqlalchemy import Connection, Table, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from day1.adapters.ledger.tables import (
     BRANCHES,
@@ -35,17 +35,16 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
                 kind = column.type.compile(connection.dialect)
                 name = connection.dialect.identifier_preparer.quote(column.name)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
-    for kept, table in TABLES.items():
-        _add_sums(connection, kept, table)
 
 
-def _add_sums(connection: Connection, kind: type, table: Table) -> None:
+def add_sums(connection: Connection) -> None:
     """Give rows that an earlier version of day1 wrote their checksums."""
-    rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
-    sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
-    if sums:
-        one = update(table).where(table.c.id == bindparam("row"))
-        connection.execute(one.values({SUM: bindparam("sum")}), sums)
+    for kind, table in TABLES.items():
+        rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
+        sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
+        if sums:
+            of_row = update(table).where(table.c.id == bindparam("row"))
+            connection.execute(of_row.values({SUM: bindparam("sum")}), sums)
 
 
 def own_tables(

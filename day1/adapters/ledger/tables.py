@@ -34,8 +34,9 @@ VERSION: Final = 8
 """To be raised with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"
-"""The column with a row's checksum. SQLite has none of its own; a server has, so there it is only
-written."""
+"""The column with a row's checksum, NULL in a row that an earlier version of day1 wrote. SQLite has
+no checksums of its own. A server has, so there the column is written and never compared: a row that
+an administrator mended by hand stays usable."""
 _KEY: Final = String(255)
 _TEXT: Final = UnboundedText()
 _hints = cache(get_type_hints)
