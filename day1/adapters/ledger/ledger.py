@@ -25,8 +25,16 @@ from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
 from day1.adapters.ledger.roles import Lock, Watch
-from day1.adapters.ledger.schema import add_sums, make_tables
-from day1.adapters.ledger.tables import BRANCHES, HEADS, TABLES, as_record, as_row, is_changed
+from day1.adapters.ledger.schema import add_sums, check_version, make_tables
+from day1.adapters.ledger.tables import (
+    BRANCHES,
+    HEADS,
+    TABLES,
+    VERSION,
+    as_record,
+    as_row,
+    is_changed,
+)
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
@@ -150,6 +158,7 @@ class SqlLedger(Ledger):
         problems = []
         with self._reading() as connection:
             if self._own_sums:
+                self._refuse_later(connection)
                 found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
                 problems = [str(line) for line in found if line != "ok"]
             for kind, table in TABLES.items():
@@ -180,14 +189,31 @@ class SqlLedger(Ledger):
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        """A connection in a transaction, which leaving the block makes durable."""
+        """A connection in a transaction, which leaving the block makes durable.
+
+        Raises:
+            StoreVersionUnknown: a later day1 has brought the tables up since they were opened. A
+                record is written whole, so what a later column holds would be lost.
+        """
         try:
             with self._engine.begin() as connection:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
+                if self._own_sums:
+                    self._refuse_later(connection)
                 yield connection
         except Exception as exc:
             raise_translated(exc, self._name, self._if_damaged)
             raise
+
+    def _refuse_later(self, connection: Connection) -> None:
+        """Make sure that no later day1 has brought the file up since it was opened.
+
+        Raises:
+            StoreVersionUnknown: one has: its rows may have columns that this day1 does not know.
+        """
+        version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        if version > VERSION:
+            check_version(version, self._name)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -235,6 +261,8 @@ class SqlLedger(Ledger):
 
     def _record(self, kind: type[T], row: Row[Any]) -> T:
         if self._own_sums and is_changed(kind, row):
+            with self._reading() as connection:
+                self._refuse_later(connection)
             raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
         return as_record(kind, row)
 

@@ -88,6 +88,6 @@ def check_version(version: int, where: str) -> None:
     if version > VERSION:
         raise StoreVersionUnknown(
             f"{where} has version {version}, this day1 reads up to {VERSION}: install a newer "
-            "day1.",
+            "day1, start whatever uses the store anew, and try again.",
             version=version,
         )

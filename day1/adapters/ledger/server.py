@@ -48,6 +48,7 @@ _SCHEMA: Final = Table(
     Column("version", BigInteger(), primary_key=True, autoincrement=False),
 )
 """One row per version that the tables were brought to."""
+_NEWEST: Final = "SELECT max(version) FROM ledger_schema"
 
 
 def open_server_ledger(
@@ -78,6 +79,7 @@ def open_server_ledger(
         check_version(version, ledger.where)
         if version < VERSION:
             _bring_up(engine, place, ledger, hold)
+        ledger.is_whole = True
     except Day1Error:
         ledger.close()
         raise
@@ -156,6 +158,8 @@ class ServerLedger(SqlLedger):
     """A ledger in a database of a server."""
 
     _marks = columns_of(_SCHEMA.metadata)
+    is_whole = False
+    """Whether all tables are there, among them the one that has the version."""
 
     def __init__(
         self, engine: Engine, place: ServerUrl, *, wait_s: float, stamp: str | None, hold: Locked
@@ -180,10 +184,16 @@ class ServerLedger(SqlLedger):
         """A transaction, in its turn; under the ledger's lock only if that is still held.
 
         The driver's own begin and rollback are not heard by every server.
+
+        Raises:
+            StoreVersionUnknown: as in a file. No later day1 brings the tables up during the turn.
         """
         with self._queues.held(self._turn, self._opened) as connection:
-            self._lock.check()
+            version = self._lock.check(_NEWEST)
             connection.exec_driver_sql("START TRANSACTION")
+            if self.is_whole:
+                version = version or int(connection.exec_driver_sql(_NEWEST).scalar_one())
+                check_version(version, self.where)
             yield connection
             connection.exec_driver_sql("COMMIT")
         if self._asked is not None:

@@ -137,20 +137,25 @@ class ServerLock:
         finally:
             self._mine.connection = None
 
-    def check(self) -> None:
+    def check(self, ask: str = "SELECT 1") -> int | None:
         """Make sure that the lock is held still, if this thread took it.
+
+        Args:
+            ask: a question for a number, for the connection that holds the lock.
+
+        Returns:
+            The number; None if this thread did not take the lock.
 
         Raises:
             StoreUnavailable: its connection ended, and another day1 may have it now.
         """
         connection: Connection | None = getattr(self._mine, "connection", None)
         if connection is None:
-            return
+            return None
         with translated(self._where):
             # A dead one would connect again when it is asked, and then be without the lock.
             if not connection.invalidated:
-                connection.exec_driver_sql("SELECT 1")
-                return
+                return int(connection.exec_driver_sql(ask).scalar_one())
         raise StoreUnavailable(
             "The connection to the server broke, and another day1 may go on with this: look "
             "whether it was done, then try again."
