@@ -82,10 +82,13 @@ class Queues:
         if not first.acquire(timeout=limit_s):
             raise _busy(limit_s)
         try:
-            with connect() as connection:
+            with connect() as connection, ExitStack() as held:
                 left_s = max(0.0, until - time.monotonic())
-                with self._hold(connection, name, left_s):
-                    yield connection
+                try:
+                    held.enter_context(self._hold(connection, name, left_s))
+                except StoreBusy as exc:  # which tells the seconds that were left
+                    raise _busy(limit_s) from exc
+                yield connection
         finally:
             first.release()
 
