@@ -40,7 +40,13 @@ from day1.services.search.nearest import (
     QueryVector,
     nearest,
 )
-from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.request import (
+    SWITCHED_OFF,
+    Hit,
+    SearchAnswer,
+    SearchPorts,
+    SearchRequest,
+)
 from day1.services.search.views import CachedView, among, asks_again, state_of
 
 if TYPE_CHECKING:
@@ -183,7 +189,7 @@ class _Search:
         if self._mode == "keyword":
             return None
         if embedder is None:
-            self._words_only("no embedding model; run `day1 model install`")
+            self._words_only(SWITCHED_OFF)
             return None
         try:
             _ = embedder.dimension  # which an endpoint may have to tell: no reading waits for it
