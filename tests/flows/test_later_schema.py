@@ -18,6 +18,7 @@ import pytest
 from day1.call.context import Caller
 from day1.errors import Day1Error, StoreVersionUnknown
 from day1.interfaces.open_store import OpenStore
+from day1.model.rows.change import Ref
 from day1.toolsets import operations
 from tests.flows.later_day1 import LaterDay1, build, later_day1
 from tests.flows.opened_store import call
@@ -108,6 +109,7 @@ def test_a_state_of_a_later_schema_is_neither_written_nor_carried_elsewhere(
     where: str, later: Path
 ) -> None:
     with side_by_side(where, later) as (store, other, facts):
+        tips = store.repo.history.branches()
         commits = {name: other.do("write", branch=name) for name in ("main", "side")}
         before = other.do("read")
         codes = {
@@ -116,6 +118,9 @@ def test_a_state_of_a_later_schema_is_neither_written_nor_carried_elsewhere(
             for tool, arguments in deeds(branch, source, facts[0], commits[branch])
         }
         assert {deed: code for deed, code in codes.items() if code != CODE} == {}
+        for to in (Ref(commit=commits["side"]), Ref(branch="side")):  # as a copy follows commits
+            with pytest.raises(StoreVersionUnknown):
+                store.repo.history.changes(tips["side"], to)
         assert other.do("read") == before
         assert set(before["main"].values()) == {f"main/{fact}" for fact in before["main"]}
         assert refused(store, "memory_update_fact", change(facts[0], "aside")) is None, (

@@ -254,4 +254,11 @@ def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Lock
         if found >= VERSION:  # another was quicker
             return
         make_database(connection, place.database + SUFFIX, place.name)
-        ledger.create(found)
+        try:
+            ledger.create(found)
+        except StoreReadOnly as exc:
+            raise StoreReadOnly(
+                f"{ledger.where} has version {found} and needs {VERSION}, which this user may not "
+                "make of it: run `day1 init` once as a user with the rights that docs/servers.md "
+                "gives to day1."
+            ) from exc
