@@ -5,9 +5,10 @@ nothing to do for an upgrade: the user has the rights that docs/servers.md gives
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ def as_an_earlier_version_left_it(server: str) -> None:
 
 def serve(day1: CommandLine) -> None:
     """Serve the store until it is ready."""
-    settings = {name: value for name, value in day1.env.items() if name.startswith("DAY1_")}
+    settings: dict[str, Any] = {n: v for n, v in day1.env.items() if n.startswith("DAY1_")}
     with HttpServer(Path(settings.pop("DAY1_HOME")), **settings) as node:
         assert node.ask("GET", "/ready").status == 200
 
@@ -94,7 +95,7 @@ COMMANDS = [["status"], ["search", "deploy", "-b", "main"], ["doctor"], ["init"]
 def test_whichever_command_comes_first_upgrades_the_store(
     day1: CommandLine, administrator: str
 ) -> None:
-    deeds = [partial(day1, *command) for command in COMMANDS]
+    deeds: list[Callable[[], object]] = [partial(day1, *command) for command in COMMANDS]
     deeds += [partial(day1.add, "New.", "-b", "begun"), partial(serve, day1)]
     for deed in deeds:
         deed()

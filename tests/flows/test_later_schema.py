@@ -148,6 +148,8 @@ def test_a_ledger_that_a_later_day1_has_brought_up_is_not_written(
 ) -> None:
     later = build(tmp_path / "later_ledger", rows=False, ledger=True)
     with side_by_side(where, later) as (store, other, _):
+        for tool, arguments in LEDGER_DEEDS:
+            assert refused(store, tool, arguments) == CODE, (tool, arguments)
         other.do("note", later="kept")
         before = other.do("noted")
         assert {branch["later"] for branch in before.values()} == {"kept"}
